@@ -1,0 +1,1 @@
+"""The pipelines under test: documents in, ranked passages out."""

@@ -1,0 +1,197 @@
+"""The contract of a retriever: documents in, rankings of passages out.
+
+This module is all that the judge (`eval`) knows of retrieval. It has no dependency but the
+standard library, so that a retriever written elsewhere can keep the contract cheaply.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self, TypeVar
+
+T = TypeVar("T")
+
+
+class AssayError(Exception):
+    """Something the user can mend. Its message is one line: what, where, and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A unit the collection itself prescribes: characters `start` to `end` of its document."""
+
+    id: str
+    start: int
+    end: int
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A sentence or two that situate characters `start` to `end` within their document."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with what its collection knows of it.
+
+    `passages` are given units of retrieval (BEIR and TREC collections have them); without any,
+    a chunker chooses. `contexts` come with the collection. Offsets count code points of `text`.
+    """
+
+    id: str
+    text: str
+    title: str = ""
+    passages: tuple[Passage, ...] = ()
+    contexts: tuple[Context, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage as a pipeline cuts it: `text` is characters `start` to `end` of its document.
+
+    `title` is part of the passage (BEIR's title field); `headings` is the path of headings
+    above it; `context` situates it and is empty unless the pipeline is contextual.
+    """
+
+    id: str
+    doc_id: str
+    start: int
+    end: int
+    text: str
+    title: str = ""
+    headings: tuple[str, ...] = ()
+    context: str = ""
+
+    @property
+    def searchable(self) -> str:
+        """What every leg indexes: `{context}\\n\\n{title}\\n{text}`, empty parts left out."""
+        body = f"{self.title}\n{self.text}" if self.title else self.text
+        return f"{self.context}\n\n{body}" if self.context else body
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where a leg placed a chunk: its rank (from 1) and its score in that leg's own unit."""
+
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A retrieved chunk, its final score, and where each leg that found it had placed it."""
+
+    chunk: Chunk
+    score: float
+    legs: Mapping[str, Placed] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StageTrace:
+    """What one stage did to one query.
+
+    `kind` is `query`, `leg`, `fusion` or `stage`; `candidates` are the (chunk id, score) pairs
+    the stage put out, best first. `note` says in words what it changed, where that is not plain.
+    """
+
+    name: str
+    kind: str
+    milliseconds: float
+    candidates: tuple[tuple[str, float], ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The answer to one query, best first, with no chunk twice.
+
+    `degraded` holds one line for each part of the pipeline that could not do its work.
+    """
+
+    hits: tuple[Hit, ...]
+    trace: tuple[StageTrace, ...] = ()
+    degraded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What indexing took. `seconds` per stage are those of the work itself, also when its
+    result came from the cache (`cached` names such stages). `bytes` is the size of the indexes.
+    """
+
+    chunks: int
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    bytes: int = 0
+    cached: tuple[str, ...] = ()
+
+
+class Retriever(ABC):
+    """A configured retriever. `index` is called once, before any `search`.
+
+    A retriever is `volatile` when it may answer differently though its settings, its facts and
+    this project's code are the same: a finished run of it is never taken for a new one.
+    """
+
+    volatile: bool = True
+
+    @abstractmethod
+    def index(self, documents: Sequence[Document]) -> IndexReport:
+        """Make `documents` searchable, in place of any indexed before.
+
+        Raises AssayError when the documents cannot be indexed.
+        """
+
+    @abstractmethod
+    def search(self, query: str, k: int) -> Ranking:
+        """Return at most `k` hits, by descending score, equal scores by descending chunk id.
+
+        The same call returns the same ranking. A query that nothing matches, an empty one
+        among them, returns no hits. Safe to call from several threads.
+        """
+
+    def timed(self) -> "Retriever":
+        """The same retriever with every per-query cache off: what latency is measured on."""
+        return self
+
+    def facts(self) -> Mapping[str, Any]:
+        """What identifies this retriever beyond its settings: digests of models, versions of
+        engines, choices resolved from the documents. JSON values; known after `index`."""
+        return {}
+
+    def close(self) -> None:
+        """Release files, processes and connections."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Progress(Protocol):
+    """How long work reports itself: a bar on a terminal, plain lines in a log."""
+
+    def track(self, items: Iterable[T], what: str, total: int) -> Iterator[T]:
+        """Yield `items` unchanged while showing how many of `total` are done."""
+        ...
+
+    def say(self, line: str) -> None:
+        """Show one line."""
+        ...
+
+
+class Quiet:
+    """A `Progress` that shows nothing."""
+
+    def track(self, items: Iterable[T], what: str, total: int) -> Iterator[T]:
+        """Yield `items`."""
+        yield from items
+
+    def say(self, line: str) -> None:
+        """Drop `line`."""

@@ -1,0 +1,83 @@
+"""Contexts: a line or two that situate a chunk, put before it in every index."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+from pydantic import Field
+
+from retrievers.base import AssayError, Chunk, Context, Document
+from retrievers.documents.sections import frontmatter_end
+from retrievers.settings import Settings
+
+Source = Literal["none", "collection", "headings", "opening"]
+SOURCES = {
+    "none": "chunks as they are",
+    "collection": "contexts.jsonl, shipped with the collection",
+    "headings": "the document's title and the headings above the chunk",
+    "opening": "the document's first words",
+    "auto": "collection where it ships contexts, else headings",
+}
+
+
+class ContextSettings(Settings):
+    """What is put before each chunk, as `{context}\\n\\n{chunk}`, in every index."""
+
+    source: Literal["none", "collection", "headings", "opening", "auto"] = Field(
+        "none", description="; ".join(f"{name}: {text}" for name, text in SOURCES.items())
+    )
+    opening_words: int = Field(50, ge=1, description="length of the context `opening`")
+
+    def resolve(self, documents: Sequence[Document]) -> Source:
+        """Return the source that `documents` allow.
+
+        Raises AssayError when `collection` is asked for and no document has a context.
+        """
+        shipped = any(document.contexts for document in documents)
+        if self.source == "auto":
+            return "collection" if shipped else "headings"
+        if self.source == "collection" and not shipped:
+            raise AssayError(
+                "documents.context.source: the collection ships no contexts.jsonl; "
+                "allowed without one: headings, opening, auto, none"
+            )
+        return self.source
+
+
+def contextualise(
+    chunks: Sequence[Chunk], document: Document, source: Source, opening_words: int
+) -> list[Chunk]:
+    """Return the `chunks` of `document`, each with its context from `source`."""
+    if source == "none":
+        return list(chunks)
+    if source == "collection":
+        return [replace(chunk, context=_shipped(chunk, document.contexts)) for chunk in chunks]
+    if source == "headings":
+        return [replace(chunk, context=_headings(chunk, document)) for chunk in chunks]
+    opening, opening_end = _opening(document, opening_words)
+    return [
+        replace(chunk, context=opening) if chunk.start >= opening_end else chunk
+        for chunk in chunks
+    ]
+
+
+def _shipped(chunk: Chunk, contexts: Sequence[Context]) -> str:
+    """Return the context whose span shares most with the chunk; of equals, the first."""
+    shared = [min(chunk.end, item.end) - max(chunk.start, item.start) for item in contexts]
+    most = max(shared, default=0)
+    return contexts[shared.index(most)].text if most > 0 else ""
+
+
+def _headings(chunk: Chunk, document: Document) -> str:
+    path = [document.title, *chunk.headings]
+    return " > ".join(dict.fromkeys(part for part in path if part))
+
+
+def _opening(document: Document, words: int) -> tuple[str, int]:
+    start = frontmatter_end(document.text)
+    matches = list(re.finditer(r"\S+", document.text[start:]))[:words]
+    if not matches:
+        return "", start
+    end = start + matches[-1].end()
+    return " ".join(document.text[start:end].split()), end

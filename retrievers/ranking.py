@@ -1,0 +1,29 @@
+"""Ordering scored chunks.
+
+Chunks are held in descending order of their ids, so that a lower position wins a tie: that is
+trec_eval's rule (equal scores by descending id), kept by every leg and stage.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Scored = tuple[int, float]
+
+
+def best(scores: NDArray[np.floating], depth: int) -> list[Scored]:
+    """Return the `depth` best (position, score) pairs of `scores`, best first."""
+    if depth < len(scores):
+        # Everything that ties with the last place competes for it by position.
+        limit = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+        candidates = np.flatnonzero(scores >= limit)
+    else:
+        candidates = np.arange(len(scores))
+    order = candidates[np.argsort(-scores[candidates], kind="stable")][:depth]
+    return [(int(position), float(scores[position])) for position in order]
+
+
+def ordered(scored: Iterable[Scored]) -> list[Scored]:
+    """Return (position, score) pairs best first, ties by position."""
+    return sorted(scored, key=lambda pair: (-pair[1], pair[0]))

@@ -1,0 +1,144 @@
+"""The content-addressed cache: small values in SQLite, indexes in folders.
+
+Whatever is stored under a key never changes, so readers need no lock. A writer killed at any
+moment leaves either the whole entry or none.
+"""
+
+import json
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock
+
+from retrievers.base import AssayError
+
+META = "assay.json"
+KEYS_PER_SELECT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A cached folder: where it lies, the seconds its making took, whether it was there before."""
+
+    path: Path
+    seconds: float
+    cached: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one kind of entry takes: number of entries and bytes on disk."""
+
+    kind: str
+    entries: int
+    bytes: int
+
+
+def default_root() -> Path:
+    """Return `$ASSAY_CACHE`, or `assay` in the user's cache folder."""
+    if root := os.environ.get("ASSAY_CACHE"):
+        return Path(root).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "assay"
+
+
+class Cache:
+    """Entries below `root`, by kind (`embeddings`, `bm25`, …) and key (a digest)."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise AssayError(f"{root}: the cache folder cannot be made: {error.strerror}") from None
+
+    def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, bytes]:
+        """Return the stored values of those `keys` that have one."""
+        wanted = list(dict.fromkeys(keys))
+        found: dict[str, bytes] = {}
+        if not self._database(kind).exists():
+            return found
+        with self._open(kind) as database:
+            for begin in range(0, len(wanted), KEYS_PER_SELECT):
+                part = wanted[begin : begin + KEYS_PER_SELECT]
+                marks = ",".join("?" * len(part))
+                found.update(
+                    database.execute(f"SELECT key, value FROM items WHERE key IN ({marks})", part)
+                )
+        return found
+
+    def put_many(self, kind: str, items: Mapping[str, bytes]) -> None:
+        """Store `items` in one transaction; a key stored before keeps its value."""
+        with self._open(kind) as database, database:
+            database.executemany("INSERT OR IGNORE INTO items VALUES (?, ?)", items.items())
+
+    def folder(self, kind: str, key: str, make: Callable[[Path], None]) -> Folder:
+        """Return the folder stored under `key`; if there is none, let `make` fill a new one.
+
+        Of several processes that want the same folder one makes it and the others wait.
+        """
+        path = self.root / kind / key
+        if not (path / META).exists():
+            path.parent.mkdir(exist_ok=True)
+            with FileLock(path.with_suffix(".lock")):
+                if not (path / META).exists():
+                    return Folder(path, self._make_folder(path, make), cached=False)
+        return Folder(path, json.loads((path / META).read_text())["seconds"], cached=True)
+
+    def usage(self) -> list[Usage]:
+        """Return what each kind takes, by name."""
+        return [self._usage_of(kind) for kind in self._kinds()]
+
+    def clear(self, kind: str | None = None) -> list[Usage]:
+        """Remove the entries of `kind`, or of all kinds, and return what was removed."""
+        if kind is not None and kind not in self._kinds():
+            allowed = ", ".join(self._kinds()) or "none, the cache is empty"
+            raise AssayError(f"{kind}: no such kind of cache entry; there are: {allowed}")
+        removed = [usage for usage in self.usage() if kind in (None, usage.kind)]
+        for usage in removed:
+            shutil.rmtree(self.root / usage.kind, ignore_errors=True)
+            for suffix in ("", "-wal", "-shm"):
+                Path(f"{self._database(usage.kind)}{suffix}").unlink(missing_ok=True)
+        return removed
+
+    def _make_folder(self, path: Path, make: Callable[[Path], None]) -> float:
+        partial = path.with_suffix(".partial")
+        shutil.rmtree(partial, ignore_errors=True)  # what a killed process left
+        partial.mkdir()
+        begin = time.perf_counter()
+        make(partial)
+        seconds = time.perf_counter() - begin
+        (partial / META).write_text(json.dumps({"seconds": seconds}))
+        partial.rename(path)
+        return seconds
+
+    def _kinds(self) -> list[str]:
+        databases = {path.stem for path in self.root.glob("*.sqlite")}
+        folders = {path.name for path in self.root.iterdir() if path.is_dir()}
+        return sorted(databases | folders)
+
+    def _usage_of(self, kind: str) -> Usage:
+        folder = self.root / kind
+        entries = len(list(folder.glob(f"*/{META}")))
+        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        if self._database(kind).exists():
+            size += self._database(kind).stat().st_size
+            with self._open(kind) as database:
+                entries += database.execute("SELECT count(*) FROM items").fetchone()[0]
+        return Usage(kind, entries, size)
+
+    def _database(self, kind: str) -> Path:
+        return self.root / f"{kind}.sqlite"
+
+    @contextmanager
+    def _open(self, kind: str) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self._database(kind), timeout=60)) as database:
+            database.execute("PRAGMA journal_mode=WAL")
+            database.execute("PRAGMA synchronous=NORMAL")
+            database.execute("CREATE TABLE IF NOT EXISTS items (key TEXT PRIMARY KEY, value BLOB)")
+            yield database

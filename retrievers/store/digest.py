@@ -1,0 +1,38 @@
+"""Digests by which the work of a stage is found again."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+
+def digest(*parts: Any) -> str:
+    """Return the SHA-256, in hex, of `parts` as canonical JSON.
+
+    Parts are JSON values or Pydantic models. Keys are sorted, so that equal settings give equal
+    digests whatever order they were written in.
+    """
+    text = json.dumps(
+        parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=_as_json
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def digest_file(path: Path) -> str:
+    """Return the SHA-256, in hex, of the file at `path`."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest_sources(*paths: Path) -> str:
+    """Return a digest of the Python sources at `paths`: files, or folders with all below them."""
+    files = sorted(file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path]))
+    return digest([digest_file(file) for file in files])
+
+
+def _as_json(part: Any) -> Any:
+    if isinstance(part, BaseModel):
+        return part.model_dump(mode="json")
+    raise TypeError(f"cannot digest a {type(part).__name__}")
