@@ -1,0 +1,5 @@
+"""The engines a config can name."""
+
+from retrievers.engines.qdrant_edge import QdrantEdgeSettings
+
+EngineSettings = QdrantEdgeSettings

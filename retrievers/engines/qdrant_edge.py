@@ -1,0 +1,275 @@
+"""Qdrant Edge: Qdrant's search in this process, without a server."""
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from retrievers.base import IndexReport
+from retrievers.engines.base import Engine
+from retrievers.engines.qdrant_shard import (
+    allocated,
+    build_shard,
+    copy_shard,
+    make_config,
+    make_embedder,
+)
+from retrievers.models.base import Vectors
+from retrievers.ranking import Scored, ordered
+from retrievers.settings import Settings, Workshop
+from retrievers.store.digest import digest, digest_sources
+
+if TYPE_CHECKING:
+    import qdrant_edge
+
+Language = Literal[
+    "arabic", "azerbaijani", "basque", "bengali", "catalan", "chinese", "danish", "dutch",
+    "english", "finnish", "french", "german", "greek", "hebrew", "hinglish", "hungarian",
+    "indonesian", "italian", "japanese", "kazakh", "nepali", "norwegian", "portuguese", "romanian",
+    "russian", "slovene", "spanish", "swedish", "tajik", "turkish",
+]  # fmt: skip
+
+RECALL_QUERIES = 50
+RECALL_DEPTH = 100
+
+
+class LegWeights(Settings):
+    """Weight of each list in the engine's fusion."""
+
+    dense: float = Field(1.0, ge=0, description="weight of the dense list")
+    keyword: float = Field(1.0, ge=0, description="weight of the keyword list")
+
+
+class LegDepths(Settings):
+    """Candidates of each list that enter the engine's fusion."""
+
+    dense: int = Field(100, ge=1, description="candidates of the dense list")
+    keyword: int = Field(100, ge=1, description="candidates of the keyword list")
+
+
+class QdrantBm25Settings(Settings):
+    """Qdrant's BM25, with idf = ln(1 + (N - df + 0.5) / (df + 0.5)) and its own tokenizer."""
+
+    k1: float = Field(1.2, ge=0, description="how fast repetitions of a term saturate")
+    b: float = Field(
+        0.75, ge=0, le=1, description="how much long chunks are discounted, against their mean"
+    )
+    language: Language = Field("english", description="language of stop words and stemming")
+    tokenizer: Literal["word", "code", "whitespace", "multilingual"] = Field(
+        "word",
+        description=(
+            "word splits at all but letters and digits; code also at humps and underscores; "
+            "whitespace; multilingual for languages without spaces, which drops numbers"
+        ),
+    )
+    ascii_folding: bool = Field(False, description="strip diacritics")
+
+
+class QdrantEdgeSettings(Settings):
+    """Qdrant Edge, in this process: dense and BM25 lists fused inside the engine."""
+
+    type: Literal["qdrant-edge"] = "qdrant-edge"
+    fusion: Literal["rrf", "dbsf"] = Field(
+        "rrf",
+        description=(
+            "rrf: reciprocal rank fusion; dbsf: sum of scores, each list scaled to its mean plus "
+            "and minus three standard deviations"
+        ),
+    )
+    k: int = Field(
+        60,
+        ge=1,
+        description=(
+            "rrf's constant. A list adds 1 / (rank / weight + k - 1), ranks from 1: with weights "
+            "of 1 the engine counts ranks from 0, so k: 61 is what k: 60 is elsewhere"
+        ),
+    )
+    weights: LegWeights = Field(
+        default_factory=LegWeights, description="rrf only; a weight divides ranks, 0 drops a list"
+    )
+    depth: LegDepths = Field(
+        default_factory=LegDepths, description="candidates of each list that enter fusion"
+    )
+    bm25: QdrantBm25Settings = Field(
+        default_factory=QdrantBm25Settings, description="the engine's keyword index"
+    )
+    exact: bool = Field(True, description="compare with every vector; false: an HNSW graph")
+    m: int = Field(16, ge=2, description="HNSW: edges of a node")
+    ef_construct: int = Field(100, ge=4, description="HNSW: candidates when the graph is built")
+    ef: int | None = Field(None, ge=1, description="HNSW: candidates when searching; the engine's")
+
+    @model_validator(mode="after")
+    def _can_weigh(self) -> "QdrantEdgeSettings":
+        if self.fusion == "dbsf" and self.weights != LegWeights():
+            raise ValueError("fusion dbsf has no weights in Qdrant; leave them out, or use rrf")
+        return self
+
+    def build(self, workshop: Workshop) -> "QdrantEdgeEngine":
+        """Return the engine, which has indexed nothing yet."""
+        return QdrantEdgeEngine(self, workshop)
+
+
+class QdrantEdgeEngine(Engine):
+    """A shard of points that have a text's position as id, its vector and its BM25 terms.
+
+    The cache holds the shard as it was built. A shard may be open in one process only, so each
+    process works on a copy of its own.
+    """
+
+    def __init__(self, settings: QdrantEdgeSettings, workshop: Workshop) -> None:
+        self._settings = settings
+        self._workshop = workshop
+        self._embedder = make_embedder(settings.bm25)
+        self._shard: qdrant_edge.EdgeShard | None = None
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self._measured: dict[str, Any] = {}
+
+    def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> IndexReport:
+        """Build the shard, or find it in the cache, and open a copy of it."""
+        import qdrant_edge as q
+
+        self.close()
+        if not texts:
+            return IndexReport(0)
+        folder = self._workshop.cache.folder(
+            "qdrant-edge",
+            self._key(texts, identity),
+            lambda path: self._make(path, texts, vectors),
+        )
+        self._copy = tempfile.TemporaryDirectory(prefix="assay-qdrant-")
+        path = copy_shard(folder.path / "shard", Path(self._copy.name))
+        config = make_config(vectors.shape[1], self._settings, self._workshop.threads)
+        self._shard = q.EdgeShard.load(str(path), config)
+        self._measured = json.loads((folder.path / "facts.json").read_text())
+        return IndexReport(
+            chunks=len(texts),
+            seconds={"engine": folder.seconds},
+            bytes=allocated(folder.path),
+            cached=("engine",) if folder.cached else (),
+        )
+
+    def dense(self, vector: Vectors, limit: int) -> list[Scored]:
+        """Return the texts of greatest cosine; the order of equal ones is the engine's."""
+        return self._dense(vector, limit, self._settings.exact)
+
+    def keyword(self, text: str, limit: int) -> list[Scored]:
+        """Return the texts of greatest BM25 score; the order of equal ones is the engine's."""
+        import qdrant_edge as q
+
+        return self._ask(q.QueryRequest(limit=limit, query=self._keyword_query(text)))
+
+    def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
+        """Return the fused texts.
+
+        The engine breaks ties at random, so it is asked for all that it fused, and cut here.
+        """
+        import qdrant_edge as q
+
+        depth = self._settings.depth
+        fused = self._ask(
+            q.QueryRequest(
+                limit=depth.dense + depth.keyword,
+                prefetches=[
+                    q.Prefetch(
+                        limit=depth.dense,
+                        query=q.Query.Nearest(vector.tolist(), using="dense"),
+                        params=self._search_params(self._settings.exact),
+                    ),
+                    q.Prefetch(limit=depth.keyword, query=self._keyword_query(text)),
+                ],
+                query=self._fusion(),
+            )
+        )
+        if self._settings.fusion == "rrf":  # a list of weight 0 leaves its texts with score 0
+            fused = [(position, score) for position, score in fused if score > 0]
+        return ordered(fused)[:limit]
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return name and version, whether dense search is exact, `average_terms`, the mean
+        length of a text in the engine's terms, and with HNSW `recall_against_exact`.
+
+        That recall is the share of the 100 nearest texts that the graph finds, in the mean over
+        up to 50 of the collection's own vectors.
+        """
+        return {
+            "engine": "qdrant-edge",
+            "version": version("qdrant-edge-py"),
+            "exact": self._settings.exact,
+            **self._measured,
+        }
+
+    def close(self) -> None:
+        """Close the shard and remove its copy."""
+        if self._shard is not None:
+            self._shard.close()
+        if self._copy is not None:
+            self._copy.cleanup()
+        self._shard, self._copy, self._measured = None, None, {}
+
+    def _key(self, texts: Sequence[str], identity: str) -> str:
+        settings, here = self._settings, Path(__file__)
+        graph = [] if settings.exact else [settings.m, settings.ef_construct, settings.ef]
+        return digest(
+            digest_sources(here, here.with_name("qdrant_shard.py")),
+            version("qdrant-edge-py"),
+            settings.bm25,
+            graph,
+            identity,
+            texts,
+        )
+
+    def _make(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
+        """Write the shard and what was measured of it into `folder`."""
+        built = build_shard(
+            folder / "shard", texts, vectors, self._settings, self._workshop.threads
+        )
+        self._shard = built.shard
+        measured = {"average_terms": round(built.average_terms, 2)}
+        if not self._settings.exact:
+            measured["recall_against_exact"] = self._measure_recall(vectors)
+        (folder / "facts.json").write_text(json.dumps(measured))
+        self.close()
+
+    def _fusion(self) -> Any:
+        import qdrant_edge as q
+
+        if self._settings.fusion == "dbsf":
+            return q.Fusion.Dbsf()
+        weights = self._settings.weights
+        return q.Fusion.Rrf(k=self._settings.k, weights=[weights.dense, weights.keyword])
+
+    def _keyword_query(self, text: str) -> "qdrant_edge.Query":
+        import qdrant_edge as q
+
+        return q.Query.Nearest(self._embedder.embed_query(text), using="keyword")
+
+    def _search_params(self, exact: bool) -> "qdrant_edge.SearchParams":
+        import qdrant_edge as q
+
+        return q.SearchParams(exact=exact, hnsw_ef=None if exact else self._settings.ef)
+
+    def _dense(self, vector: Vectors, limit: int, exact: bool) -> list[Scored]:
+        import qdrant_edge as q
+
+        query = q.Query.Nearest(vector.tolist(), using="dense")
+        params = self._search_params(exact)
+        return self._ask(q.QueryRequest(limit=limit, query=query, params=params))
+
+    def _ask(self, request: "qdrant_edge.QueryRequest") -> list[Scored]:
+        if self._shard is None:
+            return []
+        return [(int(point.id), point.score) for point in self._shard.query(request)]
+
+    def _measure_recall(self, vectors: Vectors) -> float:
+        count = min(len(vectors), RECALL_QUERIES)
+        shares = []
+        for vector in vectors[np.linspace(0, len(vectors) - 1, count).astype(int)]:
+            exact = {position for position, _ in self._dense(vector, RECALL_DEPTH, exact=True)}
+            found = {position for position, _ in self._dense(vector, RECALL_DEPTH, exact=False)}
+            shares.append(len(exact & found) / len(exact))
+        return round(float(np.mean(shares)), 4)

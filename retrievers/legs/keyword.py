@@ -1,0 +1,135 @@
+"""The keyword leg: BM25 over analysed chunks."""
+
+import time
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from retrievers.base import Chunk, IndexReport
+from retrievers.legs.base import Leg, LegResult
+from retrievers.legs.bm25 import Bm25sScorer, Formula, RankBm25Scorer, Scorer, Variant
+from retrievers.ranking import best
+from retrievers.settings import Settings, Workshop
+from retrievers.store.digest import digest, digest_sources
+from retrievers.text import analyzers
+from retrievers.text.analyzers import AnalyzerSettings, LanguageAnalyzerSettings
+
+# Sums taken in another order differ in their last bits. Rounding keeps equal evidence equal, so
+# that ties are broken by position whichever library scored.
+DECIMALS = 9
+
+
+class KeywordLegSettings(Settings):
+    """BM25 over words, stems and identifiers."""
+
+    type: Literal["bm25"] = "bm25"
+    analyzer: AnalyzerSettings = Field(
+        default_factory=LanguageAnalyzerSettings,
+        description="how texts become terms: a language (english), plain, words, or settings",
+    )
+    scorer: Literal["bm25s", "rank-bm25"] = Field(
+        "bm25s", description="the library that scores; rank-bm25 is the slow reference"
+    )
+    variant: Variant = Field(
+        "okapi",
+        description="okapi: the formula of rank-bm25's BM25Okapi; lucene: Lucene's (bm25s only)",
+    )
+    k1: float = Field(1.5, gt=0, description="how fast repetitions of a term saturate")
+    b: float = Field(0.75, ge=0, le=1, description="how much long chunks are discounted")
+    epsilon: float = Field(
+        0.25,
+        ge=0,
+        description=(
+            "okapi: the idf of a term that more than half of the chunks hold, as a share of the "
+            "mean idf"
+        ),
+    )
+    depth: int = Field(100, ge=1, description="candidates handed on")
+
+    @model_validator(mode="after")
+    def _can_score(self) -> "KeywordLegSettings":
+        if self.scorer == "rank-bm25" and self.variant != "okapi":
+            raise ValueError("scorer rank-bm25 has no variant lucene; allowed: okapi")
+        return self
+
+    def build(self, workshop: Workshop) -> "KeywordLeg":
+        """Return the leg, which has indexed nothing yet."""
+        return KeywordLeg(self, workshop)
+
+
+class KeywordLeg(Leg):
+    """Finds chunks that share terms with the query.
+
+    A hit has a score above 0: chunks without a term of the query have 0, and so do, or less,
+    those whose only terms occur nearly everywhere in a very small collection.
+    """
+
+    def __init__(self, settings: KeywordLegSettings, workshop: Workshop) -> None:
+        self._settings = settings
+        self._workshop = workshop
+        self._analyzer = settings.analyzer.build()
+        self._scorer: Scorer | None = None
+
+    def index(self, chunks: Sequence[Chunk]) -> IndexReport:
+        """Analyse `chunks` and tabulate their scores, or find this done in the cache."""
+        texts = [chunk.searchable for chunk in chunks]
+        self._scorer = None
+        if not any(map(self._analyzer.analyze, texts)):
+            return IndexReport(len(chunks))
+        scorer = self._make_scorer()
+
+        def make(folder: Path) -> None:
+            scorer.build([self._analyzer.analyze(text) for text in texts], folder)
+
+        folder = self._workshop.cache.folder("bm25", self._key(texts), make)
+        scorer.load(folder.path)
+        self._scorer = scorer
+        return IndexReport(
+            chunks=len(chunks),
+            seconds={"keyword": folder.seconds},
+            bytes=sum(file.stat().st_size for file in folder.path.iterdir()),
+            cached=("keyword",) if folder.cached else (),
+        )
+
+    def search(self, query: str, depth: int) -> LegResult:
+        """Return the best chunks with a score above 0."""
+        begin = time.perf_counter()
+        terms = self._analyzer.analyze(query)
+        analysed = time.perf_counter()
+        candidates = []
+        if self._scorer is not None and terms:
+            scores = np.round(self._scorer.score(terms), DECIMALS)
+            found = np.flatnonzero(scores > 0)
+            candidates = [(int(found[at]), score) for at, score in best(scores[found], depth)]
+        end = time.perf_counter()
+        return LegResult(
+            candidates, {"analyse": (analysed - begin) * 1e3, "search": (end - analysed) * 1e3}
+        )
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return the libraries that score and stem, with their versions."""
+        return _versions(self._settings.scorer)
+
+    def _make_scorer(self) -> Scorer:
+        settings = self._settings
+        formula = Formula(settings.variant, settings.k1, settings.b, settings.epsilon)
+        return Bm25sScorer(formula) if settings.scorer == "bm25s" else RankBm25Scorer(formula)
+
+    def _key(self, texts: Sequence[str]) -> str:
+        here = Path(__file__)
+        sources = (here, here.with_name("bm25.py"), Path(analyzers.__file__))
+        return digest(
+            digest_sources(*sources),
+            self._settings.model_dump(mode="json", exclude={"depth"}),
+            _versions(self._settings.scorer),
+            texts,
+        )
+
+
+def _versions(scorer: str) -> dict[str, str]:
+    # bm25s also brings the stop words.
+    return {name: version(name) for name in dict.fromkeys((scorer, "bm25s", "PyStemmer"))}

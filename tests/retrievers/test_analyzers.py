@@ -1,0 +1,167 @@
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from retrievers.base import AssayError
+from retrievers.text import analyzers
+from retrievers.text.analyzers import STOP_WORDS, Analyzer, AnalyzerSettings, Language, fold
+
+SETTINGS: TypeAdapter[Any] = TypeAdapter(AnalyzerSettings)
+WORD = st.text("abcdefghijklmnopqrstuvwxyz", min_size=2, max_size=8)
+NUMBER = st.integers(0, 99999).map(str)
+DASH = st.sampled_from("-‐‑‒–—―−﹣－")
+
+
+def make(settings: Any) -> Analyzer:
+    return SETTINGS.validate_python(settings).build()
+
+
+ENGLISH = make("english")
+EVERY = [ENGLISH, make("plain"), make("words"), make({"identifiers": False}), make("french")]
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("getUserById", ["getuserbyid", "get", "user", "by", "id"]),
+        ("parse_json_data", ["parse_json_data", "pars", "json", "data"]),
+        ("HTTPServer2", ["httpserver2", "http", "server", "2"]),
+        ("§ 42–3131.17", ["42-3131.17", "42", "3131", "17"]),
+        ("42 — 3131.17", ["42-3131.17", "42", "3131", "17"]),
+        ("203(a)(1)", ["203(a)(1)", "203", "a", "1"]),
+        ("203 (a) (1)", ["203(a)(1)", "203", "a", "1"]),
+        ("42-301(b)", ["42-301(b)", "42-301", "42", "301", "b"]),
+        ("v2.3.1", ["v2.3.1", "v2", "v", "2", "3", "1"]),
+        ("GV-200", ["gv-200", "gv", "200"]),
+        ("__init__", ["__init__", "init"]),
+        ("self.parse_json(x)", ["self.parse_json", "self", "parse_json", "pars", "json", "x"]),
+        ("std::vector", ["std::vector", "std", "vector"]),
+        ("RNAs", ["rnas"]),
+        ("state-of-the-art", ["state-of-the-art", "state", "art"]),
+        ("The patient's dogs don't run", ["patient", "dog", "run"]),
+        ("vitamin D, T cells", ["vitamin", "d", "t", "cell"]),
+        ("naïve CAFÉ Straße ﬁnes", ["naiv", "cafe", "strass", "fine"]),
+        ("soft\u00adhyphen", ["softhyphen"]),
+        ("what is it", []),
+        ("… — _ ' ()", []),
+        ("", []),
+    ],
+)
+def test_english(text: str, terms: list[str]) -> None:
+    assert ENGLISH.analyze(text) == terms
+
+
+@pytest.mark.parametrize(
+    ("settings", "text", "terms"),
+    [
+        ("plain", "The CAFÉS of get_user", ["the", "cafes", "of", "get", "user"]),
+        ("words", "The CAFÉS of get_user", ["the", "cafés", "of", "get_user"]),
+        ({"stop_words": False}, "the dogs", ["the", "dog"]),
+        ({"stemming": False}, "the dogs", ["dogs"]),
+        ({"identifiers": False}, "the getUsers dogs", ["getus", "dog"]),
+        ("french", "L’homme n’a pas été élevé", ["homm", "elev"]),
+        ("german", "Die Häuser", ["haus"]),
+        ({"language": "hindi", "stop_words": False}, "किताबें", ["किताब"]),
+    ],
+)
+def test_other_analyzers(settings: Any, text: str, terms: list[str]) -> None:
+    assert make(settings).analyze(text) == terms
+
+
+def test_a_name_stands_for_settings() -> None:
+    assert SETTINGS.validate_python("german") == SETTINGS.validate_python({"language": "german"})
+    assert SETTINGS.validate_python("plain") == SETTINGS.validate_python({"type": "plain"})
+    options = SETTINGS.json_schema()["anyOf"]
+    assert any("english" in option.get("enum", ()) for option in options)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ("klingon", "allowed: plain, words, or a language: arabic"),
+        ({"language": "hindi"}, "set stop_words: false"),
+        ({"type": "plain", "stemming": True}, "Extra inputs"),
+        ({"language": "english", "stemming": "yes"}, "valid boolean"),
+    ],
+)
+def test_refuses(settings: Any, words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        SETTINGS.validate_python(settings)
+
+
+def test_every_language_builds() -> None:
+    for language in get_args(Language):
+        analyzer = make({"language": language, "stop_words": language in STOP_WORDS})
+        assert analyzer.analyze("parse_json")[0] == "parse_json"
+
+
+def test_a_language_that_pystemmer_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = SETTINGS.validate_python("german").model_copy(update={"language": "klingon"})
+    monkeypatch.setitem(STOP_WORDS, "klingon", "GERMAN")
+    with pytest.raises(AssayError, match=r"no klingon; it has: arabic"):
+        settings.build()
+
+
+@given(st.text())
+def test_folding_twice_changes_nothing(text: str) -> None:
+    assert fold(fold(text)) == fold(text)
+
+
+@given(st.text())
+def test_any_text_gives_plain_terms(text: str) -> None:
+    for analyzer in EVERY:
+        terms = analyzer.analyze(text)
+        assert terms == analyzer.analyze(text)
+        assert all(terms)
+        assert not any(character.isspace() for term in terms for character in term)
+
+
+@given(st.lists(WORD, min_size=2, max_size=5))
+def test_a_name_is_found_whole_and_by_its_parts(parts: list[str]) -> None:
+    snake = "_".join(parts)
+    assert snake in ENGLISH.analyze(f"call {snake}() now")
+    camel = parts[0] + "".join(part.capitalize() for part in parts[1:])
+    for name in (snake, camel, f"module.{camel}", f"{snake}.py"):
+        terms = set(ENGLISH.analyze(name))
+        assert set(ENGLISH.analyze(" ".join(parts))) <= terms
+    assert set(ENGLISH.analyze(camel)) <= set(ENGLISH.analyze(f"module.{camel}"))
+    assert set(ENGLISH.analyze(camel.lower())) <= set(ENGLISH.analyze(camel))
+
+
+@given(NUMBER, DASH, NUMBER, NUMBER, st.sampled_from(["", " ", "\u00a0"]))
+def test_a_section_number_is_found_with_any_dash_and_space(
+    title: str, dash: str, section: str, part: str, space: str
+) -> None:
+    written = f"under § {title}{space}{dash}{space}{section}.{part}, whoever"
+    terms = ENGLISH.analyze(written)
+    assert f"{title}-{section}.{part}" in terms
+    assert {title, section, part} <= set(terms)
+
+
+@pytest.mark.parametrize(
+    "piece", ["_", "-", "a-", "1", "1 - ", "a'", "1(a)", "aA", "_a", "a.", "e\u0301", "\u0301"]
+)
+def test_long_runs_of_one_mark_end(piece: str) -> None:
+    # At quadratic cost these would take minutes each.
+    assert "" not in ENGLISH.analyze(piece * 100_000)
+
+
+def test_the_memo_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analyzers, "MEMO_SIZE", 10)
+    analyzer = make("english")
+    text = " ".join(f"word{number}" for number in range(100)) + " " + "x" * 10_000
+    assert analyzer.analyze(text) == analyzer.analyze(text)
+    assert len(analyzer._memo) <= 10  # type: ignore[attr-defined]
+    assert max(map(len, analyzer._memo)) < 100  # type: ignore[attr-defined]
+
+
+def test_threads_agree() -> None:
+    texts = [f"running{number} statutes parse_json{number} studies" for number in range(2000)]
+    expected = [ENGLISH.analyze(text) for text in texts]
+    fresh = make("english")
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(fresh.analyze, texts)) == expected

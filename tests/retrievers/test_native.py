@@ -1,0 +1,234 @@
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from retrievers.base import Chunk
+from retrievers.engines.qdrant_edge import QdrantEdgeEngine, QdrantEdgeSettings
+from retrievers.legs.native import NativeHybridLeg, NativeHybridSettings
+from retrievers.models.base import Encoder, Vectors
+from retrievers.models.encoders import CachingEncoder
+from retrievers.ranking import Scored, ordered
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache
+
+QUERIES = ["add an argument to the parser", "print usage", "Namespace", "optional prefix chars"]
+
+
+class HashingEncoder(Encoder):
+    """Sums one random direction a word: a model that needs no file."""
+
+    identity = "hashing"
+
+    def encode_passages(self, texts: Sequence[str]) -> Vectors:
+        return np.stack([self.encode_query(text) for text in texts])
+
+    def encode_query(self, text: str) -> Vectors:
+        seeds = [
+            int.from_bytes(blake2b(word.encode(), digest_size=4).digest())
+            for word in re.findall(r"\w+", text.lower()) or [""]
+        ]
+        total = sum(np.random.default_rng(seed).normal(size=32) for seed in seeds)
+        return np.asarray(total / np.linalg.norm(total), np.float32)
+
+
+def real_texts() -> list[str]:
+    """Real prose and code that every Python has, some paragraphs twice."""
+    source = Path(argparse.__file__).read_text()
+    paragraphs = [part for part in re.split(r"\n\s*\n", source) if part.strip()]
+    return paragraphs[:300] + paragraphs[:50]
+
+
+def make_leg(
+    folder: Path, texts: list[str], **settings: Any
+) -> tuple[QdrantEdgeEngine, NativeHybridLeg]:
+    workshop = Workshop(Cache(folder))
+    engine = QdrantEdgeSettings.model_validate(settings).build(workshop)
+    leg = NativeHybridLeg(engine, CachingEncoder(HashingEncoder(), "hashing", workshop))
+    chunks = [
+        Chunk(id=f"{len(texts) - number:06d}", doc_id="d", start=0, end=1, text=text)
+        for number, text in enumerate(texts)
+    ]
+    leg.index(chunks)
+    return engine, leg
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    return tmp_path_factory.mktemp("cache")
+
+
+def fuse(lists: list[tuple[list[Scored], float]], k: int) -> list[Scored]:
+    """The formula that the settings state, in the engine's own precision."""
+    one, scores = np.float32(1), dict[int, np.float32]()
+    for candidates, weight in lists:
+        for rank, (position, _) in enumerate(candidates if weight else [], start=1):
+            score = one / (np.float32(rank) / np.float32(weight) + np.float32(k) - one)
+            scores[position] = scores.get(position, np.float32(0)) + score
+    return ordered((position, float(score)) for position, score in scores.items())
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"k": 1},
+        {"weights": {"dense": 3.0, "keyword": 0.5}, "depth": {"dense": 20, "keyword": 50}},
+        {"weights": {"dense": 0.0}},
+        {"exact": False},
+    ],
+)
+def test_rrf_is_what_the_settings_say(cache: Path, settings: dict[str, Any]) -> None:
+    engine, leg = make_leg(cache, real_texts(), **settings)
+    chosen = QdrantEdgeSettings.model_validate(settings)
+    for query in QUERIES:
+        vector = HashingEncoder().encode_query(query)
+        dense = engine.dense(vector, chosen.depth.dense)
+        keyword = engine.keyword(query, chosen.depth.keyword)
+        assert len(dense) == chosen.depth.dense
+        assert keyword
+        weights = chosen.weights
+        expected = fuse([(dense, weights.dense), (keyword, weights.keyword)], chosen.k)
+        assert leg.search(query, 1000).candidates == expected
+        assert leg.search(query, 7).candidates == expected[:7]
+    leg.close()
+
+
+def test_dbsf_is_what_the_settings_say(cache: Path) -> None:
+    engine, leg = make_leg(cache, real_texts(), fusion="dbsf")
+    for query in QUERIES:
+        expected: dict[int, float] = {}
+        vector = HashingEncoder().encode_query(query)
+        for candidates in (engine.dense(vector, 100), engine.keyword(query, 100)):
+            scores = np.array([score for _, score in candidates])
+            low, span = scores.mean() - 3 * scores.std(ddof=1), 6 * scores.std(ddof=1)
+            for position, score in candidates:
+                expected[position] = expected.get(position, 0.0) + (score - low) / span
+        assert dict(leg.search(query, 1000).candidates) == pytest.approx(expected, abs=1e-4)
+    leg.close()
+
+
+def test_dense_is_exact_cosine(cache: Path) -> None:
+    texts = real_texts()
+    engine, leg = make_leg(cache, texts)
+    matrix = HashingEncoder().encode_passages(texts)
+    vector = HashingEncoder().encode_query(QUERIES[0])
+    found = engine.dense(vector, 30)
+    assert [score for _, score in found] == pytest.approx(sorted(matrix @ vector)[::-1][:30])
+    leg.close()
+
+
+def test_keyword_finds_only_shared_terms(cache: Path) -> None:
+    engine, leg = make_leg(cache, ["cats run", "the dog", "running cat cat", "", "--"])
+    assert {position for position, _ in engine.keyword("cat", 10)} == {0, 2}
+    assert engine.keyword("the zebra", 10) == []
+    leg.close()
+
+
+def test_recall_is_measured_where_search_is_approximate(cache: Path) -> None:
+    approximate, leg = make_leg(cache, real_texts(), exact=False, m=2, ef_construct=4, ef=1)
+    assert 0 < approximate.facts()["recall_against_exact"] < 1
+    leg.close()
+    exact, leg = make_leg(cache, real_texts())
+    assert "recall_against_exact" not in exact.facts()
+    assert leg.facts()["engine"]["exact"] is True
+    leg.close()
+
+
+def test_nothing_found(tmp_path: Path) -> None:
+    _, leg = make_leg(tmp_path, [])
+    assert leg.search("cat", 5).candidates == []
+    _, leg = make_leg(tmp_path, ["cat", "dog"])
+    assert leg.search(" \n", 5).candidates == []
+    result = leg.search("cat", 1000)
+    assert [position for position, _ in result.candidates] == [0, 1]
+    assert list(result.milliseconds) == ["encode", "search"]
+    leg.close()
+
+
+def test_the_shard_is_cached_and_its_copy_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "copies").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "copies"))
+    workshop = Workshop(Cache(tmp_path / "cache"))
+    chunks = [Chunk(id="1", doc_id="d", start=0, end=3, text="cat")]
+
+    def index(**settings: Any) -> tuple[str, ...]:
+        engine = QdrantEdgeSettings.model_validate(settings).build(workshop)
+        leg = NativeHybridLeg(engine, CachingEncoder(HashingEncoder(), "hashing", workshop))
+        report = leg.index(chunks)
+        assert set(report.seconds) == {"embed", "engine"}
+        assert report.bytes > 0
+        assert leg.search("cat", 5).candidates
+        leg.index(chunks)
+        assert len(list((tmp_path / "copies").iterdir())) == 1
+        leg.close()
+        return report.cached
+
+    assert index() == ()
+    assert index(k=2, depth={"dense": 3}) == ("embed", "engine")
+    assert index(bm25={"k1": 2.0}) == ("embed",)
+    assert list((tmp_path / "copies").iterdir()) == []
+
+
+def test_threads_agree(cache: Path) -> None:
+    _, leg = make_leg(cache, real_texts())
+    expected = [leg.search(query, 50).candidates for query in QUERIES]
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda query: leg.search(query, 50), QUERIES * 25))
+    assert [result.candidates for result in results] == expected * 25
+    leg.close()
+
+
+def test_two_processes_at_once_agree(tmp_path: Path) -> None:
+    # The engine's hash tables are seeded per process: ties must not follow them.
+    code = (
+        "import json, sys; from pathlib import Path;"
+        f"sys.path.insert(0, {str(Path(__file__).parent)!r});"
+        "import test_native as t;"
+        "_, leg = t.make_leg(Path(sys.argv[1]), t.real_texts());"
+        "print(json.dumps([leg.search(query, 100).candidates for query in t.QUERIES]))"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    running = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    outputs = [process.communicate(timeout=60) for process in running]
+    assert [process.returncode for process in running] == [0, 0], outputs
+    assert json.loads(outputs[0][0]) == json.loads(outputs[1][0])
+
+
+def test_refuses_weights_that_the_engine_has_not() -> None:
+    with pytest.raises(ValidationError, match="dbsf has no weights"):
+        QdrantEdgeSettings.model_validate({"fusion": "dbsf", "weights": {"dense": 2.0}})
+
+
+def test_every_language_builds(tmp_path: Path) -> None:
+    from typing import get_args
+
+    from retrievers.engines.qdrant_edge import Language, QdrantBm25Settings
+    from retrievers.engines.qdrant_shard import make_embedder
+
+    for language in get_args(Language):
+        embedder = make_embedder(QdrantBm25Settings(language=language))
+        assert embedder.embed_query("2024").indices
+
+
+def test_settings_come_from_plain_values() -> None:
+    settings = NativeHybridSettings.model_validate(
+        {"type": "native_hybrid", "engine": {"type": "qdrant-edge", "k": 61}}
+    )
+    assert settings.engine.k == 61
