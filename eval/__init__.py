@@ -1,0 +1,1 @@
+"""The judge: collections, runs, measures, statistics, tracking and reports."""

@@ -1,0 +1,200 @@
+"""`assay dataset`: the judged collections there are, and whether they are sound."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from eval.cli.console import print_json
+
+if TYPE_CHECKING:
+    from eval.collections.card import Card
+    from eval.collections.collection import Collection
+    from eval.collections.problems import Problem
+
+SAMPLES = 3
+COLUMNS = ("name", "title", "format", "documents", "queries", "where")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+@click.group()
+def dataset() -> None:
+    """List, show, check and seal judged collections."""
+
+
+@dataset.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """List the collections there are, and whether each can be used here."""
+    from eval.collections.catalog import list_cards
+
+    entries = [_summarise(name, path) for name, path in list_cards().items()]
+    if as_json:
+        print_json({"datasets": entries})
+        return
+    _print_table(entries)
+
+
+@dataset.command()
+@click.argument("name")
+@json_option
+def show(name: str, as_json: bool) -> None:
+    """Show what a collection is, and some of its queries. NAME may be NAME:VARIANT."""
+    from eval.collections.catalog import find
+    from eval.collections.loading import load_card
+    from eval.collections.location import why_unavailable
+
+    card, variant = find(name)
+    why_not = why_unavailable(card)
+    shown = card.model_dump(mode="json", exclude={"digests"})
+    shown |= {"card": str(card.path) if card.path else None, "variants": list(card.variants)}
+    shown |= {"available": not why_not, "why_not": why_not}
+    if not why_not:
+        shown |= _describe(load_card(card, variant))
+    if as_json:
+        print_json(shown)
+        return
+    for key, value in shown.items():
+        if value not in (None, "", [], {}):
+            _print_entry(key, value)
+
+
+@dataset.command()
+@click.argument("names", nargs=-1, required=True, metavar="NAME…")
+@json_option
+def check(names: tuple[str, ...], as_json: bool) -> None:
+    """Report everything that is wrong with collections; exit 2 if any of it is an error."""
+    from dataclasses import asdict
+
+    found = {name: _check(name) for name in names}
+    errors = sum(item.severity == "error" for problems in found.values() for item in problems)
+    if as_json:
+        listed = [
+            {"name": name, "problems": [asdict(item) for item in problems]}
+            for name, problems in found.items()
+        ]
+        print_json({"ok": not errors, "datasets": listed})
+    else:
+        for name, problems in found.items():
+            for problem in problems:
+                click.echo(str(problem))
+            wrong = sum(problem.severity == "error" for problem in problems)
+            click.echo(f"{name}: {wrong} errors, {len(problems) - wrong} warnings")
+    if errors:
+        sys.exit(2)
+
+
+@dataset.command()
+@click.argument("name")
+@json_option
+def seal(name: str, as_json: bool) -> None:
+    """Write the actual sizes and digests of a collection into its card."""
+    from eval.collections.catalog import find_card
+    from eval.collections.digests import seal as seal_card
+
+    card = seal_card(find_card(name))
+    sizes = card.sizes.model_dump() if card.sizes else {}
+    if as_json:
+        result = {"card": str(card.path), "sizes": sizes, "digests": card.digests}
+        print_json(result)
+    else:
+        counts = ", ".join(f"{count} {what}" for what, count in sizes.items() if count)
+        click.echo(f"{card.path}: sealed: {counts or 'empty'}; {len(card.digests)} digests")
+
+
+def _summarise(name: str, path: Path) -> dict[str, Any]:
+    from eval.collections.card import read_card
+    from eval.collections.location import describe_location, why_unavailable
+    from retrievers.base import AssayError
+
+    entry: dict[str, Any] = dict.fromkeys(("title", "format", "documents", "queries", "where"))
+    try:
+        card = read_card(path)
+    except AssayError as error:
+        return {"name": name, **entry, "available": False, "why_not": str(error)}
+    why_not = why_unavailable(card)
+    return {
+        "name": name,
+        "title": card.title,
+        "format": card.format,
+        "documents": card.sizes.documents if card.sizes else None,
+        "queries": card.sizes.queries if card.sizes else None,
+        "where": describe_location(card),
+        "available": not why_not,
+        "why_not": why_not,
+    }
+
+
+def _describe(collection: "Collection") -> dict[str, Any]:
+    types: dict[str, int] = {}
+    for query in collection.queries:
+        types[query.type or "-"] = types.get(query.type or "-", 0) + 1
+    samples = [
+        {
+            "id": query.id,
+            "text": query.text,
+            "gold": {item.id: item.grade for item in collection.gold[query.id]},
+        }
+        for query in collection.queries[:SAMPLES]
+    ]
+    return {
+        "loaded": {
+            "documents": len(collection.documents),
+            "passages": collection.passages,
+            "queries": len(collection.queries),
+            "judgments": collection.judgments,
+        },
+        "types": types,
+        "digest": collection.digest,
+        "samples": samples,
+    }
+
+
+def _print_table(entries: list[dict[str, Any]]) -> None:
+    from rich.box import SIMPLE
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=SIMPLE, padding=(0, 1, 0, 0), expand=True)
+    for key in (*COLUMNS, "available"):
+        kind: Literal["left", "right"] = "right" if key in ("documents", "queries") else "left"
+        ratio = 1 if key in ("title", "where") else None
+        table.add_column(key, justify=kind, no_wrap=True, ratio=ratio)
+    for entry in entries:
+        words = ["?" if entry[key] is None else str(entry[key]) for key in COLUMNS]
+        table.add_row(*words, "yes" if entry["available"] else "no")
+    Console().print(table)
+    for entry in entries:
+        if not entry["available"]:
+            click.echo(f"{entry['name']}: {entry['why_not']}")
+
+
+def _print_entry(key: str, value: Any) -> None:
+    if key == "samples":
+        for sample in value:
+            click.echo(f"{'query':>18}  {sample['id']}: {sample['text']}")
+            click.echo(f"{'gold':>18}  {', '.join(sample['gold'])}")
+    else:
+        click.echo(f"{key:>18}  {_in_words(value)}")
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_in_words(part)}" for name, part in value.items())
+    if isinstance(value, list):
+        return " + ".join(map(str, value))
+    return str(value)
+
+
+def _check(name: str) -> "list[Problem]":
+    from eval.collections.catalog import find_card
+    from eval.collections.check import check as check_card
+    from eval.collections.problems import Problem
+    from retrievers.base import AssayError
+
+    try:
+        card: Card = find_card(name)
+    except AssayError as error:
+        return [Problem(name, 0, "error", str(error))]
+    return check_card(card)

@@ -1,0 +1,90 @@
+"""Finding collections: by name, by folder, or by an id of ir_datasets."""
+
+import difflib
+import os
+import re
+from pathlib import Path
+
+from eval.collections.card import FILE, NAME, Card, make_card, read_card
+from eval.collections.irds import PREFIX
+from retrievers.base import AssayError
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+def dataset_folders() -> list[Path]:
+    """Return where names are looked up: ./datasets, then that of the project's checkout."""
+    folders = (Path("datasets").absolute(), PROJECT / "datasets")
+    return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
+
+
+def list_cards() -> dict[str, Path]:
+    """Return the card file of every name there is, by name."""
+    found: dict[str, Path] = {}
+    for folder in dataset_folders():
+        for path in sorted(folder.glob(f"*/{FILE}")):
+            found.setdefault(path.parent.name, path)
+    return dict(sorted(found.items()))
+
+
+def find_card(name: str) -> Card:
+    """Return the card of a collection.
+
+    `name` is a folder's name below a datasets folder, a path to a folder with a card or in BEIR's
+    layout, or `irds:` and an id. Raises AssayError, listing the names there are.
+    """
+    if name.startswith(PREFIX):
+        return _make_irds_card(name)
+    named = list_cards()
+    if name in named:
+        return read_card(named[name])
+    folder = Path(name).expanduser()
+    if folder.name == FILE and folder.is_file():
+        return read_card(folder)
+    if (folder / FILE).is_file():
+        return read_card(folder / FILE)
+    if (folder / "corpus.jsonl").is_file():
+        return _make_beir_card(folder)
+    if os.sep in name and folder.is_dir():
+        raise AssayError(f"{folder}: holds no {FILE}; `assay init` makes one of a folder")
+    close = difflib.get_close_matches(name, named, n=len(named), cutoff=0.6)
+    others = [other for other in named if other not in close]
+    raise AssayError(
+        f"{name}: there is no such collection; there are: {', '.join(close + others) or 'none'}; "
+        f"or give a folder that holds {FILE}, or {PREFIX}ID"
+    )
+
+
+def find(reference: str) -> tuple[Card, str]:
+    """Return the card and the variant of the judgments that `name` or `name:variant` means."""
+    name, colon, variant = reference.rpartition(":")
+    if not colon or name == PREFIX.rstrip(":") or not re.fullmatch(NAME, variant):
+        card = find_card(reference)
+        return card, card.variants[0]
+    card = find_card(name)
+    if variant not in card.variants:
+        allowed = ", ".join(card.variants)
+        raise AssayError(f"{reference}: there are no judgments {variant!r}; allowed: {allowed}")
+    return card, variant
+
+
+def _make_irds_card(location: str) -> Card:
+    identifier = location.removeprefix(PREFIX)
+    name = re.sub(r"[^A-Za-z0-9_.-]", "-", identifier)
+    values = {"name": name, "title": identifier, "format": "irds", "location": location}
+    return make_card(values, None)
+
+
+def _make_beir_card(folder: Path) -> Card:
+    """Return a card for a BEIR folder without one: `test`, if there is one, comes first."""
+    qrels = sorted((folder / "qrels").glob("*.tsv"), key=lambda path: (path.stem != "test", path))
+    values = {
+        "name": folder.resolve().name,
+        "title": folder.resolve().name,
+        "format": "beir",
+        "location": str(folder.resolve()),
+        "judgments": {path.stem: f"qrels/{path.name}" for path in qrels},
+    }
+    if (folder / "contexts.jsonl").is_file():
+        values["contexts"] = "contexts.jsonl"
+    return make_card(values, None)

@@ -1,0 +1,72 @@
+"""Checking a collection: everything that is wrong with it, at once."""
+
+from pathlib import Path
+
+from eval.collections.card import Card, Sizes
+from eval.collections.digests import measure_digest, measure_sizes
+from eval.collections.loading import open_source
+from eval.collections.problems import Problem, Problems
+from eval.collections.source import GoldBook, Source
+from retrievers.base import AssayError
+
+MEND = "; if that is meant, seal the card"
+
+
+def check(card: Card) -> list[Problem]:
+    """Return every problem of the card and of all its data, by file and line.
+
+    An error keeps the collection, or a variant of its judgments, from loading, or says that the
+    data is not what the card promises; a warning is something to look at.
+    """
+    problems = Problems(strict=False)
+    place = card.path or Path(card.name)
+    if card.path and card.path.parent.name != card.name:
+        problems.warn(place, 0, f'name: "{card.name}" is not the name of the card\'s folder')
+    try:
+        source = open_source(card, problems)
+        _check_content(card, source, place, problems)
+        _check_digests(card, place, problems)
+    except AssayError as error:
+        problems.error(place, 0, str(error))
+    return sorted(set(problems.found))
+
+
+def _check_content(card: Card, source: Source, place: Path, problems: Problems) -> None:
+    documents = source.documents()
+    queries = source.queries()
+    books = {variant: source.gold(variant, documents, queries.items) for variant in card.variants}
+    for book in books.values():
+        _check_grades(book, problems)
+    for name, row in queries.rows.items():
+        if not any(name in book.items for book in books.values()):
+            problems.warn(row.file, row.line, f'query "{name}" has no judgment')
+    if card.sizes is not None:
+        first = books[card.variants[0]].items.values()
+        actual = measure_sizes(documents.values(), first)
+        _check_sizes(card.sizes, actual, place, problems)
+
+
+def _check_grades(book: GoldBook, problems: Problems) -> None:
+    for name, items in book.items.items():
+        if all(item.grade <= 0 for item in items.values()):
+            row = book.rows[name]
+            message = f'query "{name}" has no judgment of a positive grade; it scores 0 always'
+            problems.warn(row.file, row.line, message)
+
+
+def _check_sizes(stated: Sizes, actual: Sizes, place: Path, problems: Problems) -> None:
+    for key in sorted(stated.model_fields_set):
+        said, is_now = getattr(stated, key), getattr(actual, key)
+        if said != is_now:
+            problems.error(place, 0, f"sizes.{key}: the card says {said}, there are {is_now}{MEND}")
+
+
+def _check_digests(card: Card, place: Path, problems: Problems) -> None:
+    for name, stated in card.digests.items():
+        try:
+            actual = measure_digest(card, name)
+        except AssayError as error:
+            problems.error(place, 0, f"digests.{name}: {error}")
+            continue
+        if actual != stated:
+            problems.error(place, 0, f"digests.{name}: its SHA-256 is now {actual}{MEND}")

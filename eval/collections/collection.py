@@ -1,0 +1,91 @@
+"""A judged collection: documents, queries, and the pieces of text judged for each query."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from eval.collections.card import Card
+from retrievers.base import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question put to the collection; `type` groups queries in reports."""
+
+    id: str
+    text: str
+    type: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GoldItem:
+    """A judged piece of text: characters `start` to `end` of a document.
+
+    `id` is the passage's id for a judgment of a prescribed passage (`passage_id` is then set),
+    the document's id for one of a whole document, `doc_id[start:end]` for one of a span. A grade
+    of 0 or less says that the text was judged and is not relevant.
+    """
+
+    query_id: str
+    id: str
+    doc_id: str
+    start: int
+    end: int
+    grade: int
+    passage_id: str = ""
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What a run needs to know. `queries` are the judged ones, and `gold` has a key for each.
+
+    `name` is the card's, with `:variant` where the judgments are not the card's first ones.
+    """
+
+    name: str
+    title: str
+    documents: tuple[Document, ...]
+    queries: tuple[Query, ...]
+    gold: Mapping[str, tuple[GoldItem, ...]]
+    card: Card
+    drop_self_matches: bool = False
+
+    @property
+    def passages(self) -> int:
+        """The number of passages the collection prescribes; 0 where a chunker chooses them."""
+        return sum(len(document.passages) for document in self.documents)
+
+    @property
+    def judgments(self) -> int:
+        """The number of gold items."""
+        return sum(map(len, self.gold.values()))
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256, in hex, of all that decides a score: documents, queries, gold and options.
+
+        Where the data lies, and what the card says about it, does not enter.
+        """
+        content = hashlib.sha256()
+        for part in self._parts():
+            content.update(json.dumps(part, ensure_ascii=False, sort_keys=True).encode())
+            content.update(b"\n")
+        return content.hexdigest()
+
+    def _parts(self) -> Iterator[list[Any]]:
+        for item in self.documents:
+            passages = [[at.id, at.start, at.end, at.title] for at in item.passages]
+            contexts = [[at.start, at.end, at.text] for at in item.contexts]
+            metadata = dict(item.metadata)
+            yield ["document", item.id, item.title, item.text, passages, contexts, metadata]
+        for query in self.queries:
+            yield ["query", query.id, query.text, query.type]
+        for items in self.gold.values():
+            for gold in items:
+                span = [gold.doc_id, gold.start, gold.end]
+                yield ["gold", gold.query_id, gold.id, *span, gold.grade, gold.passage_id]
+        yield ["options", self.drop_self_matches]

@@ -1,0 +1,103 @@
+"""Sizes and digests: measuring them, and writing them into a card."""
+
+import hashlib
+from collections.abc import Iterable, Sized
+from pathlib import Path
+
+import yaml
+
+from eval.collections.card import Card, NativeCard, Sizes, parse_card
+from eval.collections.loading import load_card
+from eval.collections.location import find_data
+from eval.collections.native import list_texts
+from eval.collections.trec import list_documents
+from retrievers.base import AssayError, Document
+
+BLOCKS = {"sizes", "digests"}
+
+
+def measure_sizes(documents: Iterable[Document], gold: Iterable[Sized]) -> Sizes:
+    """Return the sizes of a collection; `gold` is the gold items of each judged query."""
+    known, judged = list(documents), list(gold)
+    return Sizes(
+        documents=len(known),
+        passages=sum(len(document.passages) for document in known),
+        queries=len(judged),
+        judgments=sum(map(len, judged)),
+    )
+
+
+def measure_digest(card: Card, name: str) -> str:
+    """Return the SHA-256, in hex, of a file or folder the card names.
+
+    That of a folder is taken over the paths and digests of the documents in it. Raises AssayError
+    when it is missing.
+    """
+    path = find_data(card) / name
+    if not path.is_dir():
+        return _digest_file(path)
+    content = hashlib.sha256()
+    for file in list_texts(path) if isinstance(card, NativeCard) else list_documents(path):
+        content.update(f"{file.relative_to(path).as_posix()}\n{_digest_file(file)}\n".encode())
+    return content.hexdigest()
+
+
+def seal(card: Card) -> Card:
+    """Write the actual sizes and digests into the card's file and return the new card.
+
+    All else in the file stays as it is, comments included. Raises AssayError when the collection
+    does not load, or has no card file.
+    """
+    if card.path is None:
+        raise AssayError(f"{card.name}: has no card to write sizes and digests into")
+    collection = load_card(card, card.variants[0])
+    sizes = measure_sizes(collection.documents, collection.gold.values()).model_dump()
+    if not sizes["passages"]:
+        del sizes["passages"]
+    digests = {name: measure_digest(card, name) for name in card.names()}
+    text = replace_block(card.path.read_text(encoding="utf-8"), "sizes", sizes)
+    text = replace_block(text, "digests", digests)
+    sealed = parse_card(text, card.path)
+    if sealed.model_dump(exclude=BLOCKS) != card.model_dump(exclude=BLOCKS):
+        raise AssayError(f"{card.path}: cannot be sealed; write sizes and digests as blocks")
+    write_text(card.path, text)
+    return sealed
+
+
+def replace_block(text: str, key: str, values: dict[str, int] | dict[str, str]) -> str:
+    """Return the YAML `text` with the top-level block `key` replaced, or put at the end."""
+    block = yaml.safe_dump({key: values}, sort_keys=False, allow_unicode=True, width=1000)
+    for key_node, value in _entries(text):
+        if key_node.value == key:
+            end = _last_mark(value)
+            return text[: key_node.start_mark.index] + block.rstrip("\n") + text[end:]
+    return f"{text.rstrip()}\n{block}" if values else text
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file so that a reader finds the old text or the new, never a part."""
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(text, encoding="utf-8", newline="")
+    partial.replace(path)
+
+
+def _digest_file(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise AssayError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _entries(text: str) -> list[tuple[yaml.ScalarNode, yaml.Node]]:
+    node = yaml.compose(text)
+    return node.value if isinstance(node, yaml.MappingNode) else []
+
+
+def _last_mark(node: yaml.Node) -> int:
+    """Return where `node` ends. The parser puts the end of a block behind the comments and blank
+    lines that follow, so that of its last entry is taken.
+    """
+    if isinstance(node, yaml.MappingNode) and not node.flow_style and node.value:
+        return _last_mark(node.value[-1][1])
+    return node.end_mark.index

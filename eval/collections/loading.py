@@ -1,0 +1,56 @@
+"""Loading a collection: its card, its files, its judgments."""
+
+from pathlib import Path
+
+from eval.collections.beir import BeirSource
+from eval.collections.card import BeirCard, Card, IrdsCard, NativeCard, TrecCard
+from eval.collections.catalog import find
+from eval.collections.collection import Collection
+from eval.collections.irds import IrdsSource
+from eval.collections.location import find_data
+from eval.collections.native import NativeSource
+from eval.collections.problems import Problems
+from eval.collections.source import Source
+from eval.collections.trec import TrecSource
+
+
+def load(reference: str) -> Collection:
+    """Return the collection that `name` or `name:variant` means (see `catalog.find_card`).
+
+    Raises AssayError when there is none, its data is not here, or a line of it is broken.
+    """
+    return load_card(*find(reference))
+
+
+def load_card(card: Card, variant: str) -> Collection:
+    """Return the collection of `card` with the judgments of `variant`. Raises AssayError."""
+    source = open_source(card, Problems(strict=True))
+    documents = source.documents()
+    queries = source.queries().items
+    gold = source.gold(variant, documents, queries).items
+    return Collection(
+        name=card.name if variant == card.variants[0] else f"{card.name}:{variant}",
+        title=card.title,
+        documents=tuple(documents.values()),
+        queries=tuple(query for query in queries.values() if query.id in gold),
+        gold={name: tuple(gold[name].values()) for name in queries if name in gold},
+        card=card,
+        drop_self_matches=card.drop_self_matches,
+    )
+
+
+def open_source(card: Card, problems: Problems) -> Source:
+    """Return the reader of the collection's data, which reports to `problems`.
+
+    Raises AssayError when the data is not here.
+    """
+    if isinstance(card, IrdsCard):
+        return IrdsSource(card, problems)
+    root: Path = find_data(card)
+    if isinstance(card, BeirCard):
+        return BeirSource(card, root, problems)
+    if isinstance(card, TrecCard):
+        return TrecSource(card, root, problems)
+    if isinstance(card, NativeCard):
+        return NativeSource(card, root, problems)
+    raise TypeError(f"no reader for {type(card).__name__}")

@@ -1,0 +1,64 @@
+"""Where the data of a collection lies on this machine."""
+
+import os
+import re
+from pathlib import Path
+
+from eval.collections.card import Card, Download, IrdsCard
+from retrievers.base import AssayError
+
+VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+
+
+def describe_location(card: Card) -> str:
+    """Return the location as the card gives it."""
+    return card.location.url if isinstance(card.location, Download) else card.location
+
+
+def find_data(card: Card) -> Path:
+    """Return the folder that holds the files of `card`, downloading it if need be.
+
+    Raises AssayError when a variable is not set, the folder is missing, or the download fails.
+    """
+    if isinstance(card.location, Download):
+        from eval.collections.download import fetch
+
+        return fetch(card.location)
+    return _find_folder(card, card.location)
+
+
+def why_unavailable(card: Card) -> str:
+    """Return why the collection cannot be loaded here, or "" if it can, without network."""
+    if isinstance(card, IrdsCard):
+        from importlib.util import find_spec
+
+        return "" if find_spec("ir_datasets") else "needs the extra irds"
+    if isinstance(card.location, Download):
+        from eval.collections.download import folder_of
+
+        return "" if folder_of(card.location).exists() else "downloaded at first use"
+    try:
+        root = _find_folder(card, card.location)
+    except AssayError as error:
+        return str(error)
+    missing = [name for name in card.names() if not (root / name).exists()]
+    return f"{root} lacks {', '.join(missing)}" if missing else ""
+
+
+def _find_folder(card: Card, location: str) -> Path:
+    folder = card.folder / Path(VARIABLE.sub(lambda at: _expand(card, at), location)).expanduser()
+    if not folder.is_dir():
+        raise AssayError(f"collection {card.name}: there is no folder {folder}")
+    return folder
+
+
+def _expand(card: Card, variable: re.Match[str]) -> str:
+    name = variable[1] or variable[2]
+    value = os.environ.get(name)
+    if not value:
+        rest = describe_location(card)[variable.end() :].strip("/")
+        raise AssayError(
+            f"collection {card.name} lies below ${name}, which is not set; "
+            f"set it to the folder that holds {rest}/"
+        )
+    return value

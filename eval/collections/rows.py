@@ -1,0 +1,74 @@
+"""Rows of JSON Lines and of tables, with the place they come from and typed access."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+KINDS = {
+    str: "a string",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number with a fraction",
+    list: "a list",
+    dict: "an object",
+}
+
+
+class RowError(Exception):
+    """A row cannot be used. The message says why, and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The values at `line` of `file`, counted from 1; 0 when the file as a whole is the row."""
+
+    file: Path
+    line: int
+    values: Mapping[str, Any]
+
+    def has(self, key: str) -> bool:
+        """Say whether `key` has a value; null is none."""
+        return self.values.get(key) is not None
+
+    def string(self, key: str, default: str | None = None) -> str:
+        """Return the string at `key`. Raises RowError when it is missing or of another type."""
+        value: str = self._value(key, str, default)
+        return value
+
+    def integer(self, key: str, default: int | None = None) -> int:
+        """Return the whole number at `key`. Raises RowError as `string` does."""
+        value: int = self._value(key, int, default)
+        return value
+
+    def mapping(self, key: str) -> dict[str, Any]:
+        """Return the object at `key`, empty when there is none."""
+        value: dict[str, Any] = self._value(key, dict, {})
+        return value
+
+    def _value(self, key: str, kind: type, default: Any) -> Any:
+        value = self.values.get(key)
+        if value is None:
+            value = default
+        if value is None:
+            present = ", ".join(self.values) or "none"
+            raise RowError(
+                f'key "{key}" is missing; it must be {KINDS[kind]}; keys here: {present}'
+            )
+        if type(value) is not kind:
+            raise RowError(f'"{key}" must be {KINDS[kind]}, not {KINDS[type(value)]}')
+        return value
+
+
+def parse_json_row(file: Path, line: int, text: str) -> Row:
+    """Return the row that one line of JSON Lines holds. Raises RowError."""
+    try:
+        values = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise RowError(
+            f"not JSON: {error.msg} at column {error.colno}; each line must be one JSON object"
+        ) from None
+    if not isinstance(values, dict):
+        raise RowError("not a JSON object; each line must be one, in curly brackets")
+    return Row(file, line, values)

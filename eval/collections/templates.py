@@ -1,0 +1,91 @@
+"""The texts that `assay init` writes: a card and a config that explain themselves."""
+
+import yaml
+
+CARD = """\
+# A judged collection of your documents.
+#   assay dataset check {reference}   reports whatever is wrong with it
+#   assay dataset seal {reference}    writes sizes and digests anew after a change
+name: {name}
+title: {name}
+description: ""
+licence: ""
+source: {source}
+language: en
+format: native
+location: .
+# The documents stay where they are: every .md and .txt file below this folder is searched.
+documents: {documents}
+"""
+
+QUESTIONS = """\
+# A query is a line {"_id": "q1", "text": "…", "type": "…"}; `type` may be left out.
+queries: queries.jsonl
+# A judgment names a document and, in it, a span, a section by its heading, or nothing more:
+#   {"query_id": "q1", "path": "guide.md", "start": 120, "end": 310, "grade": 1}
+#   {"query_id": "q1", "path": "guide.md", "section": "Installing", "grade": 2}
+#   {"query_id": "q1", "path": "guide.md"}
+judgments:
+  test: judgments.jsonl
+"""
+
+NO_QUESTIONS = """\
+# There are no questions yet, so the documents can be searched and nothing can be measured.
+# Write a CSV with the columns question and quote (a passage, word for word, that answers it;
+# document, type, grade and id are optional), then:
+#   assay init FOLDER --questions questions.csv --force
+# or add lines to the two files below.
+"""
+
+PIPELINE = """\
+# A retrieval pipeline for {name}. `assay components` lists all that can stand here;
+# `assay run` with this file measures it.
+name: {name}
+dataset: {dataset}
+
+documents:
+  # The passages that are searched: sections, cut at headings and then to size; or document,
+  # each file whole.
+  chunker: {{type: sections, max_tokens: 400}}
+  # Put before each passage in every index: none; headings (title and headings above it);
+  # opening (the document's first words); collection (contexts.jsonl); auto (collection where
+  # there is one, else headings).
+  context: {{source: none}}
+
+retriever:
+  # Each leg is one ranked list of `depth` passages.
+  legs:
+    dense: {{type: dense, encoder: bge-small-en-v1.5, depth: 100}}
+    keyword: {{type: bm25, analyzer: english, k1: 1.5, b: 0.75, depth: 100}}
+  # How the lists become one: rrf adds weight / (k + rank) of every leg.
+  fusion: {{type: rrf, k: 60, weights: {{dense: 1.0, keyword: 1.0}}}}
+  # What follows, in order. A cross-encoder reads the best again: slower, and often better.
+  stages: []
+  #  - {{type: rerank, model: ms-marco-MiniLM-L-12-v2, depth: 24}}
+"""
+
+
+def card_text(name: str, reference: str, documents: str, questions: str) -> str:
+    """Return a card for documents in the folder `documents`.
+
+    `reference` is what commands call the collection; `questions` is the name of the file the
+    questions came from, "" for none.
+    """
+    source = f"documents and {questions}" if questions else "documents"
+    head = CARD.format(
+        name=_scalar(name),
+        reference=reference,
+        source=_scalar(source),
+        documents=_scalar(documents),
+    )
+    return head + ("" if questions else NO_QUESTIONS) + QUESTIONS
+
+
+def pipeline_text(name: str, dataset: str) -> str:
+    """Return a config for the collection that `dataset` names."""
+    return PIPELINE.format(name=_scalar(name), dataset=_scalar(dataset))
+
+
+def _scalar(value: str) -> str:
+    """Return `value` as YAML reads it back, quoted where it must be."""
+    return yaml.safe_dump(value, allow_unicode=True, width=10_000).removesuffix("...\n").strip()

@@ -1,0 +1,101 @@
+"""Latency as an experiment: after a warm-up, one query at a time, caches off."""
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from retrievers.base import Progress, Retriever
+
+TOTAL = "total"
+
+
+class LatencySettings(BaseModel):
+    """How latency is measured."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    queries: int = Field(100, ge=0, description="queries timed, evenly spaced; 0 measures none")
+    warm_up: int = Field(5, ge=0, description="queries searched before, untimed")
+    seconds: float = Field(
+        30.0, gt=0, description="no further query is begun after this time, in either part"
+    )
+    concurrency: int = Field(2, ge=1, description="threads that search at once for throughput")
+
+
+@dataclass(frozen=True, slots=True)
+class LatencySample:
+    """One timed query: milliseconds by stage, and `total` as the caller sees it."""
+
+    query_id: str
+    milliseconds: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Samples in the order they were timed, and throughput in queries a second.
+
+    Throughput is None when nothing was measured.
+    """
+
+    samples: tuple[LatencySample, ...]
+    throughput: float | None
+    concurrency: int
+
+
+def measure(
+    retriever: Retriever,
+    queries: Sequence[tuple[str, str]],
+    depth: int,
+    settings: LatencySettings,
+    progress: Progress,
+) -> Latency:
+    """Time `queries`, given as (id, text), on an indexed retriever.
+
+    The clock is monotonic and read outside the retriever for the total; times of stages are the
+    retriever's own. Throughput is measured apart, with `settings.concurrency` threads.
+    """
+    timed = retriever.timed()
+    chosen = _spaced(queries, settings.queries)
+    for _, text in chosen[: settings.warm_up]:
+        timed.search(text, depth)
+    samples: list[LatencySample] = []
+    deadline = time.perf_counter() + settings.seconds
+    for query_id, text in progress.track(chosen, "timing queries", len(chosen)):
+        if time.perf_counter() > deadline:
+            break
+        begin = time.perf_counter()
+        ranking = timed.search(text, depth)
+        total = (time.perf_counter() - begin) * 1000
+        stages: dict[str, float] = {}
+        for entry in ranking.trace:
+            stages[entry.name] = stages.get(entry.name, 0.0) + entry.milliseconds
+        samples.append(LatencySample(query_id, {TOTAL: total, **stages}))
+    throughput = _throughput(timed, [text for _, text in chosen], depth, settings)
+    return Latency(tuple(samples), throughput, settings.concurrency)
+
+
+def _throughput(
+    retriever: Retriever, texts: Sequence[str], depth: int, settings: LatencySettings
+) -> float | None:
+    if not texts:
+        return None
+    begin = time.perf_counter()
+
+    def search(text: str) -> bool:
+        if time.perf_counter() - begin > settings.seconds:
+            return False
+        retriever.search(text, depth)
+        return True
+
+    with ThreadPoolExecutor(settings.concurrency) as pool:
+        done = sum(pool.map(search, texts))
+    return done / (time.perf_counter() - begin)
+
+
+def _spaced(queries: Sequence[tuple[str, str]], count: int) -> list[tuple[str, str]]:
+    if len(queries) <= count:
+        return list(queries)
+    return [queries[at * len(queries) // count] for at in range(count)]

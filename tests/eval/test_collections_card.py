@@ -1,0 +1,231 @@
+"""Cards: what they may say, how they are found, where their data lies."""
+
+import hashlib
+import io
+import tarfile
+import threading
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from eval.collections import catalog, find_card, list_cards, load
+from eval.collections.card import BeirCard, Download, NativeCard, read_card
+from eval.collections.download import fetch, folder_of
+from eval.collections.location import find_data, why_unavailable
+from retrievers.base import AssayError
+
+MINIMAL = "name: tiny\ntitle: Tiny\nformat: native\n"
+
+
+def write_card(folder: Path, text: str = MINIMAL) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "dataset.yaml").write_text(text)
+    return folder / "dataset.yaml"
+
+
+def test_a_card_fills_in_what_its_format_usually_has(tmp_path: Path) -> None:
+    card = read_card(write_card(tmp_path))
+    assert isinstance(card, NativeCard)
+    assert (card.documents, card.queries, card.variants) == ("docs", "queries.jsonl", ("test",))
+    assert (card.location, card.folder, card.language) == (".", tmp_path, "en")
+
+
+def test_the_first_variant_is_the_default(tmp_path: Path) -> None:
+    text = "name: x\ntitle: X\nformat: beir\njudgments: {dev: a.tsv, test: [b.tsv, c.tsv]}\n"
+    card = read_card(write_card(tmp_path, text))
+    assert isinstance(card, BeirCard)
+    assert card.variants == ("dev", "test")
+    assert card.judgment_files("test") == ["b.tsv", "c.tsv"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- a\n", "a card must be a mapping"),
+        ("name: [x\n", "not YAML"),
+        ("name: x\ntitle: X\n", "format: must be one of beir, trec, irds, native"),
+        ("name: x\ntitle: X\nformat: csv\n", "format: must be one of"),
+        (MINIMAL + "colour: red\n", "colour: unknown key; allowed: name, title"),
+        (MINIMAL + "sizes: {documents: many}\n", "sizes.documents: Input should be a valid int"),
+        (MINIMAL + "min_grade: '2'\n", "min_grade: Input should be a valid integer"),
+        (MINIMAL + "judgments: {}\n", "judgments: Dictionary should have at least 1 item"),
+        (MINIMAL + "digests: {docs: abc}\n", "digests.docs: String should match"),
+        (MINIMAL.replace("tiny", "a/b"), "name: String should match"),
+        ("name: x\ntitle: X\nformat: irds\nlocation: x\n", "location: String should match"),
+        (MINIMAL + "location: {url: 'http://x/a.zip'}\n", "location.sha256: Field required"),
+    ],
+)
+def test_a_wrong_card_is_refused_in_one_line(tmp_path: Path, text: str, message: str) -> None:
+    path = write_card(tmp_path, text)
+    with pytest.raises(AssayError) as caught:
+        read_card(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_every_wrong_key_is_named_at_once(tmp_path: Path) -> None:
+    path = write_card(tmp_path, "name: x\nformat: native\ncolour: red\nmin_grade: 0\n")
+    with pytest.raises(AssayError, match=r"title: .*min_grade: .*colour: "):
+        read_card(path)
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A current directory and a project, each with a datasets folder."""
+    here = tmp_path / "here"
+    write_card(here / "datasets/mine", MINIMAL.replace("tiny", "mine"))
+    write_card(here / "datasets/both", MINIMAL.replace("Tiny", "of here"))
+    write_card(tmp_path / "project/datasets/both", MINIMAL.replace("Tiny", "of the project"))
+    write_card(tmp_path / "project/datasets/theirs")
+    monkeypatch.chdir(here)
+    monkeypatch.setattr(catalog, "PROJECT", tmp_path / "project")
+    return here
+
+
+def test_names_are_looked_up_here_first(workplace: Path) -> None:
+    assert list(list_cards()) == ["both", "mine", "theirs"]
+    assert find_card("both").title == "of here"
+    assert find_card("theirs").title == "Tiny"
+
+
+def test_a_folder_is_found_by_its_path(workplace: Path) -> None:
+    card = write_card(workplace / "elsewhere/set")
+    assert find_card("elsewhere/set").path == Path("elsewhere/set/dataset.yaml")
+    assert find_card(str(card)).title == "Tiny"
+    with pytest.raises(AssayError, match=r"holds no dataset\.yaml; `assay init`"):
+        find_card(str(workplace / "elsewhere"))
+
+
+def test_an_unknown_name_lists_the_nearest_first(workplace: Path) -> None:
+    with pytest.raises(AssayError, match=r"their: there is no such .* theirs, both, mine; or"):
+        find_card("their")
+
+
+def test_data_below_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_card(tmp_path / "tiny", MINIMAL + "location: $ASSAY_DATA/tiny\n")
+    card = read_card(path)
+    monkeypatch.delenv("ASSAY_DATA", raising=False)
+    expected = (
+        "collection tiny lies below $ASSAY_DATA, which is not set; "
+        "set it to the folder that holds tiny/"
+    )
+    assert why_unavailable(card) == expected
+    with pytest.raises(AssayError) as caught:
+        load(str(path.parent))
+    assert str(caught.value) == expected
+    monkeypatch.setenv("ASSAY_DATA", "")
+    assert why_unavailable(card) == expected
+    monkeypatch.setenv("ASSAY_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(AssayError, match=r"collection tiny: there is no folder .*nowhere/tiny"):
+        find_data(card)
+    monkeypatch.setenv("ASSAY_DATA", str(tmp_path))
+    assert find_data(card) == tmp_path / "tiny"
+    assert "lacks docs, queries.jsonl, judgments.jsonl" in why_unavailable(card)
+
+
+def make_zip(**files: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name.replace("__", "/"), text)
+    return buffer.getvalue()
+
+
+def make_tar(name: str, text: str) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        entry = tarfile.TarInfo(name)
+        entry.size = len(text)
+        archive.addfile(entry, io.BytesIO(text.encode()))
+    return buffer.getvalue()
+
+
+@contextmanager
+def serve(content: bytes) -> Iterator[tuple[str, list[str]]]:
+    """Serve `content` at every path but /missing; yield the address and the requests made."""
+    requests: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            requests.append(self.path)
+            self.send_response(404 if self.path == "/missing" else 200)
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            """Stay silent."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", requests
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache/collections"
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def test_an_archive_is_fetched_once(cache: Path) -> None:
+    content = make_zip(set__corpus="rows")
+    with serve(content) as (address, requests):
+        download = Download(url=f"{address}/set.zip", sha256=digest(content), folder="set")
+        folder = fetch(download)
+        assert (folder / "corpus").read_text() == "rows"
+        assert fetch(download) == folder == folder_of(download)
+        assert requests == ["/set.zip"]
+    assert folder.is_relative_to(cache)
+
+
+def test_a_tar_archive_can_be_loaded_through_a_card(cache: Path, tmp_path: Path) -> None:
+    content = make_tar("docs/a.md", "# A\n")
+    with serve(content) as (address, _):
+        location = f"location: {{url: '{address}/a.tgz', sha256: {digest(content)}}}\n"
+        card = read_card(write_card(tmp_path / "tiny", MINIMAL + location))
+        assert why_unavailable(card) == "downloaded at first use"
+        assert (find_data(card) / "docs/a.md").read_text() == "# A\n"
+        assert why_unavailable(card) == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "path", "stated", "message"),
+    [
+        (b"other", "/a.zip", "0" * 64, "SHA-256 is .* the card says 000"),
+        (b"text", "/a.zip", None, "cannot be unpacked: .*allowed: .zip"),
+        (b"", "/missing", None, "cannot be downloaded: .*404"),
+        (make_zip(**{"..__evil": "x"}), "/a.zip", None, "leads outside its folder"),
+        (make_tar("../evil", "x"), "/a.tgz", None, "cannot be unpacked"),
+        (make_zip(other="x"), "/a.zip", None, "holds no folder 'set'"),
+    ],
+)
+def test_a_bad_archive_is_refused(
+    cache: Path, content: bytes, path: str, stated: str | None, message: str
+) -> None:
+    with serve(content) as (address, _):
+        sha256 = stated or digest(content)
+        with pytest.raises(AssayError, match=message) as caught:
+            fetch(Download(url=address + path, sha256=sha256, folder="set"))
+    assert "\n" not in str(caught.value)
+    assert not list(cache.parent.rglob("evil"))
+
+
+def test_a_host_that_does_not_answer_is_one_line(cache: Path) -> None:
+    with serve(b"") as (address, _):
+        pass
+    with pytest.raises(AssayError, match="cannot be downloaded"):
+        fetch(Download(url=f"{address}/a.zip", sha256="0" * 64))
+    assert not list(cache.glob("*/assay.json"))

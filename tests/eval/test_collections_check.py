@@ -1,0 +1,221 @@
+"""Checking reports everything at once; sealing touches nothing else in the card."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eval.collections import check, find_card, load
+from eval.collections.card import read_card
+from eval.collections.digests import replace_block, seal
+from retrievers.base import AssayError
+
+
+def write_jsonl(path: Path, *rows: dict[str, Any] | str) -> None:
+    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+
+
+@pytest.fixture
+def sound(tmp_path: Path) -> Path:
+    folder = tmp_path / "sound"
+    (folder / "docs").mkdir(parents=True)
+    (folder / "docs/a.md").write_text("# A\n\nFirst text.\n")
+    (folder / "docs/b.md").write_text("# B\n\nSecond text.\n")
+    write_jsonl(folder / "queries.jsonl", {"_id": "q1", "text": "first?"})
+    write_jsonl(folder / "judgments.jsonl", {"query_id": "q1", "path": "a.md", "section": "A"})
+    (folder / "dataset.yaml").write_text("name: sound\ntitle: Sound\nformat: native\n")
+    return folder
+
+
+def problems(folder: Path) -> dict[str, str]:
+    """Return `message` by `file:line: severity`, the file's name alone."""
+    found = [str(problem) for problem in check(read_card(folder / "dataset.yaml"))]
+    split = [line.removeprefix(f"{folder}/").rpartition(": ")[0] for line in found]
+    assert len(set(found)) == len(found)
+    return dict(zip(found, split, strict=True))
+
+
+def test_a_sound_collection_has_no_problems(sound: Path) -> None:
+    assert check(read_card(sound / "dataset.yaml")) == []
+    seal(read_card(sound / "dataset.yaml"))
+    assert check(read_card(sound / "dataset.yaml")) == []
+
+
+def test_everything_wrong_is_reported_at_once(sound: Path) -> None:
+    seal(read_card(sound / "dataset.yaml"))
+    (sound / "docs/twin.md").write_text("# A\n\nFirst text.\n")
+    (sound / "docs/empty.md").write_text(" \n")
+    write_jsonl(
+        sound / "queries.jsonl",
+        {"_id": "q1", "text": "first?"},
+        {"_id": "q2", "text": " "},
+        {"_id": "q1", "text": "again"},
+        {"_id": "q3", "text": "only grade 0"},
+        {"_id": "q4", "text": "unjudged"},
+        {"_id": "q5", "text": "first?"},
+        "{broken",
+    )
+    write_jsonl(
+        sound / "judgments.jsonl",
+        {"query_id": "q1", "path": "a.md", "section": "A"},
+        {"query_id": "q1", "path": "a.md", "section": "A"},
+        {"query_id": "q1", "path": "a.md", "section": "A", "grade": 3},
+        {"query_id": "q9", "path": "a.md"},
+        {"query_id": "q1", "path": "z.md"},
+        {"query_id": "q1", "path": "a.md", "start": 5, "end": 50},
+        {"query_id": "q1", "path": "a.md", "start": 5, "end": 10, "text": "Other"},
+        {"query_id": "q1", "path": "b.md", "section": "Nowhere"},
+        {"query_id": "q3", "path": "b.md", "grade": 0},
+        {"query_id": "q5", "path": "b.md"},
+    )
+    found = [
+        (Path(item.file).name, item.line, item.severity, item.message)
+        for item in check(read_card(sound / "dataset.yaml"))
+    ]
+    expected = [
+        ("dataset.yaml", 0, "error", "digests.docs: its SHA-256 is now"),
+        ("dataset.yaml", 0, "error", "digests.judgments.jsonl: its SHA-256 is now"),
+        ("dataset.yaml", 0, "error", "digests.queries.jsonl: its SHA-256 is now"),
+        ("dataset.yaml", 0, "error", "sizes.documents: the card says 2, there are 4"),
+        ("dataset.yaml", 0, "error", "sizes.judgments: the card says 1, there are 3"),
+        ("dataset.yaml", 0, "error", "sizes.queries: the card says 1, there are 3"),
+        ("empty.md", 0, "warning", 'document "empty.md" has no text'),
+        ("twin.md", 0, "warning", 'document "twin.md" has the same text as "a.md"'),
+        ("judgments.jsonl", 2, "warning", 'query "q1": "a.md[0:16]" is judged twice'),
+        ("judgments.jsonl", 3, "error", '"a.md[0:16]" has grade 3 here and 1 before'),
+        ("judgments.jsonl", 4, "error", 'there is no query "q9"'),
+        ("judgments.jsonl", 5, "error", 'there is no document "z.md"'),
+        ("judgments.jsonl", 6, "error", "span 5 to 50 is not within"),
+        ("judgments.jsonl", 7, "error", "reads 'First' from 5 to 10"),
+        ("judgments.jsonl", 8, "error", 'has no heading "Nowhere"'),
+        ("judgments.jsonl", 9, "warning", 'query "q3" has no judgment of a positive grade'),
+        ("queries.jsonl", 2, "error", 'query "q2" has no text'),
+        ("queries.jsonl", 3, "error", 'query id "q1" is taken by line 1'),
+        ("queries.jsonl", 5, "warning", 'query "q4" has no judgment'),
+        ("queries.jsonl", 6, "warning", 'query "q5" has the same text as "q1"'),
+        ("queries.jsonl", 7, "error", "not JSON"),
+    ]
+    assert [item[:3] for item in found] == [item[:3] for item in expected]
+    for (*_, message), (*_, part) in zip(found, expected, strict=True):
+        assert part in message
+
+
+def test_missing_files_are_all_reported(sound: Path) -> None:
+    (sound / "queries.jsonl").unlink()
+    (sound / "judgments.jsonl").unlink()
+    found = check(read_card(sound / "dataset.yaml"))
+    assert [(Path(item.file).name, item.message) for item in found] == [
+        ("judgments.jsonl", "there is no such file"),
+        ("queries.jsonl", "there is no such file"),
+    ]
+
+
+def test_a_query_of_another_variant_is_judged(sound: Path) -> None:
+    write_jsonl(
+        sound / "queries.jsonl", {"_id": "q1", "text": "first?"}, {"_id": "q2", "text": "second?"}
+    )
+    write_jsonl(sound / "more.jsonl", {"query_id": "q2", "path": "b.md"})
+    with (sound / "dataset.yaml").open("a") as file:
+        file.write("judgments: {test: judgments.jsonl, more: more.jsonl}\n")
+    assert check(read_card(sound / "dataset.yaml")) == []
+
+
+def test_a_card_under_another_name_is_a_warning(sound: Path) -> None:
+    (sound / "dataset.yaml").write_text("name: other\ntitle: Sound\nformat: native\n")
+    (found,) = check(read_card(sound / "dataset.yaml"))
+    assert found.severity == "warning"
+
+
+def test_data_that_is_not_here_is_a_problem(sound: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ASSAY_DATA", raising=False)
+    with (sound / "dataset.yaml").open("a") as file:
+        file.write("location: $ASSAY_DATA/sound\n")
+    (found,) = check(read_card(sound / "dataset.yaml"))
+    assert (found.severity, "which is not set" in found.message) == ("error", True)
+
+
+CARD = """\
+# Ours.
+name: sound
+sizes:   # measured long ago
+  documents: 9
+  queries: 9
+  judgments: 9
+
+# A remark on the title.
+title: Sound  # the name
+
+format: native   # see the docs
+digests: {docs: '%s'}
+licence: none
+""" % ("0" * 64)
+
+
+def test_sealing_leaves_the_rest_of_the_card_alone(sound: Path) -> None:
+    path = sound / "dataset.yaml"
+    path.write_text(CARD)
+    card = seal(read_card(path))
+    assert card.sizes is not None
+    assert (card.sizes.documents, card.sizes.queries, card.sizes.judgments) == (2, 1, 1)
+    assert set(card.digests) == {"docs", "queries.jsonl", "judgments.jsonl"}
+    text = path.read_text()
+    kept = CARD.splitlines()
+    gone = {"sizes:   # measured long ago", "  documents: 9", "  queries: 9", "  judgments: 9"}
+    kept = [line for line in kept if line not in gone and not line.startswith("digests")]
+    assert [line for line in text.splitlines() if line in kept] == kept
+    seal(card)
+    assert path.read_text() == text, "sealing twice changes nothing"
+    assert sorted(item.name for item in sound.iterdir()) == [
+        "dataset.yaml",
+        "docs",
+        "judgments.jsonl",
+        "queries.jsonl",
+    ]
+
+
+def test_a_broken_collection_is_not_sealed(sound: Path) -> None:
+    before = (sound / "dataset.yaml").read_text()
+    write_jsonl(sound / "judgments.jsonl", {"query_id": "q1", "path": "z.md"})
+    with pytest.raises(AssayError, match=r'no document "z\.md"'):
+        seal(read_card(sound / "dataset.yaml"))
+    assert (sound / "dataset.yaml").read_text() == before
+
+
+def test_a_collection_without_a_card_is_not_sealed(tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq\td\t1\n")
+    write_jsonl(tmp_path / "corpus.jsonl", {"_id": "d", "text": "x"})
+    write_jsonl(tmp_path / "queries.jsonl", {"_id": "q", "text": "x"})
+    assert len(load(str(tmp_path)).queries) == 1
+    with pytest.raises(AssayError, match="has no card"):
+        seal(find_card(str(tmp_path)))
+
+
+def test_a_digest_notices_a_file_that_moved(sound: Path) -> None:
+    seal(read_card(sound / "dataset.yaml"))
+    (sound / "docs/b.md").rename(sound / "docs/c.md")
+    found = check(read_card(sound / "dataset.yaml"))
+    assert [item.message.partition(":")[0] for item in found] == ["digests.docs"]
+
+
+VALUES = st.dictionaries(st.from_regex(r"[a-z]{1,8}", fullmatch=True), st.integers(), max_size=4)
+BLOCKS = st.sampled_from(
+    ["a: 1\n", "b:\n  c: 2\n  d: [1,\n    2]\n", "# note\n", "\n", "t: |\n  x\n\n  y\n", "e: 'f'\n"]
+)
+
+
+@given(st.lists(BLOCKS, unique=True), st.lists(BLOCKS, unique=True), VALUES, VALUES)
+def test_replacing_a_block_changes_that_key_only(
+    before: list[str], after: list[str], old: dict[str, int], new: dict[str, int]
+) -> None:
+    after = [block for block in after if block not in before]
+    text = "".join([*before, yaml.safe_dump({"sizes": old}), *after])
+    replaced = replace_block(text, "sizes", new)
+    assert yaml.safe_load(replaced) == {**yaml.safe_load(text), "sizes": new}
+    assert replaced.startswith("".join(before))
+    assert replaced.endswith("".join(after))

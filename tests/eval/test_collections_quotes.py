@@ -1,0 +1,136 @@
+"""Quotes are found at their true offsets, however they were copied."""
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from eval.collections.quotes import Locator, Place, fold
+from retrievers.base import Document
+
+VARIANTS = {
+    "-": "-–—‐−",
+    "'": "'’‘",
+    '"': '"“”„',
+    " ": [" ", "\n", "\t", "\u00a0", "  \n ", "\r\n", "\u2003"],
+}
+WORDS = st.text(alphabet="abcdeéßﬁÅ'\"-.,*_", min_size=1, max_size=8)
+TEXTS = st.lists(WORDS, min_size=3, max_size=30).map(" ".join)
+
+
+def locator(**texts: str) -> Locator:
+    return Locator({name: Document(name, text) for name, text in texts.items()})
+
+
+def stands_once(text: str, quote: str) -> bool:
+    """Only a quote that a reader could place can be expected to be found at one place."""
+    return 0 <= text.find(quote) == text.rfind(quote)
+
+
+@st.composite
+def noisy_quotes(draw: st.DrawFn) -> tuple[str, int, int, str]:
+    """Return a text, a span of it that neither starts nor ends in white space, and the span's
+    words as somebody may have copied them."""
+    text = draw(TEXTS)
+    start = draw(st.integers(0, len(text) - 1))
+    end = draw(st.integers(start + 1, len(text)))
+    quote = text[start:end]
+    assume(quote == quote.strip() and quote)
+    noisy = "".join(
+        draw(st.sampled_from(list(VARIANTS[char]))) if char in VARIANTS else char for char in quote
+    )
+    noisy = draw(st.sampled_from([noisy, noisy.upper(), noisy.casefold()]))
+    padding = draw(st.sampled_from(["", " ", "\n\n"]))
+    return text, start, end, padding + noisy + padding
+
+
+@given(noisy_quotes())
+def test_a_span_is_among_the_places_of_its_quote(case: tuple[str, int, int, str]) -> None:
+    text, start, end, quote = case
+    assume(stands_once(fold(text).text, fold(quote.strip()).text))
+    assume(text.count(quote.strip()) <= 1)
+    (place,) = locator(a=text, b="zz").find(quote)
+    assert place.doc_id == "a"
+    # A run of dashes counts as one, so that a quote of part of it stands for all of it.
+    assert text[place.start : start].strip("-") == ""
+    assert text[end : place.end].strip("-") == ""
+    assert place.start <= start
+    assert end <= place.end
+
+
+@given(TEXTS.map(lambda text: text.replace("-", "d")), st.data())
+def test_white_space_never_moves_a_place(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    quote = text[start:end]
+    assume(quote == quote.strip() and quote)
+    assume(stands_once(fold(text).text, fold(quote).text) and stands_once(text, quote))
+    spaces = data.draw(st.sampled_from([" ", "\n", "  ", "\t\n", "\u00a0"]))
+    found = locator(a=text).find(spaces + quote.replace(" ", spaces) + spaces)
+    assert [text[place.start : place.end] for place in found] == [quote]
+
+
+@given(st.text(max_size=60))
+def test_folding_points_back_into_the_text(text: str) -> None:
+    folded = fold(text)
+    assert len(folded.text) == len(folded.starts) == len(folded.ends)
+    assert list(folded.starts) == sorted(folded.starts)
+    assert all(0 <= a < b <= len(text) for a, b in zip(folded.starts, folded.ends, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "found"),
+    [
+        ("It needs “root” — really.", 'it needs "root" - really', "It needs “root” — really"),
+        ("The ﬁrst Straße.", "the first STRASSE", "The ﬁrst Straße"),
+        ("Hy\u00adphen\u200bated words", "hyphenated words", "Hy\u00adphen\u200bated words"),
+        ("Install **the** `client` now", "Install the client now", None),
+        ("cafe\u0301 noir", "caf\u00e9 noir", "cafe\u0301 noir"),
+        ("wait -- here", "wait — here", "wait -- here"),
+        ("never ---", "Never –", "never ---"),
+        ("wait … here", "wait ... here", "wait … here"),
+    ],
+)
+def test_forms_that_people_copy(text: str, quote: str, found: str | None) -> None:
+    before = "x " * 3
+    (place,) = locator(a=before + text + " y").find(quote)
+    assert place.start == len(before)
+    assert (before + text)[place.start : place.end] == (found or text)
+
+
+def test_an_exact_place_comes_before_a_folded_one() -> None:
+    places = locator(a="the limit\nis five", b="the limit is five").find("the limit is five")
+    assert places == [Place("b", 0, 17)]
+
+
+def test_a_place_that_cuts_no_word_comes_before_those_that_do() -> None:
+    assert locator(a="15 days or 5 days").find("5 days") == [Place("a", 11, 17)]
+    assert len(locator(a="5 days or 5 days").find("5 days")) == 2
+    assert locator(a="15 days").find("5 days") == [Place("a", 1, 7)]
+
+
+def test_a_document_narrows_the_search() -> None:
+    found = locator(a="same words", b="same words")
+    assert len(found.find("same words")) == 2
+    assert found.find("same words", ["b"]) == [Place("b", 0, 10)]
+    assert found.find("other words") == found.find("  ") == found.find("***") == []
+
+
+def test_documents_are_found_as_people_name_them() -> None:
+    documents = {
+        "guide/setup.md": Document("guide/setup.md", "", "Setting up"),
+        "api/setup.md": Document("api/setup.md", "", "Setup of the API"),
+        "faq.txt": Document("faq.txt", "", "faq"),
+    }
+    named = Locator(documents).find_documents
+    assert named("guide/setup.md") == named("./guide/SETUP.md") == ["guide/setup.md"]
+    assert named("setup.md") == ["guide/setup.md", "api/setup.md"]
+    assert named("setting up") == ["guide/setup.md"]
+    assert named("FAQ") == ["faq.txt"]
+    assert named("nothing") == []
+
+
+def test_the_nearest_document_shares_the_rarest_words() -> None:
+    found = locator(a="the refund is paid", b="the ferry is late", c="the the the")
+    assert found.nearest("When is the refund paid?") == "a"
+    assert found.nearest("xyz") == ""
+    assert locator().nearest("x") == ""

@@ -1,0 +1,86 @@
+"""The cards of the judged sets below $ASSAY_DATA, against the data itself."""
+
+import os
+import time
+
+import pytest
+
+from eval.collections import Collection, check, find_card, load
+
+SETS = (
+    "anthropic_codebase",
+    "anthropic_docs",
+    "cranfield",
+    "dccode_t42",
+    "legalbench_contractnli",
+    "scifact",
+)
+
+pytestmark = pytest.mark.skipif(
+    not os.path.isdir(os.path.join(os.environ.get("ASSAY_DATA", "/nowhere"), "scifact")),  # noqa: PTH112, PTH118
+    reason="ASSAY_DATA is not set to the folder of the judged sets",
+)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_data_is_what_the_card_says(name: str) -> None:
+    errors = [str(item) for item in check(find_card(name)) if item.severity == "error"]
+    assert errors == []
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_gold_lies_within_documents(name: str) -> None:
+    collection = load(name)
+    texts = {document.id: document.text for document in collection.documents}
+    assert set(collection.gold) == {query.id for query in collection.queries}
+    for items in collection.gold.values():
+        assert len({item.id for item in items}) == len(items)
+        for item in items:
+            piece = texts[item.doc_id][item.start : item.end]
+            assert piece
+            assert item.passage_id or piece == piece.strip()
+
+
+@pytest.mark.parametrize("name", ["scifact", "legalbench_contractnli"])
+def test_loading_is_fast(name: str) -> None:
+    begin = time.perf_counter()
+    load(name)
+    assert time.perf_counter() - begin < 1
+
+
+def test_variants() -> None:
+    assert len(load("scifact").queries) == 300
+    train = load("scifact:train")
+    assert (train.name, len(train.queries)) == ("scifact:train", 809)
+    assert load("cranfield:without_code_minus1").judgments == 1611
+    assert load("anthropic_codebase:content_equal").judgments == 332
+
+
+def test_codebase_passages_tile_their_documents() -> None:
+    collection = load("anthropic_codebase")
+    for document in collection.documents:
+        passages = document.passages
+        assert [item.start for item in document.contexts] == [item.start for item in passages]
+        covered = "".join(document.text[item.start : item.end] for item in passages)
+        assert "".join(covered.split()) == "".join(document.text.split())
+
+
+def test_dccode_types_and_gold() -> None:
+    collection = load("dccode_t42")
+    by_type: dict[str, list[int]] = {}
+    for query in collection.queries:
+        (item,) = collection.gold[query.id]
+        by_type.setdefault(query.type, []).append(item.end - item.start)
+    sizes = {kind: len(lengths) for kind, lengths in by_type.items()}
+    assert sizes == {"id_section": 60, "id_para": 80, "definition_in_context": 100}
+
+
+def sample(collection: Collection, name: str) -> list[str]:
+    texts = {document.id: document.text for document in collection.documents}
+    return [texts[item.doc_id][item.start : item.end] for item in collection.gold[name]]
+
+
+def test_a_span_and_an_anchor_of_dccode() -> None:
+    collection = load("dccode_t42")
+    assert sample(collection, "id_section-0001")[0].startswith("(a) Semiannually, the Mayor shall")
+    assert "Person" in sample(collection, "definition_in_context-0141")[0]

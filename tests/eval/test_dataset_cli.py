@@ -1,0 +1,104 @@
+"""`assay dataset`: what it prints, what it exits with, and JSON that stands alone."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from eval.cli.dataset import dataset
+from eval.collections import catalog
+from retrievers.base import AssayError
+
+CARD = "name: tiny\ntitle: Tiny set\nformat: native\nlicence: CC0\n"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(dataset, arguments, env={"COLUMNS": "160"})
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "datasets/tiny"
+    (folder / "docs").mkdir(parents=True)
+    (folder / "docs/a.md").write_text("# A\n\nText.\n")
+    (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "what is A"}\n')
+    (folder / "judgments.jsonl").write_text('{"query_id": "q1", "path": "a.md"}\n')
+    (folder / "dataset.yaml").write_text(CARD)
+    far = tmp_path / "datasets/far"
+    far.mkdir()
+    far_card = CARD.replace("tiny", "far") + "location: $ASSAY_DATA/far\n"
+    (far / "dataset.yaml").write_text(far_card)
+    broken = tmp_path / "datasets/broken"
+    broken.mkdir()
+    (broken / "dataset.yaml").write_text("name: broken\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ASSAY_DATA", raising=False)
+    monkeypatch.setattr(catalog, "PROJECT", tmp_path)
+    return folder
+
+
+def test_list_says_what_is_available_and_why_not(tiny: Path) -> None:
+    result = run("list", "--json")
+    entries = {entry["name"]: entry for entry in json.loads(result.stdout)["datasets"]}
+    assert list(entries) == ["broken", "far", "tiny"]
+    assert entries["tiny"]["available"]
+    assert entries["tiny"]["documents"] is None
+    assert "$ASSAY_DATA, which is not set" in entries["far"]["why_not"]
+    assert "format: must be one of" in entries["broken"]["why_not"]
+    table = run("list").output
+    assert "Tiny set" in table
+    assert "far: collection far lies below $ASSAY_DATA" in table
+
+
+def test_list_fits_a_narrow_terminal(tiny: Path) -> None:
+    output = CliRunner().invoke(dataset, ["list"], env={"COLUMNS": "80"}).output
+    row = next(line for line in output.splitlines() if line.strip().startswith("tiny"))
+    assert row.split()[-1] == "yes"
+
+
+def test_show_tells_sizes_and_samples(tiny: Path) -> None:
+    shown = json.loads(run("show", "tiny", "--json").stdout)
+    assert shown["loaded"] == {"documents": 1, "passages": 0, "queries": 1, "judgments": 1}
+    assert shown["samples"] == [{"id": "q1", "text": "what is A", "gold": {"a.md": 1}}]
+    assert shown["licence"] == "CC0"
+    output = run("show", "tiny:test").output
+    assert "q1: what is A" in output
+    away = json.loads(run("show", "far", "--json").stdout)
+    assert (away["available"], "loaded" in away) == (False, False)
+
+
+def test_check_exits_with_2_on_errors_only(tiny: Path) -> None:
+    result = run("check", "tiny")
+    assert (result.exit_code, result.output) == (0, "tiny: 0 errors, 0 warnings\n")
+    with (tiny / "queries.jsonl").open("a") as file:
+        file.write('{"_id": "q2", "text": "unjudged"}\n')
+    result = run("check", "tiny")
+    assert result.exit_code == 0
+    assert 'queries.jsonl:2: warning: query "q2" has no judgment' in result.output
+    with (tiny / "judgments.jsonl").open("a") as file:
+        file.write('{"query_id": "q7", "path": "a.md"}\n')
+    result = run("check", "tiny", "far", "nothing", "--json")
+    assert result.exit_code == 2
+    shown = json.loads(result.stdout)
+    assert shown["ok"] is False
+    assert [len(entry["problems"]) for entry in shown["datasets"]] == [2, 1, 1]
+    problem = shown["datasets"][0]["problems"][0]
+    assert (Path(problem["file"]).name, problem["line"]) == ("judgments.jsonl", 2)
+    assert problem["severity"] == "error"
+
+
+def test_seal_writes_sizes_and_digests(tiny: Path) -> None:
+    shown = json.loads(run("seal", "tiny", "--json").stdout)
+    assert shown["sizes"]["documents"] == 1
+    assert set(shown["digests"]) == {"docs", "queries.jsonl", "judgments.jsonl"}
+    assert (tiny / "dataset.yaml").read_text().startswith(CARD)
+    assert "sealed: 1 documents" in run("seal", "tiny").output
+    (tiny / "docs/a.md").write_text("# A\n\nOther.\n")
+    assert run("check", "tiny").exit_code == 2
+
+
+def test_an_unknown_name_is_one_line(tiny: Path) -> None:
+    result = run("show", "tinny")
+    assert isinstance(result.exception, AssayError)
+    assert "there are: tiny, broken, far" in str(result.exception)

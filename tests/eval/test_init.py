@@ -1,0 +1,208 @@
+"""`assay init`: documents and questions become a collection that loads and checks clean."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from eval.cli.init import init
+from eval.collections import check, find_card, load
+from retrievers.base import AssayError
+
+GUIDE = "---\ntitle: Setup Guide\n---\n# Setup\n\nInstall the **client** — it needs “root”.\n"
+REFUNDS = "Refunds take 14 days.\nCall us.\nRefunds take 14 days.\n"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "my-docs/sub").mkdir(parents=True)
+    (tmp_path / "my-docs/guide.md").write_text(GUIDE, encoding="utf-8")
+    (tmp_path / "my-docs/sub/refunds.txt").write_text(REFUNDS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(init, arguments)
+
+
+def ask(folder: Path, *rows: dict[str, str], columns: str) -> str:
+    with (folder / "questions.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns.split())
+        writer.writeheader()
+        writer.writerows(rows)
+    return "questions.csv"
+
+
+def test_questions_become_judged_queries(here: Path) -> None:
+    questions = ask(
+        here,
+        {"question": "How to install?", "quote": 'install the client - it needs "root"'},
+        {"question": "How to install?", "quote": "# Setup", "grade": "3"},
+        {"question": "Phone?", "quote": "Call us.", "type": "fact", "id": "p1", "grade": "2"},
+        {"question": "All of it?", "document": "setup guide"},
+        columns="question quote document type grade id",
+    )
+    result = run("my-docs", "--questions", questions)
+    assert (result.exit_code, result.exception) == (0, None)
+    collection = load("my-docs")
+    assert [query.id for query in collection.queries] == ["q1", "p1", "q2"]
+    assert collection.queries[1].type == "fact"
+    texts = {document.id: document.text for document in collection.documents}
+    spans = {
+        name: [(texts[item.doc_id][item.start : item.end], item.grade) for item in items]
+        for name, items in collection.gold.items()
+    }
+    assert spans["q1"] == [("Install the **client** — it needs “root”", 1), ("# Setup", 3)]
+    assert spans["p1"] == [("Call us.", 2)]
+    assert collection.gold["q2"][0].id == "guide.md"
+    assert check(find_card("my-docs")) == []
+    assert not (here / "datasets/my-docs/unlocated.csv").exists()
+
+
+def test_what_cannot_be_located_is_listed(here: Path) -> None:
+    questions = ask(
+        here,
+        {"query": "Good?", "passage": "Call us."},
+        {"query": "Twice?", "passage": "Refunds take 14 days."},
+        {"query": "Made\nup?", "passage": "refunds take a month"},
+        {"query": "Where?", "passage": "Call us.", "path": "handbook.md"},
+        {"query": "Elsewhere?", "passage": "Call us.", "path": "guide.md"},
+        {"query": "Grade?", "passage": "Call us.", "grade": "high"},
+        {"query": "Neither?"},
+        {"query": "", "passage": "Call us."},
+        {"query": "Good?", "passage": "Call us.", "grade": "2"},
+        columns="query passage path grade",
+    )
+    result = run("my-docs", "--questions", questions)
+    assert (result.exit_code, result.exception) == (0, None)
+    with (here / "datasets/my-docs/unlocated.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(int(row["line"]), row["why"].split(";")[0]) for row in rows] == [
+        (3, "the quote occurs 2 times (sub/refunds.txt:1, sub/refunds.txt:3)"),
+        (4, "the quote does not occur in any document"),
+        (6, 'no document is called "handbook.md"'),
+        (7, "the quote does not occur in guide.md"),
+        (8, "grade must be a whole number from 0, not 'high'"),
+        (9, "neither a quote nor a document is given"),
+        (10, "no question"),
+        (11, "judged before with grade 1"),
+    ]
+    assert rows[1]["nearest"] == "sub/refunds.txt"
+    assert [query.text for query in load("my-docs").queries] == ["Good?"]
+    assert all(f"line {row['line']}: " in result.output for row in rows)
+
+
+def test_json_lines_of_questions(here: Path) -> None:
+    rows = [{"Text": "Phone?", "answer": "Call us.", "grade": 2, "type": None}, {"question": "x"}]
+    (here / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = run("my-docs", "--questions", "q.jsonl", "--json")
+    shown = json.loads(result.stdout)
+    assert (shown["queries"], shown["judgments"], shown["documents"]) == (1, 1, 2)
+    assert shown["unlocated"][0]["line"] == 2
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_tables_of_any_delimiter(here: Path, delimiter: str) -> None:
+    lines = ["Question|Quote", 'Phone?|"Call us."']
+    text = "\ufeff" + "\r\n".join(lines).replace("|", delimiter)
+    (here / "q.csv").write_text(text, encoding="utf-8", newline="")
+    assert run("my-docs", "--questions", "q.csv").exit_code == 0
+    assert len(load("my-docs").queries) == 1
+
+
+def test_nothing_located_exits_with_2_and_keeps_the_list(here: Path) -> None:
+    questions = ask(here, {"question": "a?", "quote": "not there"}, columns="question quote")
+    result = run("my-docs", "--questions", questions)
+    assert result.exit_code == 2
+    assert "not there" not in REFUNDS
+    assert (here / "datasets/my-docs/unlocated.csv").exists()
+
+
+def test_without_questions_the_documents_can_be_searched(here: Path) -> None:
+    result = run("my-docs")
+    assert (result.exit_code, result.exception) == (0, None)
+    collection = load("my-docs")
+    assert (len(collection.documents), collection.queries) == (2, ())
+    card = (here / "datasets/my-docs/dataset.yaml").read_text()
+    assert "There are no questions yet" in card
+    assert check(find_card("my-docs")) == []
+
+
+def test_the_pipeline_is_a_config(here: Path) -> None:
+    result = run("my-docs", "--json")
+    shown = json.loads(result.stdout)
+    text = Path(shown["pipeline"]).read_text()
+    config = yaml.safe_load(text)
+    assert (config["name"], config["dataset"]) == ("my-docs", "my-docs")
+    assert set(config["retriever"]) == {"legs", "fusion", "stages"}
+    from retrievers.config import PipelineConfig
+
+    PipelineConfig.model_validate({key: value for key, value in config.items() if key != "dataset"})
+
+
+def test_another_output_and_name(here: Path) -> None:
+    result = run("my-docs", "--output", "made", "--name", "no")
+    assert (result.exit_code, result.exception) == (0, None)
+    assert sorted(path.name for path in (here / "made").iterdir()) == [
+        "dataset.yaml",
+        "judgments.jsonl",
+        "pipeline.yaml",
+        "queries.jsonl",
+    ]
+    config = yaml.safe_load((here / "made/pipeline.yaml").read_text())
+    assert load(config["dataset"]).name == "no"
+
+
+def test_relative_documents_move_with_the_project(here: Path, tmp_path: Path) -> None:
+    run("my-docs")
+    moved = here.rename(tmp_path.parent / f"{tmp_path.name}-moved")
+    assert len(load(str(moved / "datasets/my-docs")).documents) == 2
+
+
+def snapshot(folder: Path) -> dict[str, Any]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_nothing_is_overwritten_without_force(here: Path) -> None:
+    run("my-docs")
+    before = snapshot(here)
+    result = run("my-docs")
+    assert isinstance(result.exception, AssayError)
+    assert "dataset.yaml: is there already; --force" in str(result.exception)
+    assert snapshot(here) == before
+    questions = ask(here, {"question": "a?", "quote": "Call us."}, columns="question quote")
+    assert run("my-docs", "--force", "--questions", questions).exit_code == 0
+    asked = Path("datasets/my-docs/queries.jsonl").read_bytes()
+    assert run("my-docs", "--force").exit_code == 0
+    assert Path("datasets/my-docs/queries.jsonl").read_bytes() == asked
+    assert len(load("my-docs").queries) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "nowhere: there is no such folder"),
+        (["my-docs", "--name", "a b"], "name: String should match pattern"),
+        (["my-docs", "--questions", "none.csv"], "none.csv: there is no such file"),
+        (["my-docs", "--questions", "bad.csv"], "bad.csv: no column of questions; one must be"),
+        (["my-docs", "--questions", "bad.jsonl"], "bad.jsonl:1: not JSON"),
+        (["my-docs", "--questions", "empty.csv"], "empty.csv: holds no questions"),
+        (["empty"], "empty: holds no documents; allowed: .md"),
+    ],
+)
+def test_bad_input_writes_nothing(here: Path, arguments: list[str], message: str) -> None:
+    (here / "empty").mkdir()
+    (here / "bad.csv").write_text("frage,antwort\na,b\n")
+    (here / "bad.jsonl").write_text("{\n")
+    (here / "empty.csv").write_text("question,quote\n")
+    before = snapshot(here)
+    result = run(*arguments)
+    assert isinstance(result.exception, AssayError)
+    assert message in str(result.exception)
+    assert snapshot(here) == before
+    assert not (here / "datasets").exists()
