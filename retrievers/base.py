@@ -70,7 +70,7 @@ class Chunk:
 
     @property
     def searchable(self) -> str:
-        """What every leg indexes: `{context}\\n\\n{title}\\n{text}`, empty parts left out."""
+        r"""What every leg indexes: `{context}\n\n{title}\n{text}`, empty parts left out."""
         body = f"{self.title}\n{self.text}" if self.title else self.text
         return f"{self.context}\n\n{body}" if self.context else body
 
@@ -160,8 +160,10 @@ class Retriever(ABC):
         return self
 
     def facts(self) -> Mapping[str, Any]:
-        """What identifies this retriever beyond its settings: digests of models, versions of
-        engines, choices resolved from the documents. JSON values; known after `index`."""
+        """What identifies this retriever beyond its settings. JSON values; known after `index`.
+
+        Digests of models, versions of engines, choices resolved from the documents.
+        """
         return {}
 
     def close(self) -> None:

@@ -28,7 +28,9 @@ def digest_file(path: Path) -> str:
 
 def digest_sources(*paths: Path) -> str:
     """Return a digest of the Python sources at `paths`: files, or folders with all below them."""
-    files = sorted(file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path]))
+    files = sorted(
+        file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path])
+    )
     return digest([digest_file(file) for file in files])
 
 

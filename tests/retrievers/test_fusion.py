@@ -67,5 +67,8 @@ def test_rrf_of_one_leg_keeps_its_order(leg) -> None:
 
 @given(ranked, ranked)
 def test_rrf_does_not_depend_on_the_order_of_legs(one, other) -> None:
-    forth, back = RrfSettings().fuse({"a": one, "b": other}), RrfSettings().fuse({"b": other, "a": one})
+    forth, back = (
+        RrfSettings().fuse({"a": one, "b": other}),
+        RrfSettings().fuse({"b": other, "a": one}),
+    )
     assert forth == back

@@ -1,0 +1,150 @@
+"""Retrievers that live elsewhere: a Python class by its dotted path, or an HTTP service."""
+
+import importlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
+from retrievers.documents.preparation import DocumentSettings, prepare
+from retrievers.settings import Settings, Workshop
+
+
+class PythonSettings(Settings):
+    """A class of yours that keeps the contract `retrievers.base.Retriever`."""
+
+    type: Literal["python"]
+    path: str = Field(
+        pattern=r"^[\w.]+:\w+$",
+        description="module:Class, importable from the working directory or the environment",
+    )
+    arguments: dict[str, Any] = Field(
+        default_factory=dict, description="keyword arguments of the class"
+    )
+
+    def build(self, documents: DocumentSettings, workshop: Workshop) -> Retriever:
+        """Import the class and make an instance; it cuts its documents itself."""
+        module_name, class_name = self.path.split(":")
+        if str(Path.cwd()) not in sys.path:
+            sys.path.append(str(Path.cwd()))
+        try:
+            made = getattr(importlib.import_module(module_name), class_name)(**self.arguments)
+        except (ImportError, AttributeError, TypeError) as error:
+            raise AssayError(f"retriever.path: {self.path}: {error}") from error
+        if not isinstance(made, Retriever):
+            raise AssayError(f"retriever.path: {self.path} is not a retrievers.base.Retriever")
+        return made
+
+
+class HttpSettings(Settings):
+    """A service that answers POST {"query", "k"} with {"hits": [{"id", "score"}, …]}.
+
+    An id is that of a chunk, as `documents:` cuts it, or of a whole document. Indexing is the
+    service's own affair.
+    """
+
+    type: Literal["http"]
+    url: str = Field(
+        pattern=r"^https?://[^@]+$", description="address of the search endpoint, no credentials"
+    )
+    token_variable: str = Field(
+        "", description="environment variable that holds a bearer token, where one is needed"
+    )
+    timeout: float = Field(10.0, gt=0, description="seconds to wait for one answer")
+
+    def build(self, documents: DocumentSettings, workshop: Workshop) -> Retriever:
+        """Return a client of the service."""
+        return HttpRetriever(self, documents, workshop)
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers that identify the caller. Raises AssayError without the token."""
+        if not self.token_variable:
+            return {}
+        token = os.environ.get(self.token_variable)
+        if not token:
+            raise AssayError(f"retriever.token_variable: ${self.token_variable} is not set")
+        return {"Authorization": f"Bearer {token}"}
+
+
+@dataclass(frozen=True)
+class _HitRow:
+    id: str
+    score: float
+
+
+@dataclass(frozen=True)
+class _Answer:
+    hits: list[_HitRow]
+
+
+class HttpRetriever(Retriever):
+    """Asks an HTTP service and maps the ids it returns onto chunks."""
+
+    def __init__(
+        self, settings: HttpSettings, documents: DocumentSettings, workshop: Workshop
+    ) -> None:
+        import httpx
+
+        self._settings = settings
+        self._documents = documents
+        self._workshop = workshop
+        self._client = httpx.Client(timeout=settings.timeout, headers=settings.headers())
+        self._chunks: dict[str, Chunk] = {}
+
+    def index(self, documents: Sequence[Document]) -> IndexReport:
+        """Learn the ids that an answer may name; nothing is sent."""
+        whole = {
+            item.id: Chunk(item.id, item.id, 0, len(item.text), item.text, item.title)
+            for item in documents
+        }
+        prepared = prepare(documents, self._documents, self._workshop)
+        self._chunks = whole | {chunk.id: chunk for chunk in prepared.chunks}
+        return IndexReport(len(prepared.chunks))
+
+    def search(self, query: str, k: int) -> Ranking:
+        """Return what the service answers, its first `k` distinct hits by score.
+
+        Raises AssayError when it does not answer, or not in the agreed form.
+        """
+        import httpx
+
+        url = self._settings.url
+        try:
+            response = self._client.post(url, json={"query": query, "k": k})
+            response.raise_for_status()
+            answer = TypeAdapter(_Answer).validate_json(response.content)
+        except httpx.HTTPStatusError as error:
+            raise AssayError(f"{url}: answered {error.response.status_code}") from error
+        except httpx.HTTPError as error:
+            raise AssayError(f"{url}: {error or type(error).__name__}") from error
+        except ValidationError as error:
+            where = ".".join(str(part) for part in error.errors()[0]["loc"]) or "the answer"
+            raise AssayError(
+                f"{url}: {where}: {error.errors()[0]['msg']}; "
+                'expected {"hits": [{"id": "…", "score": 1.0}, …]}'
+            ) from error
+        hits = [Hit(self._chunk(row.id), row.score) for row in answer.hits]
+        distinct = {hit.chunk.id: hit for hit in reversed(hits)}
+        best = sorted(distinct.values(), key=lambda hit: (hit.score, hit.chunk.id), reverse=True)
+        return Ranking(tuple(best[:k]))
+
+    def facts(self) -> Mapping[str, Any]:
+        """Say where the service is."""
+        return {"url": self._settings.url}
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def _chunk(self, id_: str) -> Chunk:
+        if id_ not in self._chunks:
+            raise AssayError(
+                f"{self._settings.url}: returned the id {id_!r}, which is neither a chunk nor a "
+                "document of the collection"
+            )
+        return self._chunks[id_]
