@@ -1,0 +1,44 @@
+"""`assay cache`: what the content-addressed cache holds."""
+
+import click
+
+
+@click.group()
+def cache() -> None:
+    """Show or clear the cache of models, chunks, embeddings, indexes and rerank scores."""
+
+
+@cache.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def info(as_json: bool) -> None:
+    """Show what each kind of entry takes."""
+    from eval.cli.console import print_json
+    from retrievers.store.cache import Cache, default_root
+
+    store = Cache(default_root())
+    usage = store.usage()
+    if as_json:
+        kinds = {item.kind: {"entries": item.entries, "bytes": item.bytes} for item in usage}
+        print_json({"folder": str(store.root), "kinds": kinds})
+        return
+    click.echo(store.root)
+    for item in usage:
+        click.echo(f"{item.kind:<14} {item.entries:>8} entries {item.bytes / 1e6:>9.1f} MB")
+
+
+@cache.command()
+@click.argument("kind", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def clear(kind: str | None, as_json: bool) -> None:
+    """Remove the entries of KIND, or all; what is needed is made again."""
+    from eval.cli.console import print_json
+    from retrievers.store.cache import Cache, default_root
+
+    removed = Cache(default_root()).clear(kind)
+    if as_json:
+        print_json({"removed": {item.kind: item.entries for item in removed}})
+        return
+    for item in removed:
+        click.echo(f"removed {item.entries} entries of {item.kind}, {item.bytes / 1e6:.1f} MB")
+    if not removed:
+        click.echo("the cache is empty")

@@ -1,0 +1,38 @@
+"""`assay config`: what a config says once bases and overrides are applied, and its schema."""
+
+import json
+from pathlib import Path
+
+import click
+
+
+@click.group()
+def config() -> None:
+    """Show a resolved config, or the JSON Schema of configs."""
+
+
+@config.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def show(path: Path, overrides: tuple[str, ...], as_json: bool) -> None:
+    """Show the config at PATH with its bases, overrides and every default."""
+    import yaml
+
+    from eval.cli.config import load_config
+    from eval.cli.console import print_json
+
+    values = load_config(path, overrides).model_dump(mode="json")
+    if as_json:
+        print_json(values)
+    else:
+        click.echo(yaml.safe_dump(values, sort_keys=False, allow_unicode=True), nl=False)
+
+
+@config.command()
+@click.option("--json", "as_json", is_flag=True, help="The schema is JSON in any case.")
+def schema(as_json: bool) -> None:  # noqa: ARG001
+    """Print the JSON Schema that editors complete and check configs by."""
+    from eval.cli.config import make_schema
+
+    click.echo(json.dumps(make_schema(), indent=1))

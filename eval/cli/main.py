@@ -1,0 +1,76 @@
+"""The command line `assay`. Commands are imported when they are called, so that help is quick."""
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+COMMANDS = {
+    "run": ("eval.cli.run:run", "Run a pipeline on a judged collection."),
+    "report": ("eval.cli.report:report", "Write the report of a stored run anew."),
+    "log": ("eval.cli.log:log", "Send stored runs to the MLflow tracking store."),
+    "mlflow": ("eval.cli.mlflow_ui:mlflow", "Open the MLflow UI on the tracking store."),
+    "init": ("eval.cli.init:init", "Make a judged collection of your documents and questions."),
+    "dataset": ("eval.cli.dataset:dataset", "List, show and check collections."),
+    "components": ("eval.cli.components:components", "List all that a config can name."),
+    "config": ("eval.cli.config_command:config", "Show a resolved config, or the JSON Schema."),
+    "models": ("eval.cli.models:models", "List and fetch the pinned models."),
+    "cache": ("eval.cli.cache:cache", "Show or clear the cache."),
+}
+# Set before any library is imported that would otherwise report on its user.
+NO_TELEMETRY = {
+    "DO_NOT_TRACK": "1",
+    "ORT_DISABLE_TELEMETRY": "1",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "ANONYMIZED_TELEMETRY": "False",
+    "RAGAS_DO_NOT_TRACK": "true",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands' names and help without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands, the most used first."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command = getattr(importlib.import_module(module), name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands from the table alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup)
+@click.version_option(package_name="assay")
+def assay() -> None:
+    """Which retrieval pipeline should I ship, and can I believe the difference?"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; end the process with 0, 1 (a defect) or 2 (something to mend)."""
+    os.environ.update({key: os.environ.get(key, value) for key, value in NO_TELEMETRY.items()})
+    from retrievers.base import AssayError
+
+    try:
+        sys.exit(assay.main(arguments, prog_name="assay", standalone_mode=False))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except AssayError as error:
+        click.echo(f"assay: {error}", err=True)
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("assay: interrupted; what was finished is kept", err=True)
+        sys.exit(130)

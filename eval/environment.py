@@ -1,0 +1,95 @@
+"""The circumstances of a run: code, packages and machine."""
+
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = (
+    "assay",
+    "bm25s",
+    "ir-measures",
+    "mlflow",
+    "numpy",
+    "onnxruntime",
+    "pystemmer",
+    "qdrant-edge-py",
+    "rank-bm25",
+    "scipy",
+    "sentence-transformers",
+    "tokenizers",
+    "torch",
+)
+
+
+def describe() -> dict[str, Any]:
+    """Return what a reader needs to judge or repeat a measurement made here. JSON values."""
+    return {
+        "git": _git(),
+        "packages": packages(),
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "command": ["assay", *sys.argv[1:]],
+    }
+
+
+@cache
+def packages() -> dict[str, str]:
+    """Return the versions of those packages on which a result can depend, where installed."""
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+@cache
+def digest_code() -> str:
+    """Return a SHA-256, in hex, of the sources that make rankings and store them."""
+    here = ROOT / "eval"
+    files = [
+        *(ROOT / "retrievers").rglob("*.py"),
+        *(here / "collections").glob("*.py"),
+        *(here / f"{name}.py" for name in ("execution", "join", "latency", "runs")),
+    ]
+    whole = hashlib.sha256()
+    for file in sorted(files):
+        whole.update(hashlib.sha256(file.read_bytes()).digest())
+    return whole.hexdigest()
+
+
+def _git() -> dict[str, Any]:
+    """Return commit and whether the work tree differs from it; nothing outside a checkout."""
+    commit = _run_git("rev-parse", "HEAD")
+    if commit is None:
+        return {}
+    return {"commit": commit.strip(), "dirty": bool(_run_git("status", "--porcelain"))}
+
+
+def _run_git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()

@@ -1,0 +1,45 @@
+"""Fixtures that call the command line."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from processes import finish, start
+
+Assay = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Environment that keeps reports and tracking of a test session apart from the user's."""
+    folder = tmp_path_factory.mktemp("assay")
+    return {
+        "ASSAY_REPORTS": str(folder / "reports"),
+        "MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlflow.db",
+    }
+
+
+@pytest.fixture(scope="session")
+def assay(places: dict[str, str]) -> Assay:
+    """Call the command line; extra environment by keyword."""
+
+    def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return finish(start(*arguments, environment=places | environment))
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def assay_json(assay: Assay) -> Callable[..., dict[str, Any]]:
+    """Call a command with --json; it must succeed and print one JSON object and nothing else."""
+
+    def call(*arguments: str, **environment: str) -> dict[str, Any]:
+        done = assay(*arguments, "--json", **environment)
+        assert done.returncode == 0, done.stderr
+        value = json.loads(done.stdout)
+        assert isinstance(value, dict)
+        return value
+
+    return call

@@ -1,0 +1,88 @@
+"""Bad input: one clear line that names it, exit code 2, no traceback, nothing half-written."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from processes import ROOT
+
+RUN = ("run", "configs/bm25.yaml", "latency.queries=0")
+
+
+def check(done, *words: str) -> None:
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("retriever.legs.keyword.k11=2", ("k11", "unknown key", "k1", "epsilon")),
+        ("retriever.legs.keyword.k1=fast", ("k1", "number", "'fast'")),
+        ("retriever.legs.keyword.k1=-1", ("k1", "greater than or equal to 0")),
+        ("retriever.legs.keyword.analyzer=klingon", ("analyzer", "klingon", "english")),
+        ("retriever.legs.keyword.type=bm26", ("bm26", "'bm25'")),
+        ("retriever.fusion.type=rrf", ("fusion", "single leg")),
+        ("dataset=nowhere", ("nowhere", "harbourline")),
+        ("measures=[nDCG@ten]", ("nDCG@ten", "nDCG@10")),
+        ("limit", ("limit", "key.path=value")),
+    ],
+)
+def test_overrides(assay, tmp_path: Path, override: str, words: tuple[str, ...]) -> None:
+    check(assay(*RUN, override, ASSAY_REPORTS=str(tmp_path / "reports")), *words)
+    assert not list(tmp_path.rglob("*.json*"))
+
+
+def test_configs(assay, tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    check(assay("run", str(config)), str(config), "no such config")
+    config.write_text("name: x\nretriever: {legs: {a: {type: bm25}}}\nname: y\n")
+    check(assay("run", str(config)), str(config), "line 3", "twice")
+    config.write_text("name: x\nbase: config.yaml\n")
+    check(assay("run", str(config)), "circle")
+    config.write_text("name: [\n")
+    check(assay("run", str(config)), "not YAML")
+
+
+def test_a_broken_line(assay, tmp_path: Path) -> None:
+    folder = tmp_path / "broken"
+    shutil.copytree(ROOT / "datasets" / "harbourline", folder)
+    path = folder / "queries.jsonl"
+    lines = path.read_text().splitlines()
+    lines[6] = lines[6][:-3]
+    path.write_text("\n".join(lines))
+    check(assay(*RUN, f"dataset={folder}"), "queries.jsonl", "7")
+
+
+def test_data_that_is_elsewhere(assay) -> None:
+    check(assay(*RUN, "dataset=scifact", ASSAY_DATA=""), "scifact", "ASSAY_DATA")
+
+
+def test_models(assay, tmp_path: Path) -> None:
+    encoder = "retriever.legs.dense.encoder"
+    run = ("run", "configs/semantic.yaml", "latency.queries=0")
+    check(assay(*run, f"{encoder}=no such model"), "no such model", "bge-small-en-v1.5")
+    check(assay(*run, f"{encoder}={tmp_path}"), str(tmp_path))
+    check(assay(*run, f"{encoder}=nobody/nothing"), "nobody/nothing")
+
+
+def test_a_service_that_does_not_answer(assay) -> None:
+    run = ("run", "examples/http_service.yaml", "latency.queries=0")
+    check(assay(*run, "retriever.url=http://127.0.0.1:9/search"), "http://127.0.0.1:9/search")
+
+
+def test_a_class_that_is_not_there(assay) -> None:
+    run = ("run", "examples/word_overlap.yaml", "latency.queries=0")
+    check(assay(*run, "retriever.path=examples.word_overlap:Nothing"), "Nothing")
+    check(assay(*run, "retriever.path=json:JSONDecoder"), "retrievers.base.Retriever")
+
+
+def test_unknown_runs_and_commands(assay) -> None:
+    check(assay("report", "nothing"), "nothing", "no such run")
+    done = assay("rum")
+    assert done.returncode == 2
+    assert "No such command" in done.stderr

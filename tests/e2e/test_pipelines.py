@@ -1,0 +1,68 @@
+"""All six configs, end to end, on the default collection and on a real one where it is present."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+CONFIGS = ("semantic", "bm25", "native_hybrid", "hybrid_rrf", "contextual", "reranked")
+KEYS = {
+    "run", "config", "collection", "queries", "measures", "latency_ms", "stages_ms", "report",
+    "mlflow_run",
+}  # fmt: skip
+
+
+def check_run(result, queries: int) -> None:
+    """What holds of any finished run."""
+    import ir_measures
+
+    assert result.keys() >= KEYS
+    assert result["queries"] == queries
+    for name, figures in result["measures"].items():
+        assert figures["low"] <= figures["mean"] <= figures["high"], name
+    assert 0 < result["latency_ms"]["p50"] <= result["latency_ms"]["p95"]
+    assert result["mlflow_run"]
+    folder = Path(result["report"]).parent
+    run = list(ir_measures.read_trec_run(str(folder / "run.trec")))
+    qrels = list(ir_measures.read_trec_qrels(str(folder / "qrels.trec")))
+    names = [name for name in result["measures"] if not name.startswith(("R@", "Tokens"))]
+    measures = {name: ir_measures.parse_measure(name) for name in names}
+    by_hand = ir_measures.calc_aggregate(measures.values(), qrels, run)
+    for name, measure in measures.items():
+        assert result["measures"][name]["mean"] == pytest.approx(by_hand[measure], abs=1e-12), name
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_default_collection(assay_json, config: str) -> None:
+    result = assay_json("run", f"configs/{config}.yaml")
+    check_run(result, queries=60)
+    assert result["measures"]["nDCG@10"]["mean"] > 0.3, (
+        "far below anything seen of a sound pipeline"
+    )
+
+
+@pytest.mark.skipif("ASSAY_DATA" not in os.environ, reason="ASSAY_DATA is not set")
+@pytest.mark.parametrize("config", CONFIGS)
+def test_a_real_collection(assay_json, config: str) -> None:
+    limit = 40 if config == "reranked" else 248
+    result = assay_json(
+        "run", f"configs/{config}.yaml", "dataset=anthropic_codebase", f"limit={limit}",
+        "latency.queries=20",
+    )  # fmt: skip
+    check_run(result, queries=limit)
+    # Passages are prescribed, so recall too must be ir-measures' own.
+    import ir_measures
+
+    folder = Path(result["report"]).parent
+    run = list(ir_measures.read_trec_run(str(folder / "run.trec")))
+    qrels = list(ir_measures.read_trec_qrels(str(folder / "qrels.trec")))
+    (recall,) = ir_measures.calc_aggregate([ir_measures.parse_measure("R@20")], qrels, run).values()
+    assert result["measures"]["R@20"]["mean"] == pytest.approx(recall, abs=1e-12)
+
+
+def test_contexts_change_the_index_and_are_part_of_the_run(assay_json) -> None:
+    import json
+
+    result = assay_json("run", "configs/contextual.yaml")
+    manifest = json.loads((Path(result["report"]).parent / "manifest.json").read_text())
+    assert manifest["facts"]["context_source"] == "headings"
