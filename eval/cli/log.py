@@ -1,0 +1,63 @@
+"""`assay log`: stored runs to the tracking store."""
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from eval.summary import Summary
+    from eval.tracking import Logged
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True)
+@click.option("--reports", type=click.Path(path_type=Path), help="Folder of the stored runs.")
+@click.option("--again", is_flag=True, help="Send a run that the store already holds once more.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def log(runs: tuple[str, ...], reports: Path | None, again: bool, as_json: bool) -> None:
+    """Send stored RUNS to MLflow: those made while tracking was down, or for another store.
+
+    Each of RUNS is the id of a run, the beginning of one, or its folder. The store is
+    $MLFLOW_TRACKING_URI, or mlflow.db in this folder.
+    """
+    from eval import tracking
+    from eval.cli.console import print_json
+    from eval.cli.places import reports_folder
+    from eval.runs import find
+
+    folders = {find(reports or reports_folder(), reference).resolve() for reference in runs}
+    summaries = [_summarise(folder) for folder in sorted(folders)]
+    logged = tracking.log(summaries, shlex.join(["assay", "log", *runs]), again)
+    if as_json:
+        print_json({"runs": [_row(entry) for entry in logged]})
+        return
+    for entry in logged:
+        place = f"{entry.tracking_uri}, experiment {entry.experiment}, as {entry.run_id}"
+        done = f"sent to {place}" if entry.fresh else f"already in {place}; --again sends it anew"
+        click.echo(f"{entry.run}: {done}")
+
+
+def _summarise(folder: Path) -> "Summary":
+    """Compute the figures of a stored run, and write the files that go with them."""
+    from eval import measures
+    from eval.exports import export
+    from eval.runs import load
+    from eval.summary import summarise
+
+    run = load(folder)
+    summary = summarise(run, run.manifest.config.get("measures") or measures.DEFAULT)
+    export(summary)
+    return summary
+
+
+def _row(entry: "Logged") -> dict[str, object]:
+    return {
+        "run": entry.run,
+        "tracking_uri": entry.tracking_uri,
+        "experiment": entry.experiment,
+        "mlflow_run": entry.run_id,
+        "mlflow_parent": entry.parent,
+        "sent": entry.fresh,
+    }

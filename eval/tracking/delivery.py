@@ -1,0 +1,160 @@
+"""Sending runs to MLflow: one parent a command, one child a pipeline and collection."""
+
+import json
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eval.runs import write_atomically
+from eval.summary import Summary
+from eval.tracking.record import Record, describe, headlines
+from eval.tracking.store import EXPERIMENT, connect, find_experiment, redact, tracking_uri
+from retrievers.base import T
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
+
+LOGGED = "mlflow.json"
+
+
+@dataclass(frozen=True)
+class Logged:
+    """Where MLflow holds a run: the ids of its MLflow run and of that run's parent.
+
+    `tracking_uri` is without credentials. `fresh` says that it was sent by this call.
+    """
+
+    run: str
+    tracking_uri: str
+    experiment: str
+    run_id: str
+    parent: str
+    fresh: bool
+
+
+def log(summaries: Sequence[Summary], command: str, again: bool = False) -> list[Logged]:
+    """Send runs to the tracking store, as children of one parent that names `command`.
+
+    A run that the store holds already is not sent twice, unless `again`. Each run that was sent
+    has an `mlflow.json` in its folder. Raises TrackingError; what was sent before the failure
+    stays, and what was half sent is marked FAILED in MLflow.
+    """
+    uri = tracking_uri()
+    records = [describe(summary) for summary in summaries]
+    with connect(uri) as client:
+        logged = {} if again else _find_logged(client, uri, records)
+        fresh = [record for record in records if record.folder not in logged]
+        if fresh:
+            logged |= _send_all(client, uri, fresh, redact(command))
+    return [logged[record.folder] for record in records]
+
+
+def log_once(summary: Summary) -> str:
+    """Send a run unless the store holds it; return the id of its MLflow run."""
+    return log([summary], shlex.join(["assay", *sys.argv[1:]]))[0].run_id
+
+
+def _find_logged(client: "MlflowClient", uri: str, records: Sequence[Record]) -> dict[Path, Logged]:
+    """Return, by folder, the runs that the store at `uri` holds whole and has not deleted."""
+    from mlflow.exceptions import MlflowException
+    from mlflow.protos.databricks_pb2 import RESOURCE_DOES_NOT_EXIST, ErrorCode
+
+    found = {}
+    for record in records:
+        try:
+            entry = json.loads((record.folder / LOGGED).read_bytes())
+            logged = Logged(run=record.run, fresh=False, **entry)
+        except (FileNotFoundError, ValueError, TypeError):
+            continue
+        if logged.tracking_uri != redact(uri):
+            continue
+        try:
+            info = client.get_run(logged.run_id).info
+        except MlflowException as error:
+            if error.error_code != ErrorCode.Name(RESOURCE_DOES_NOT_EXIST):
+                raise
+            continue
+        if info.status == "FINISHED" and info.lifecycle_stage == "active":
+            found[record.folder] = logged
+    return found
+
+
+def _send_all(
+    client: "MlflowClient", uri: str, records: Sequence[Record], command: str
+) -> dict[Path, Logged]:
+    experiment = find_experiment(client, uri)
+    sent = {}
+    with _mlflow_run(client, experiment, command, {"assay.command": command}) as parent:
+        now = int(time.time() * 1000)
+        _log_metrics(client, parent, {"children": len(records), **headlines(records)}, now)
+        for record in records:
+            run_id = _send(client, experiment, parent, record)
+            entry = {
+                "tracking_uri": redact(uri),
+                "experiment": EXPERIMENT,
+                "run_id": run_id,
+                "parent": parent,
+            }
+            write_atomically(record.folder / LOGGED, json.dumps(entry, indent=1).encode() + b"\n")
+            sent[record.folder] = Logged(run=record.run, fresh=True, **entry)
+    return sent
+
+
+def _send(client: "MlflowClient", experiment: str, parent: str, record: Record) -> str:
+    from mlflow.entities import Dataset, DatasetInput, InputTag, Param
+    from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT, MLFLOW_PARENT_RUN_ID
+    from mlflow.utils.validation import MAX_PARAM_VAL_LENGTH, MAX_PARAMS_TAGS_PER_BATCH
+
+    tags = {MLFLOW_PARENT_RUN_ID: parent, **record.tags}
+    with _mlflow_run(client, experiment, record.name, tags, record.time) as run_id:
+        _log_metrics(client, run_id, record.metrics, record.time)
+        params = [Param(key, text[:MAX_PARAM_VAL_LENGTH]) for key, text in record.params.items()]
+        for part in _parts(params, MAX_PARAMS_TAGS_PER_BATCH):
+            client.log_batch(run_id, params=part, synchronous=True)
+        context = InputTag(MLFLOW_DATASET_CONTEXT, "evaluation")
+        client.log_inputs(run_id, [DatasetInput(Dataset(**record.dataset), [context])])
+        for file in record.artifacts:
+            client.log_artifact(run_id, str(file))
+    return run_id
+
+
+@contextmanager
+def _mlflow_run(
+    client: "MlflowClient",
+    experiment: str,
+    name: str,
+    tags: Mapping[str, str],
+    ended: int | None = None,
+) -> Iterator[str]:
+    """Yield the id of a new MLflow run, which ends as FINISHED, or FAILED if the block raises."""
+    from mlflow.utils.validation import MAX_TAG_VAL_LENGTH
+
+    cut = {key: text[:MAX_TAG_VAL_LENGTH] for key, text in tags.items()}
+    run_id = client.create_run(experiment, ended, cut, name[:MAX_TAG_VAL_LENGTH]).info.run_id
+    try:
+        yield run_id
+        client.set_terminated(run_id, "FINISHED", ended)
+    except BaseException:
+        # With the store gone the run stays RUNNING, which is not finished either.
+        with suppress(Exception):
+            client.set_terminated(run_id, "FAILED")
+        raise
+
+
+def _log_metrics(client: "MlflowClient", run_id: str, values: Mapping[str, float], at: int) -> None:
+    from mlflow.entities import Metric
+    from mlflow.utils.validation import MAX_METRICS_PER_BATCH
+
+    metrics = [Metric(name, value, at, step=0) for name, value in values.items()]
+    for part in _parts(metrics, MAX_METRICS_PER_BATCH):
+        client.log_batch(run_id, metrics=part, synchronous=True)
+
+
+def _parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    for begin in range(0, len(items), size):
+        yield items[begin : begin + size]

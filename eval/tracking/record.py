@@ -1,0 +1,150 @@
+"""What of a run goes into MLflow, as plain values."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from eval.exports import PER_QUERY, QRELS, RUN
+from eval.latency import TOTAL
+from eval.runs import MANIFEST, CollectionFacts, Manifest
+from eval.statistics import Estimate
+from eval.summary import Summary
+
+ARTIFACTS = (RUN, QRELS, PER_QUERY, "config.yaml", MANIFEST, "report.md", "report.html")
+HEADLINE = "nDCG@10"
+# MLflow allows letters, digits, `_ - . /` and space. Runs of anything else become one `_`.
+NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9./ -]+")
+LONGEST_NAME = 250
+LONGEST_DIGEST = 36
+
+
+@dataclass(frozen=True)
+class Record:
+    """What MLflow is told of one run.
+
+    `time` is when the run was finished, in ms since 1970. `headline` is the name and value of the
+    one measure that its parent shows. `artifacts` are the wanted files that its folder holds.
+    """
+
+    run: str
+    folder: Path
+    name: str
+    time: int
+    tags: Mapping[str, str]
+    params: Mapping[str, str]
+    metrics: Mapping[str, float]
+    headline: tuple[str, float]
+    dataset: Mapping[str, str]
+    artifacts: tuple[Path, ...]
+
+
+def metric_name(measure: str) -> str:
+    """Return the name under which MLflow holds a measure: `nDCG_at_10` for `nDCG@10`."""
+    return NOT_IN_NAMES.sub("_", measure.replace("@", "_at_")).strip("_")[:LONGEST_NAME]
+
+
+def describe(summary: Summary) -> Record:
+    """Return the record of one run."""
+    manifest = summary.run.manifest
+    files = [summary.run.folder / name for name in ARTIFACTS]
+    measure = HEADLINE if HEADLINE in summary.means else next(iter(summary.means))
+    return Record(
+        run=manifest.id,
+        folder=summary.run.folder,
+        name=f"{manifest.name} on {manifest.collection.name}",
+        time=int(datetime.fromisoformat(manifest.created).timestamp() * 1000),
+        tags=_tags(manifest),
+        params=dict(flatten(manifest.config)),
+        metrics=_metrics(summary),
+        headline=(metric_name(measure), summary.means[measure].value),
+        dataset=_dataset(manifest.collection),
+        artifacts=tuple(file for file in files if file.exists()),
+    )
+
+
+def headlines(records: Sequence[Record]) -> dict[str, float]:
+    """Return the metrics of a parent: the headline of each run as `<measure>/<pipeline> on …`."""
+    found: dict[str, float] = {}
+    for record in records:
+        measure, value = record.headline
+        name = f"{measure}/{metric_name(record.name)}"
+        found[name if name not in found else f"{measure}/{metric_name(record.run)}"] = value
+    return found
+
+
+def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield (dotted key, text) for every leaf; a list of mappings counts its items from 0."""
+    for key, value in values.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
+            value = {str(at): item for at, item in enumerate(value)}
+        if isinstance(value, Mapping) and value:
+            yield from flatten(value, f"{name}.")
+        else:
+            yield metric_name(name), value if isinstance(value, str) else json.dumps(value)
+
+
+def _tags(manifest: Manifest) -> dict[str, str]:
+    git = manifest.environment.get("git", {})
+    tags = {
+        "assay.run": manifest.id,
+        "assay.identity": manifest.identity,
+        "assay.config": manifest.name,
+        "assay.collection": manifest.collection.name,
+        "assay.command": shlex.join(manifest.environment.get("command", [])),
+        "assay.degraded": json.dumps(bool(manifest.degraded)),
+        "assay.sampled": json.dumps(manifest.sampled),
+    }
+    if git:
+        tags["mlflow.source.git.commit"] = git["commit"]
+        tags["assay.git_dirty"] = json.dumps(git["dirty"])
+    return tags
+
+
+def _metrics(summary: Summary) -> dict[str, float]:
+    manifest = summary.run.manifest
+    found: dict[str, float] = {"queries": len(summary.run.queries)}
+    for measure, mean in summary.means.items():
+        found |= _with_interval(metric_name(measure), mean)
+    for stage, figures in summary.latency.items():
+        for percentile, figure in figures.items():
+            name = f"latency_ms/{metric_name(stage)}.{percentile}"
+            found |= _with_interval(name, figure) if stage == TOTAL else {name: figure.value}
+    if manifest.throughput is not None:
+        found["throughput/queries_per_second"] = manifest.throughput
+        found["throughput/concurrency"] = manifest.concurrency
+    found["index/chunks"] = manifest.index.chunks
+    found["index/bytes"] = manifest.index.bytes
+    for stage, seconds in manifest.index.seconds.items():
+        found[f"index/seconds.{metric_name(stage)}"] = seconds
+    return found
+
+
+def _with_interval(name: str, estimate: Estimate) -> dict[str, float]:
+    return {name: estimate.value, f"{name}.low": estimate.low, f"{name}.high": estimate.high}
+
+
+def _dataset(collection: CollectionFacts) -> dict[str, str]:
+    sizes = {
+        "documents": collection.documents,
+        "queries": collection.queries,
+        "judgments": collection.judgments,
+    }
+    return {
+        "name": collection.name,
+        "digest": collection.digest[:LONGEST_DIGEST],
+        "source_type": "collection",
+        "source": json.dumps(
+            {
+                "title": collection.title,
+                "source": collection.source,
+                "licence": collection.licence,
+            }
+        ),
+        "profile": json.dumps({**sizes, "digest": collection.digest}),
+    }

@@ -1,0 +1,184 @@
+"""Where runs are recorded: `$MLFLOW_TRACKING_URI`, or a SQLite file in the working directory."""
+
+import logging
+import os
+import re
+import socket
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from retrievers.base import AssayError
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
+
+EXPERIMENT = "assay"
+SQLITE = "sqlite:///"
+# MLflow's own defaults retry a dead server for minutes. All of these yield to the user's.
+ENVIRONMENT = {
+    "DO_NOT_TRACK": "true",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "15",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+}
+SECONDS_TO_ANSWER = 5
+SECONDS_FOR_LOCK = 120
+PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
+# Greedy: a password that was not quoted may hold slashes and at-signs itself.
+CREDENTIALS = re.compile(r"://(?!/)\S*@")
+QUERY = re.compile(r"(://[^\s?]*)\?\S*")
+
+
+class TrackingError(AssayError):
+    """The tracking store cannot be reached or refuses what it is sent. Stored runs are safe."""
+
+
+def tracking_uri() -> str:
+    """Return `$MLFLOW_TRACKING_URI`, or SQLite in `mlflow.db`; a SQLite path is made absolute.
+
+    The address may hold a password: show only what `redact` makes of it.
+    """
+    uri = os.environ.get("MLFLOW_TRACKING_URI", "").strip() or f"{SQLITE}mlflow.db"
+    path = database(uri)
+    if path is not None:
+        return f"{SQLITE}{path.absolute().as_posix()}"
+    return uri.rstrip("/") if is_server(uri) else uri
+
+
+def redact(text: str) -> str:
+    """Return an address, or a text that quotes one, without credentials and query strings."""
+    return QUERY.sub(r"\1", CREDENTIALS.sub("://", text))
+
+
+def is_server(uri: str) -> bool:
+    """Whether `uri` is a tracking server, which has a web address and a UI of its own."""
+    return uri.startswith(("http://", "https://"))
+
+
+def database(uri: str) -> Path | None:
+    """Return the file of a SQLite store; None for any other."""
+    return Path(uri.removeprefix(SQLITE)) if uri.startswith(SQLITE) else None
+
+
+def artifacts(path: Path) -> Path:
+    """Return the folder of the artifacts that belong to the SQLite store in `path`."""
+    return path.parent / "mlruns"
+
+
+@contextmanager
+def connect(uri: str) -> Iterator["MlflowClient"]:
+    """Yield a client of the store at `uri`; whatever fails while it is used is a TrackingError.
+
+    Nothing is printed. A SQLite store is used by one process at a time: two that create its tables
+    at once spoil them, and two that write at once can find it locked.
+    """
+    with _quiet(), _failures(uri), _lock(uri):
+        _check_answer(uri)
+        from mlflow.tracking import MlflowClient
+
+        yield MlflowClient(uri)
+
+
+def find_experiment(client: "MlflowClient", uri: str) -> str:
+    """Return the id of the experiment, which is made where there is none."""
+    from mlflow.exceptions import MlflowException
+
+    path = database(uri)
+    location = artifacts(path).as_uri() if path else None
+    experiment = client.get_experiment_by_name(EXPERIMENT)
+    if experiment is None:
+        try:
+            return str(client.create_experiment(EXPERIMENT, artifact_location=location))
+        except MlflowException:
+            experiment = client.get_experiment_by_name(EXPERIMENT)
+            if experiment is None:
+                raise
+            # Another process made it in between.
+    if experiment.lifecycle_stage == "deleted":
+        raise TrackingError(
+            f"{redact(uri)}: the experiment {EXPERIMENT!r} was deleted there; restore it with "
+            f"`mlflow experiments restore --experiment-id {experiment.experiment_id}`"
+        )
+    return str(experiment.experiment_id)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    os.environ.update({key: os.environ.get(key, value) for key, value in ENVIRONMENT.items()})
+    disabled = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)
+
+
+@contextmanager
+def _failures(uri: str) -> Iterator[None]:
+    try:
+        yield
+    except AssayError:
+        raise
+    # The libraries of stores and of artifact stores raise errors of many unrelated classes.
+    except Exception as error:
+        _check_answer(uri)
+        reason = " ".join(str(error).replace(uri, redact(uri)).split()) or type(error).__name__
+        raise TrackingError(f"tracking store {redact(uri)}: {redact(reason)[:400]}") from None
+
+
+@contextmanager
+def _lock(uri: str) -> Iterator[None]:
+    from filelock import FileLock
+
+    path = database(uri)
+    if path is None:
+        yield
+        return
+    artifacts(path).mkdir(parents=True, exist_ok=True)
+    with FileLock(artifacts(path) / f".{path.name}.lock", timeout=SECONDS_FOR_LOCK):
+        yield
+
+
+def _check_answer(uri: str) -> None:
+    if not _answers(uri):
+        raise TrackingError(f"tracking server {redact(uri)} (MLFLOW_TRACKING_URI) did not answer")
+
+
+def _answers(uri: str) -> bool:
+    """Whether anything answers at `uri`, however; True where there is no way to ask."""
+    if is_server(uri):
+        return _answers_http(redact(uri))
+    try:
+        parts = urlsplit(redact(uri))
+        port = parts.port or PORTS.get(parts.scheme.partition("+")[0])
+    except ValueError:
+        return True
+    if parts.hostname is None or port is None:
+        return True
+    try:
+        socket.create_connection((parts.hostname, port), SECONDS_TO_ANSWER).close()
+    except OSError:
+        return False
+    return True
+
+
+def _answers_http(address: str) -> bool:
+    # MLflow's own HTTP library, so that proxies and certificates are those of the calls to come.
+    import requests
+
+    try:
+        requests.get(f"{address}/health", timeout=SECONDS_TO_ANSWER, allow_redirects=False)
+    except requests.exceptions.SSLError:
+        return True
+    except requests.exceptions.RequestException:
+        return False
+    return True

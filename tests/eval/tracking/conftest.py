@@ -1,0 +1,36 @@
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from tracked import make_summary
+
+from eval.summary import Summary
+from eval.tracking.store import connect
+
+
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite store of tables only, which take seconds to make."""
+    path = tmp_path_factory.mktemp("store") / "mlflow.db"
+    with connect(f"sqlite:///{path}"):
+        return path
+
+
+@pytest.fixture
+def store(empty_store: Path, tmp_path: Path) -> None:
+    """An empty SQLite store in the working directory."""
+    shutil.copy(empty_store, tmp_path / "mlflow.db")
+
+
+@pytest.fixture(autouse=True)
+def working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.startswith("MLFLOW_"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def summary(tmp_path: Path) -> Summary:
+    return make_summary(tmp_path / "reports")

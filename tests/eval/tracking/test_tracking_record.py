@@ -1,0 +1,51 @@
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eval.tracking import metric_name, redact
+from eval.tracking.record import flatten
+
+
+@pytest.mark.parametrize(
+    ("measure", "name"),
+    [
+        ("nDCG@10", "nDCG_at_10"),
+        ("R@2000tok", "R_at_2000tok"),
+        ("RBP(p=0.8)@10", "RBP_p_0.8_at_10"),
+        ("nDCG(dcg='exp-log2')@5", "nDCG_dcg_exp-log2_at_5"),
+        ("AP(rel=2)", "AP_rel_2"),
+    ],
+)
+def test_metric_names(measure: str, name: str) -> None:
+    assert metric_name(measure) == name
+
+
+def test_flattening_keeps_every_leaf() -> None:
+    values = {"a": {"b": 1, "c": {}}, "d": [{"e": True}, {"e": None}], "f": ["x", 2], "g": "text"}
+    assert dict(flatten(values)) == {
+        "a.b": "1",
+        "a.c": "{}",
+        "d.0.e": "true",
+        "d.1.e": "null",
+        "f": '["x", 2]',
+        "g": "text",
+    }
+
+
+SECRET = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1).map("S3CRET{}".format)
+
+
+@given(SECRET, SECRET, st.sampled_from(["http", "https", "postgresql", "mysql+pymysql"]))
+def test_redact_leaves_no_secret(user: str, password: str, scheme: str) -> None:
+    uri = f"{scheme}://{user}:{password}@host:5000/path?password={quote(password)}"
+    assert redact(uri) == f"{scheme}://host:5000/path"
+    assert redact(f"calling {uri} failed") == f"calling {scheme}://host:5000/path failed"
+
+
+@pytest.mark.parametrize(
+    "uri", ["sqlite:////data/a@b/mlflow.db", "http://127.0.0.1:5000", "databricks"]
+)
+def test_redact_leaves_plain_addresses(uri: str) -> None:
+    assert redact(uri) == uri

@@ -1,0 +1,199 @@
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import CliRunner
+from tracked import check_child, client, free_port, make_summary, run_ids
+
+from eval.cli.log import log as log_command
+from eval.cli.mlflow_ui import mlflow as mlflow_command
+from eval.runs import load
+from eval.summary import Summary
+from eval.tracking import TrackingError, log, log_once
+from retrievers.base import AssayError
+
+ROOT = Path(__file__).parents[3]
+
+
+class Server:
+    """A real `mlflow server` on loopback, its artifacts proxied."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = free_port()
+        folder.mkdir()
+
+    def start(self) -> None:
+        options = ["--host", "127.0.0.1", "--port", str(self.port), "--workers", "1"]
+        options += ["--backend-store-uri", f"sqlite:///{self.folder}/server.db"]
+        options += ["--artifacts-destination", str(self.folder / "artifacts")]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "mlflow", "server", *options],
+            env={
+                **os.environ,
+                "MLFLOW_DISABLE_TELEMETRY": "true",
+                "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+            },
+            stdout=(self.folder / "output").open("ab"),
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        deadline = time.monotonic() + 120
+        while not self.answers():
+            assert self.process.poll() is None, (self.folder / "output").read_text()
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+
+    def answers(self) -> bool:
+        with suppress(httpx.TransportError):
+            address = f"http://127.0.0.1:{self.port}/health"
+            return httpx.get(address, trust_env=False).is_success
+        return False
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, 9)
+        self.process.wait()
+
+
+@pytest.fixture
+def server(empty_store: Path, tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path / "server")
+    shutil.copy(empty_store, server.folder / "server.db")
+    server.start()
+    yield server
+    server.kill()
+
+
+def test_a_real_server_takes_runs_dies_in_the_middle_and_takes_them_later(
+    server: Server, summary: Summary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mlflow.tracking import MlflowClient
+
+    address = f"http://127.0.0.1:{server.port}"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://someone:hunter2@127.0.0.1:{server.port}/")
+    (entry,) = log([summary], "assay run words")
+    tracking = client(address)
+    check_child(tracking, summary, entry.run_id, entry.parent)
+    assert tracking.get_run(entry.run_id).info.artifact_uri.startswith("mlflow-artifacts:/")
+    assert json.loads((summary.run.folder / "mlflow.json").read_text())["tracking_uri"] == address
+
+    second = make_summary(tmp_path / "reports", "second")
+    log_inputs = MlflowClient.log_inputs
+
+    def die_first(self, *arguments):
+        server.kill()
+        return log_inputs(self, *arguments)
+
+    monkeypatch.setattr(MlflowClient, "log_inputs", die_first)
+    begin = time.monotonic()
+    with pytest.raises(TrackingError) as caught:
+        log_once(second)
+    assert time.monotonic() - begin < 10
+    assert str(caught.value) == f"tracking server {address} (MLFLOW_TRACKING_URI) did not answer"
+    assert load(second.run.folder).manifest == second.run.manifest
+    assert not (second.run.folder / "mlflow.json").exists()
+    monkeypatch.setattr(MlflowClient, "log_inputs", log_inputs)
+    begin = time.monotonic()
+    with pytest.raises(TrackingError, match="did not answer"):
+        log_once(second)
+    assert time.monotonic() - begin < 6
+
+    server.start()
+    before = run_ids(tracking)
+    assert before == {entry.run_id, entry.parent}
+    done = CliRunner().invoke(
+        log_command, [second.run.manifest.id, "--json", "--reports", str(tmp_path / "reports")]
+    )
+    (row,) = json.loads(done.output)["runs"]
+    assert row["sent"]
+    assert run_ids(tracking) == before | {row["mlflow_run"], row["mlflow_parent"]}
+    written = [*tmp_path.glob("reports/*/mlflow.json"), server.folder / "server.db"]
+    assert all(b"hunter2" not in file.read_bytes() for file in written)
+    assert "hunter2" not in done.output
+
+
+def test_a_server_that_never_answers_is_given_up_quickly(
+    summary: Summary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("eval.tracking.store.SECONDS_TO_ANSWER", 1)
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen()
+        port = deaf.getsockname()[1]
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://me:hunter2@127.0.0.1:{port}")
+        begin = time.monotonic()
+        with pytest.raises(TrackingError, match=f"server http://127.0.0.1:{port} .*did not answer"):
+            log_once(summary)
+        assert time.monotonic() - begin < 4
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "postgresql://me:hunter2@127.0.0.1:{port}/runs?sslmode=require",
+        "https://me:hunter2@127.0.0.1:{port}",
+        "nonsense://me:hunter2@127.0.0.1/",
+    ],
+)
+def test_a_store_out_of_reach_is_one_line_without_the_password(
+    uri: str, summary: Summary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri.format(port=free_port()))
+    begin = time.monotonic()
+    with pytest.raises(TrackingError) as caught:
+        log_once(summary)
+    assert time.monotonic() - begin < 6
+    message = str(caught.value)
+    assert "127.0.0.1" in message
+    assert "hunter2" not in message
+    assert "\n" not in message
+
+
+@pytest.mark.usefixtures("store")
+def test_the_mlflow_command_opens_the_same_store_and_ends_all_it_started(
+    summary: Summary, tmp_path: Path
+) -> None:
+    run_id = log_once(summary)
+    port = free_port()
+    arguments = ["mlflow", "--port", str(port), "--no-browser", "--json"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"from eval.cli.main import main; main({arguments})"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None
+        assert b"{" in process.stdout.readline()
+        address = f"http://127.0.0.1:{port}"
+        assert client(address).get_run(run_id).info.status == "FINISHED"
+        artifact = httpx.get(
+            f"{address}/get-artifact?path=run.trec&run_uuid={run_id}", trust_env=False
+        )
+        assert artifact.content == (summary.run.folder / "run.trec").read_bytes()
+        taken = CliRunner().invoke(mlflow_command, ["--port", str(port), "--no-browser"])
+        assert isinstance(taken.exception, AssayError)
+        assert f"--port {port}: Address already in use" in str(taken.exception)
+    finally:
+        process.send_signal(2)
+        _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (0, b"")
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_the_mlflow_command_names_a_remote_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "https://me:hunter2@mlflow.example/")
+    done = CliRunner().invoke(mlflow_command, ["--no-browser"])
+    expected = "MLFLOW_TRACKING_URI is a server; its pages are at https://mlflow.example"
+    assert str(done.exception) == expected

@@ -1,0 +1,175 @@
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from tracked import check_child, client, make_summary, run_ids
+
+from eval.cli.log import log as log_command
+from eval.summary import Summary
+from eval.tracking import TrackingError, log, log_once, tracking_uri
+from retrievers.base import AssayError
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.usefixtures("store")
+def test_a_sqlite_store_holds_all_of_two_runs_under_one_parent(tmp_path: Path) -> None:
+    summaries = [make_summary(tmp_path / "reports", name) for name in ("words", "others")]
+    logged = log(summaries, "assay compare words others")
+    tracking = client(f"sqlite:///{tmp_path}/mlflow.db")
+    (parent,) = {entry.parent for entry in logged}
+    for summary, entry in zip(summaries, logged, strict=True):
+        assert entry.fresh
+        check_child(tracking, summary, entry.run_id, parent)
+        assert json.loads((summary.run.folder / "mlflow.json").read_text()) == {
+            "tracking_uri": f"sqlite:///{tmp_path}/mlflow.db",
+            "experiment": "assay",
+            "run_id": entry.run_id,
+            "parent": parent,
+        }
+    top = tracking.get_run(parent)
+    assert top.info.run_name == top.data.tags["assay.command"] == "assay compare words others"
+    assert top.info.status == "FINISHED"
+    expected = {"nDCG_at_10/words on tiny", "nDCG_at_10/others on tiny", "children"}
+    assert set(top.data.metrics) == expected
+    assert top.data.metrics["children"] == 2
+    assert top.data.metrics["nDCG_at_10/words on tiny"] == summaries[0].means["nDCG@10"].value
+    assert (tmp_path / "mlruns").is_dir()
+
+
+@pytest.mark.usefixtures("store")
+def test_a_run_is_sent_once_and_again_only_on_request(summary: Summary) -> None:
+    first = log_once(summary)
+    assert log_once(summary) == first
+    (entry,) = log([summary], "assay log")
+    assert (entry.fresh, entry.run_id) == (False, first)
+    (anew,) = log([summary], "assay log", again=True)
+    assert anew.fresh
+    assert anew.run_id != first
+    assert len(run_ids(client())) == 4
+
+
+@pytest.mark.usefixtures("store")
+def test_a_run_that_was_deleted_or_lies_in_another_store_is_sent(
+    summary: Summary, empty_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = log_once(summary)
+    client().delete_run(first)
+    second = log_once(summary)
+    assert second != first
+    (tmp_path / "other").mkdir()
+    shutil.copy(empty_store, tmp_path / "other/store.db")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///other/store.db")
+    third = log_once(summary)
+    assert third != second
+    assert run_ids(client(f"sqlite:///{tmp_path}/other/store.db")) >= {third}
+    assert (tmp_path / "other/mlruns").is_dir()
+    note = summary.run.folder / "mlflow.json"
+    note.write_text(note.read_text().replace(third, "0" * 32))
+    assert log_once(summary) not in (third, "0" * 32)
+
+
+@pytest.mark.usefixtures("store")
+def test_a_child_that_breaks_in_the_middle_is_failed_and_can_be_sent_later(
+    summary: Summary, tmp_path: Path
+) -> None:
+    (tmp_path / "mlruns").mkdir()
+    tracking = client()
+    (tmp_path / "not_a_folder").write_text("")
+    broken = (tmp_path / "not_a_folder" / "artifacts").as_uri()
+    tracking.create_experiment("assay", artifact_location=broken)
+    with pytest.raises(TrackingError, match="not_a_folder"):
+        log_once(summary)
+    assert not (summary.run.folder / "mlflow.json").exists()
+    assert run_ids(tracking) == set()
+    assert len(run_ids(tracking, "FAILED")) == 2
+    (tmp_path / "not_a_folder").unlink()
+    run_id = log_once(summary)
+    assert run_id in run_ids(tracking)
+
+
+@pytest.mark.usefixtures("store")
+def test_a_deleted_experiment_is_one_clear_line(summary: Summary) -> None:
+    log_once(summary)
+    tracking = client()
+    tracking.delete_experiment(tracking.get_experiment_by_name("assay").experiment_id)
+    with pytest.raises(TrackingError, match="mlflow experiments restore --experiment-id 1"):
+        log([summary], "assay log", again=True)
+
+
+SEND = """
+import sys
+from pathlib import Path
+from eval.runs import load
+from eval.summary import summarise
+from eval.tracking import log_once
+print(log_once(summarise(load(Path(sys.argv[1])), ["nDCG@10"])))
+"""
+
+
+def send_in_a_process(folder: Path) -> "subprocess.Popen[str]":
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        [sys.executable, "-c", SEND, str(folder)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_two_processes_share_a_fresh_store_and_print_nothing(tmp_path: Path) -> None:
+    folders = [make_summary(tmp_path / "reports", name).run.folder for name in ("one", "two")]
+    processes = [send_in_a_process(folder) for folder in folders]
+    outputs = [process.communicate(timeout=120) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], outputs
+    assert [error for _, error in outputs] == ["", ""]
+    sent = {output.strip() for output, _ in outputs}
+    assert len(sent) == 2
+    assert all(re.fullmatch("[0-9a-f]{32}", run_id) for run_id in sent)
+    assert len(run_ids(client())) == 4
+
+
+@pytest.mark.usefixtures("store")
+def test_the_log_command_says_what_it_did(summary: Summary, tmp_path: Path) -> None:
+    arguments = [str(summary.run.folder), "--reports", str(tmp_path / "reports")]
+    id_ = summary.run.manifest.id
+    (summary.run.folder / "run.trec").unlink()
+    first = CliRunner().invoke(log_command, arguments)
+    assert first.output.startswith(f"{id_}: sent to sqlite:///{tmp_path}/mlflow.db, experiment ass")
+    entry = json.loads((summary.run.folder / "mlflow.json").read_text())
+    stored = client().get_run(entry["run_id"])
+    assert "AP_rel_2" in stored.data.metrics
+    assert "run.trec" in {file.path for file in client().list_artifacts(entry["run_id"])}
+    second = CliRunner().invoke(log_command, [*arguments, id_[:8]])
+    assert second.output == (
+        f"{id_}: already in sqlite:///{tmp_path}/mlflow.db, experiment assay, "
+        f"as {entry['run_id']}; --again sends it anew\n"
+    )
+    unknown = CliRunner().invoke(log_command, ["nowhere"])
+    assert isinstance(unknown.exception, AssayError)
+    assert "no such run" in str(unknown.exception)
+
+
+def test_the_store_is_named_by_the_environment_or_lies_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert tracking_uri() == f"sqlite:///{tmp_path}/mlflow.db"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///sub/x.db")
+    assert tracking_uri() == f"sqlite:///{tmp_path}/sub/x.db"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://host:5000/")
+    assert tracking_uri() == "http://host:5000"
+
+
+@pytest.mark.usefixtures("store")
+def test_degraded_runs_are_marked(summary: Summary) -> None:
+    manifest = summary.run.manifest.model_copy(update={"degraded": {"keyword: down": 2}})
+    marked = replace(summary, run=replace(summary.run, manifest=manifest))
+    assert client().get_run(log_once(marked)).data.tags["assay.degraded"] == "true"

@@ -1,0 +1,130 @@
+"""A small run to log, and how to read it back."""
+
+import json
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from eval.collections.card import NativeCard
+from eval.collections.collection import Collection, GoldItem, Query
+from eval.execution import Plan, execute
+from eval.exports import export
+from eval.latency import LatencySettings
+from eval.summary import Summary, summarise
+from eval.tracking import metric_name, tracking_uri
+from retrievers.base import (
+    Chunk,
+    Document,
+    Hit,
+    IndexReport,
+    Quiet,
+    Ranking,
+    Retriever,
+    StageTrace,
+)
+
+TEXTS = {"tea": "green tea is brewed at eighty degrees", "oak": "an oak lives four hundred years"}
+CONFIG = {
+    "name": "words",
+    "dataset": "tiny",
+    "measures": ["nDCG@10", "AP(rel=2)"],
+    "retriever": {"legs": [{"type": "overlap", "depth": 10}], "fusion": None, "note": "x" * 7000},
+}
+
+
+class Overlap(Retriever):
+    """Ranks documents by the words they share with the query."""
+
+    volatile = False
+
+    def index(self, documents: Sequence[Document]) -> IndexReport:
+        self.chunks = [Chunk(d.id, d.id, 0, len(d.text), d.text) for d in documents]
+        return IndexReport(len(self.chunks), {"words": 0.25}, 123)
+
+    def search(self, query: str, k: int) -> Ranking:
+        words = set(query.split())
+        shared = {chunk: len(words & set(chunk.text.split())) for chunk in self.chunks}
+        hits = [Hit(chunk, float(n)) for chunk, n in shared.items() if n]
+        hits.sort(key=lambda hit: (hit.score, hit.chunk.id), reverse=True)
+        return Ranking(tuple(hits[:k]), (StageTrace("count words", "leg", 0.1),))
+
+
+def make_summary(reports: Path, name: str = "words") -> Summary:
+    documents = tuple(Document(id_, text) for id_, text in TEXTS.items())
+    queries = (Query("q1", "how is tea brewed"), Query("q2", "tea or oak"), Query("q3", "nothing"))
+    gold = {
+        "q1": (GoldItem("q1", "tea", "tea", 0, len(TEXTS["tea"]), 1),),
+        "q2": (GoldItem("q2", "oak", "oak", 0, len(TEXTS["oak"]), 2),),
+        "q3": (GoldItem("q3", "oak", "oak", 0, len(TEXTS["oak"]), 1),),
+    }
+    card = NativeCard(name="tiny", title="Tiny", licence="CC0-1.0", format="native")
+    collection = Collection("tiny", "Tiny", documents, queries, gold, card)
+    plan = Plan(name, {**CONFIG, "name": name}, 100, None, LatencySettings(queries=3, warm_up=0))
+    summary = summarise(execute(plan, Overlap(), collection, reports, Quiet()).run)
+    export(summary)
+    (summary.run.folder / "report.md").write_text("# Report\n")
+    return summary
+
+
+def client(uri: str | None = None):
+    from mlflow.tracking import MlflowClient
+
+    return MlflowClient(uri or tracking_uri())
+
+
+def run_ids(tracking, status: str = "FINISHED") -> set[str]:
+    experiment = tracking.get_experiment_by_name("assay")
+    if experiment is None:
+        return set()
+    found = tracking.search_runs([experiment.experiment_id], f"attributes.status = '{status}'")
+    return {run.info.run_id for run in found}
+
+
+def check_child(tracking, summary: Summary, run_id: str, parent: str) -> None:
+    """All that a run holds can be read back from the store."""
+    manifest = summary.run.manifest
+    run = tracking.get_run(run_id)
+    assert run.info.status == "FINISHED"
+    assert run.info.run_name == f"{manifest.name} on tiny"
+    tags = run.data.tags
+    assert tags["mlflow.parentRunId"] == parent
+    assert tags["assay.run"] == manifest.id
+    assert tags["assay.identity"] == manifest.identity
+    assert (tags["assay.config"], tags["assay.collection"]) == (manifest.name, "tiny")
+    assert (tags["assay.degraded"], tags["assay.sampled"]) == ("false", "false")
+    params = run.data.params
+    assert params["retriever.legs.0.type"] == "overlap"
+    assert params["retriever.legs.0.depth"] == "10"
+    assert params["retriever.fusion"] == "null"
+    assert json.loads(params["measures"]) == CONFIG["measures"]
+    assert params["retriever.note"] == "x" * 6000
+    metrics = run.data.metrics
+    for measure, mean in summary.means.items():
+        name = metric_name(measure)
+        stored = metrics[name], metrics[f"{name}.low"], metrics[f"{name}.high"]
+        assert stored == (mean.value, mean.low, mean.high)
+    total = summary.latency["total"]["p95"]
+    assert metrics["latency_ms/total.p95"] == total.value
+    assert metrics["latency_ms/total.p95.high"] == total.high
+    assert metrics["latency_ms/count words.p50"] == pytest.approx(0.1)
+    assert metrics["throughput/queries_per_second"] == manifest.throughput
+    assert metrics["index/seconds.words"] == 0.25
+    assert (metrics["index/bytes"], metrics["index/chunks"], metrics["queries"]) == (123, 2, 3)
+    (dataset,) = [entry.dataset for entry in run.inputs.dataset_inputs]
+    assert dataset.name == "tiny"
+    assert len(dataset.digest) == 36
+    assert manifest.collection.digest.startswith(dataset.digest)
+    assert json.loads(dataset.profile)["judgments"] == 3
+    names = {"run.trec", "qrels.trec", "per_query.parquet", "manifest.json", "report.md"}
+    names |= {"config.yaml"}
+    assert {file.path for file in tracking.list_artifacts(run_id)} == names
+    copy = Path(tracking.download_artifacts(run_id, "run.trec", str(Path.cwd())))
+    assert copy.read_bytes() == (summary.run.folder / "run.trec").read_bytes()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
