@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -38,9 +38,9 @@ class Plan:
 
     name: str
     config: Mapping[str, Any]
-    depth: int = 100
-    limit: int | None = None
-    latency: LatencySettings = field(default_factory=LatencySettings)
+    depth: int
+    limit: int | None
+    latency: LatencySettings
     again: bool = False
 
 
@@ -180,6 +180,7 @@ def _describe(collection: Collection) -> CollectionFacts:
     return CollectionFacts(
         name=collection.name,
         title=collection.title,
+        source=collection.card.source,
         licence=collection.card.licence,
         digest=collection.digest,
         documents=len(collection.documents),

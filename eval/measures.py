@@ -58,18 +58,24 @@ def count_tokens(chunk: Chunk) -> int:
 
 def check_names(measures: Iterable[str]) -> None:
     """Raise AssayError unless every name is a measure that can be computed."""
-    import ir_measures
-
     for name in measures:
         if BUDGETED_RECALL.fullmatch(name) or TOKENS.fullmatch(name):
             continue
-        try:
-            ir_measures.parse_measure(name)
-        except (NameError, ValueError, SyntaxError):
+        if not _is_supported(name):
             raise AssayError(
-                f"measures: {name!r} is not a measure; allowed: what ir-measures names, such as "
-                "nDCG@10, Success@3, RR@10, R@20, P@5, AP, Judged@10; and R@2000tok, Tokens@10"
-            ) from None
+                f"measures: {name!r} is not a measure that can be computed here; allowed: what "
+                "ir-measures names and supports, such as nDCG@10, Success@3, RR@10, R@20, P@5, AP, "
+                "Judged@10; and R@2000tok, Tokens@10"
+            )
+
+
+def _is_supported(name: str) -> bool:
+    import ir_measures
+
+    try:
+        return bool(ir_measures.DefaultPipeline.supports(ir_measures.parse_measure(name)))
+    except (AssertionError, NameError, SyntaxError, ValueError):
+        return False
 
 
 def score(measures: Sequence[str], joined: Joined, gold: Gold) -> Scores:

@@ -55,7 +55,14 @@ def make_run(settings: "RunConfig", again: bool, progress: "Progress") -> Any:
     from retrievers.store.cache import Cache, default_root
 
     collection = load(settings.dataset)
-    plan = Plan(settings.name, settings.model_dump(mode="json"), again=again)
+    plan = Plan(
+        name=settings.name,
+        config=settings.model_dump(mode="json"),
+        depth=settings.depth,
+        limit=settings.limit,
+        latency=settings.latency,
+        again=again,
+    )
     workshop = Workshop(Cache(default_root()), progress, threads())
     with settings.build(workshop) as retriever:
         return execute(plan, retriever, collection, reports_folder(), progress)

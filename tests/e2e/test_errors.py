@@ -29,6 +29,7 @@ def check(done, *words: str) -> None:
         ("retriever.fusion.type=rrf", ("fusion", "single leg")),
         ("dataset=nowhere", ("nowhere", "harbourline")),
         ("measures=[nDCG@ten]", ("nDCG@ten", "nDCG@10")),
+        ("measures=[RBP(p=0.8)@10]", ("RBP(p=0.8)@10", "supports")),
         ("limit", ("limit", "key.path=value")),
     ],
 )
