@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -90,11 +90,18 @@ def _make(
 
     queries = _sample(collection.queries, plan.limit)
     gold = [item for query in queries for item in collection.gold[query.id]]
+    texts = {document.id: document.text for document in collection.documents}
     folder.write_text(
         "config.yaml", yaml.safe_dump(dict(plan.config), sort_keys=False, allow_unicode=True)
     )
     folder.write_rows("queries.jsonl", (asdict(query) for query in queries))
-    folder.write_rows("gold.jsonl", (asdict(item) for item in gold))
+    folder.write_rows(
+        "gold.jsonl",
+        (
+            {**asdict(item), "text": texts.get(item.doc_id, "")[item.start : item.end]}
+            for item in gold
+        ),
+    )
     _search_all(folder, plan.depth, retriever, collection, queries, progress)
     latency = measure(
         retriever, [(query.id, query.text) for query in queries], plan.depth, plan.latency, progress
@@ -147,7 +154,9 @@ def _search_all(
 
 def _without_self(ranking: Ranking, query_id: str, depth: int) -> Ranking:
     hits = [hit for hit in ranking.hits if query_id not in (hit.chunk.id, hit.chunk.doc_id)]
-    return Ranking(tuple(hits[:depth]), ranking.trace, ranking.degraded)
+    kept = tuple(hits[:depth])
+    dropped = (hit.chunk for hit in ranking.hits if hit not in kept)
+    return replace(ranking, hits=kept, others=(*ranking.others, *dropped))
 
 
 def _identify(plan: Plan, retriever: Retriever, collection: Collection) -> str:

@@ -1,5 +1,6 @@
 """Latency as an experiment: after a warm-up, one query at a time, caches off."""
 
+import random
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,9 @@ class LatencySettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    queries: int = Field(100, ge=0, description="queries timed, evenly spaced; 0 measures none")
+    queries: int = Field(
+        100, ge=0, description="queries timed, evenly spaced, in a fixed random order; 0: none"
+    )
     warm_up: int = Field(5, ge=0, description="queries searched before, untimed")
     seconds: float = Field(
         30.0, gt=0, description="no further query is begun after this time, in either part"
@@ -96,6 +99,8 @@ def _throughput(
 
 
 def _spaced(queries: Sequence[tuple[str, str]], count: int) -> list[tuple[str, str]]:
-    if len(queries) <= count:
-        return list(queries)
-    return [queries[at * len(queries) // count] for at in range(count)]
+    """Return `count` of `queries`, shuffled: what the time allows is then a fair sample."""
+    count = min(count, len(queries))
+    chosen = [queries[at * len(queries) // count] for at in range(count)]
+    random.Random(count).shuffle(chosen)
+    return chosen

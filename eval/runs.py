@@ -2,9 +2,9 @@
 
     manifest.json        what was run, on what, by what code, where, and how long it took
     config.yaml          the resolved config
-    queries.jsonl        the queries, and their gold items in gold.jsonl
+    queries.jsonl        the queries, and their gold items with their texts in gold.jsonl
     rankings.jsonl       a line a query: hits, trace, degradation
-    passages.jsonl       every chunk that some query retrieved
+    passages.jsonl       every chunk that some stage of some query put out
     latency.jsonl        a line a timed query
 
 Everything a report says is computed from these files alone.
@@ -44,6 +44,7 @@ class CollectionFacts(BaseModel):
 
     name: str
     title: str
+    source: str
     licence: str
     digest: str
     documents: int
@@ -77,12 +78,16 @@ class Manifest(BaseModel):
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A finished run, as read from its folder. Mappings are by query id."""
+    """A finished run, as read from its folder.
+
+    Mappings are by query id, but for `gold_texts`, which is by the id of a gold item.
+    """
 
     folder: Path
     manifest: Manifest
     queries: Mapping[str, Query]
     gold: Mapping[str, tuple[GoldItem, ...]]
+    gold_texts: Mapping[str, str]
     rankings: Mapping[str, Ranking]
     prescribed: frozenset[str]
     latency: tuple[LatencySample, ...]
@@ -118,7 +123,10 @@ class RunFolder:
 
     def add_ranking(self, query_id: str, ranking: Ranking, prescribed: frozenset[str]) -> None:
         """Store one ranking: first the passages it needs, then its own line."""
-        fresh = [hit.chunk for hit in ranking.hits if hit.chunk.id not in self._passages]
+        named = {
+            chunk.id: chunk for chunk in (*(hit.chunk for hit in ranking.hits), *ranking.others)
+        }
+        fresh = [chunk for id_, chunk in named.items() if id_ not in self._passages]
         rows = [{"chunk": asdict(chunk), "prescribed": chunk.id in prescribed} for chunk in fresh]
         self._append("passages.jsonl", rows)
         self._passages.update(chunk.id for chunk in fresh)
@@ -163,7 +171,9 @@ def load(folder: Path) -> StoredRun:
     chunks = {row["chunk"]["id"]: _read_chunk(row["chunk"]) for row in passages}
     queries = {row["id"]: Query(**row) for row in read_rows(folder / "queries.jsonl")}
     gold: dict[str, list[GoldItem]] = {query: [] for query in queries}
+    gold_texts: dict[str, str] = {}
     for row in read_rows(folder / "gold.jsonl"):
+        gold_texts[row["id"]] = row.pop("text")
         gold[row["query_id"]].append(GoldItem(**row))
     stored = {row["query"]: row for row in read_rows(folder / "rankings.jsonl")}
     return StoredRun(
@@ -171,6 +181,7 @@ def load(folder: Path) -> StoredRun:
         manifest=manifest,
         queries=queries,
         gold={query: tuple(items) for query, items in gold.items()},
+        gold_texts=gold_texts,
         rankings={query: _read_ranking(stored[query], chunks) for query in queries},
         prescribed=frozenset(row["chunk"]["id"] for row in passages if row["prescribed"]),
         latency=tuple(LatencySample(**row) for row in read_rows(folder / "latency.jsonl")),
@@ -245,8 +256,13 @@ def _read_ranking(row: Mapping[str, Any], chunks: Mapping[str, Chunk]) -> Rankin
         StageTrace(name, kind, taken, tuple((id_, score) for id_, score in candidates), note)
         for name, kind, taken, candidates, note in row["trace"]
     )
-    return Ranking(hits, trace, tuple(row["degraded"]))
+    returned = {hit.chunk.id for hit in hits}
+    named = dict.fromkeys(id_ for entry in trace for id_, _ in entry.candidates)
+    others = tuple(chunks[id_] for id_ in named if id_ in chunks and id_ not in returned)
+    return Ranking(hits, trace, others, tuple(row["degraded"]))
 
 
 def _read_chunk(row: Mapping[str, Any]) -> Chunk:
-    return Chunk(**{**row, "headings": tuple(row["headings"])})
+    return Chunk(
+        **{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    )

@@ -184,9 +184,12 @@ def timed_is_the_same(make: Make) -> None:
 
 
 def trace_agrees(make: Make) -> None:
-    """A trace has no negative time, and its last list begins with the hits returned."""
+    """A trace has no negative time, names only chunks of the ranking, and ends with its hits."""
     for ranking in _search_all(make):
         _require(all(entry.milliseconds >= 0 for entry in ranking.trace), "a negative time")
+        known = {*_ids(ranking), *(chunk.id for chunk in ranking.others)}
+        named = {id_ for entry in ranking.trace for id_, _ in entry.candidates}
+        _require(named <= known, f"the trace names chunks the ranking lacks: {named - known}")
         if ranking.trace:
             last = [id_ for id_, _ in ranking.trace[-1].candidates][: len(ranking.hits)]
             _require(last == _ids(ranking), f"hits {_ids(ranking)} are not the last stage's {last}")

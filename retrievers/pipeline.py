@@ -106,7 +106,7 @@ class Pipeline(Retriever):
             trace += self._trace_leg(name, results[name])
         begin = time.perf_counter()
         fused = self._fuse({name: result.candidates for name, result in results.items()})
-        hits = self._hits(fused, results)
+        hits = fused_hits = self._hits(fused, results)
         if self._settings.fusion:
             trace.append(self._trace("fusion", "fusion", begin, hits))
         for name, stage in self._stages:
@@ -114,7 +114,9 @@ class Pipeline(Retriever):
             result = stage.apply(query, hits)
             hits = result.hits
             trace.append(self._trace(name, "stage", begin, hits, result.note))
-        return Ranking(tuple(hits[:k]), tuple(trace))
+        returned = {hit.chunk.id for hit in hits[:k]}
+        others = (hit.chunk for hit in fused_hits if hit.chunk.id not in returned)
+        return Ranking(tuple(hits[:k]), tuple(trace), tuple(others))
 
     def timed(self) -> "Pipeline":
         """The same pipeline, on the same indexes, with every per-query cache off."""

@@ -12,6 +12,12 @@ ROOT = Path(__file__).parents[1]
 ASSAY = Path(sys.executable).with_name("assay")
 
 
+def pipelines() -> list[Path]:
+    """Return the pipelines among the configs: the files that name one."""
+    files = sorted((ROOT / "configs").glob("*.yaml"))
+    return [path for path in files if "\nname: " in path.read_text()]
+
+
 def start(*arguments: str, environment: Mapping[str, str]) -> subprocess.Popen[str]:
     """Start `assay` with `environment` laid over this process's own."""
     return subprocess.Popen(
@@ -33,7 +39,7 @@ def finish(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
 
 def wait_for_port(port: int) -> None:
     """Wait until something listens on a loopback port."""
-    for _ in range(200):
+    for _ in range(1200):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return

@@ -7,6 +7,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import pipelines
 
 from eval.cli.config import RunConfig, load_config, make_schema
 from retrievers.base import AssayError
@@ -14,7 +15,7 @@ from retrievers.base import AssayError
 CONFIGS = Path(__file__).parents[2] / "configs"
 
 
-@pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", pipelines(), ids=lambda path: path.stem)
 def test_shipped_configs_are_short_and_named_as_their_files(path: Path) -> None:
     assert load_config(path).name == path.stem
     lines = path.read_text().splitlines()
@@ -80,7 +81,7 @@ def test_every_broken_key_has_its_line() -> None:
     assert len(str(caught.value).splitlines()) == 2
 
 
-@given(st.sampled_from(sorted(CONFIGS.glob("*.yaml"))))
+@given(st.sampled_from(pipelines()))
 def test_a_resolved_config_resolves_to_itself(path: Path) -> None:
     values = load_config(path).model_dump(mode="json")
     again = RunConfig.model_validate(yaml.safe_load(yaml.safe_dump(values)))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from processes import pipelines
 
 from eval.cli.config import load_config
 from retrievers.base import Chunk, Document, Hit, IndexReport, Ranking, Retriever, StageTrace
@@ -13,11 +14,9 @@ from retrievers.conformance import RULES, ConformanceError, Rule
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
 
-CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
-
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", pipelines(), ids=lambda path: path.stem)
 def test_configs_keep_the_rules(rule: Rule, path: Path) -> None:
     config = load_config(path)
     rule.check(lambda: config.build(Workshop(Cache(default_root()))))

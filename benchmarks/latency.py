@@ -1,0 +1,75 @@
+"""`python -m benchmarks.latency`: time per query by number of chunks, on one core."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+# Light imports only: the process must be on its core before any library counts the cores.
+from eval.cli.main import NO_TELEMETRY
+from retrievers.base import AssayError
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the benchmark; end the process with 0, or with 2 and one line on what to mend."""
+    options = _read_options(arguments)
+    os.environ.update({key: os.environ.get(key, value) for key, value in NO_TELEMETRY.items()})
+    core = _pin()
+    from benchmarks.experiment import run
+    from benchmarks.tables import print_report
+    from eval.cli.console import ConsoleProgress
+
+    try:
+        report = run(options.chunks, options.queries, core, ConsoleProgress())
+    except AssayError as error:
+        print(f"benchmark: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    if options.json:
+        print(json.dumps(report.as_json(), ensure_ascii=False, indent=1))
+    else:
+        print_report(report)
+
+
+def _read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.latency", description=__doc__)
+    parser.add_argument(
+        "--chunks",
+        type=_positive,
+        nargs="+",
+        default=[1_000, 10_000, 100_000],
+        metavar="N",
+        help="sizes of the collections (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--queries",
+        type=_positive,
+        default=200,
+        metavar="N",
+        help="queries timed at each size, if there are so many (default: %(default)s)",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object, no tables")
+    options = parser.parse_args(arguments)
+    options.chunks = sorted(set(options.chunks))
+    return options
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
+def _pin() -> int | None:
+    """Keep this process on one core and return its number; None where the system cannot."""
+    if not hasattr(os, "sched_setaffinity"):
+        return None
+    core = max(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {core})
+    return core
+
+
+if __name__ == "__main__":
+    main()

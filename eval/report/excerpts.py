@@ -1,0 +1,92 @@
+"""Excerpts of the passages that a run retrieved, and of the gold they cover."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from eval.collections.collection import GoldItem
+from eval.join import Retrieved, covers
+from eval.report import formats
+from eval.runs import StoredRun
+from retrievers.base import Chunk
+
+ALL_TEXT = 3_000_000  # characters of passages on one page
+LONGEST, SHORTEST = 700, 200  # an excerpt
+LONGEST_CONTEXT = 300
+QUOTE = 400
+LEAD = 80  # what is shown before gold that starts late in a passage
+
+
+class Library:
+    """The passages of a run: those of `shelf` with their text, the others to look up gold in."""
+
+    def __init__(self, run: StoredRun, shown: Sequence[Chunk]) -> None:
+        self.excerpt = min(max(ALL_TEXT // max(len(shown), 1), SHORTEST), LONGEST)
+        self.shelf = [_describe(chunk, self.excerpt) for chunk in shown]
+        self.places = {chunk.id: place for place, chunk in enumerate(shown)}
+        self._prescribed = run.prescribed
+        self._gold_texts = run.gold_texts
+        self._by_document: dict[str, dict[str, Chunk]] = {}
+        for ranking in run.rankings.values():
+            for chunk in (*(hit.chunk for hit in ranking.hits), *ranking.others):
+                self._by_document.setdefault(chunk.doc_id, {})[chunk.id] = chunk
+
+    def covers(self, chunk: Chunk, item: GoldItem) -> bool:
+        """Say whether `chunk` covers a gold item."""
+        return covers(Retrieved(chunk, chunk.id in self._prescribed), item)
+
+    def covering(self, item: GoldItem) -> set[str]:
+        """Return the ids of the retrieved passages that cover a gold item."""
+        chunks = self._by_document.get(item.doc_id, {}).values()
+        return {chunk.id for chunk in chunks if self.covers(chunk, item)}
+
+    def quote(self, item: GoldItem) -> str:
+        """Return the beginning of a gold item."""
+        text = self._gold_texts[item.id]
+        return _with_ellipses(text[:QUOTE], False, len(text) > QUOTE)
+
+
+def list_pieces(chunk: Chunk, covered: Sequence[GoldItem], limit: int) -> list[str]:
+    """Return at most `limit` characters of `chunk` in pieces: plain, gold, plain, gold, …, plain.
+
+    They show the beginning of the gold. Offsets are resolved here because browsers count
+    characters in another unit.
+    """
+    spans = _merge([(item.start - chunk.start, item.end - chunk.start) for item in covered])
+    length = len(chunk.text)
+    first = max(spans[0][0], 0)
+    begin = 0 if first + LEAD < limit else first - LEAD
+    begin = max(min(begin, length - limit), 0)
+    end = min(begin + limit, length)
+    edges = [min(max(edge, begin), end) for span in spans for edge in span]
+    pieces = [chunk.text[low:high] for low, high in pairwise([begin, *edges, end])]
+    pieces[0] = _with_ellipses(pieces[0].lstrip("\n"), begin > 0, False)
+    pieces[-1] = _with_ellipses(pieces[-1].rstrip("\n"), False, end < length)
+    return pieces
+
+
+def _describe(chunk: Chunk, limit: int) -> dict[str, Any]:
+    parts = {
+        "document": chunk.doc_id,
+        "chunk": chunk.id,
+        "title": chunk.title,
+        "headings": list(chunk.headings),
+        "context": formats.shorten(chunk.context, LONGEST_CONTEXT),
+        "text": _with_ellipses(chunk.text[:limit].strip("\n"), False, len(chunk.text) > limit),
+    }
+    return {name: part for name, part in parts.items() if part}
+
+
+def _merge(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return `spans` in order, those that touch made one."""
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(spans):
+        if merged and low <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+        else:
+            merged.append((low, high))
+    return merged
+
+
+def _with_ellipses(text: str, before: bool, after: bool) -> str:
+    return f"{'… ' if before else ''}{text}{' …' if after else ''}"

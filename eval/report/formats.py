@@ -1,0 +1,58 @@
+"""Numbers and texts as reports print them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from eval.statistics import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """An estimate in words: its value and its 95 % interval."""
+
+    value: str
+    interval: str
+
+
+def figure(estimate: Estimate, shape: Callable[[float], str]) -> Figure:
+    """Return `estimate` with each number formatted by `shape`."""
+    return Figure(shape(estimate.value), f"{shape(estimate.low)} – {shape(estimate.high)}")
+
+
+def score(value: float) -> str:
+    """Return a measure to three decimals; one that counts things, such as tokens, to units."""
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:,.0f}"
+
+
+def amount(value: float) -> str:
+    """Return a duration or a rate to about three significant digits, never in powers of ten."""
+    for limit, digits in ((1, 3), (10, 2), (100, 1)):
+        if abs(value) < limit:
+            return f"{value:.{digits}f}"
+    return f"{value:,.0f}"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, unbreakable."""
+    return f"{100 * share:.0f}\u00a0%"
+
+
+def size(count: int) -> str:
+    """Return a number of bytes in the decimal unit that fits."""
+    value = float(count)
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} B" if unit == "B" else f"{value:.3g} {unit}"
+        value /= 1000
+    return f"{value:,.2f} GB"
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """Return a number of things: `1 query`, `1,200 queries`."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def shorten(text: str, limit: int) -> str:
+    """Return `text` on one line and of at most `limit` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"

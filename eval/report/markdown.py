@@ -1,0 +1,44 @@
+"""`report.md`: the report in brief, for pull requests and terminals."""
+
+import html
+import re
+
+from eval.report.formats import shorten
+from eval.report.view import View
+
+SPECIAL = re.compile(r"([\\`*_\[\]|~#!])")
+CELL = 100  # characters of a query
+FENCE = re.compile(r"`{3,}")
+
+
+def render(view: View) -> str:
+    """Return the report as GitHub's Markdown. Texts of others stay text: none is markup in it."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("eval.report"),
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters |= {"plain": plain, "code": code, "fenced": fenced}
+    return environment.get_template("run.md.j2").render(view=view)
+
+
+def plain(text: str, limit: int = CELL) -> str:
+    """Return `text` on one line, so that Markdown and HTML show it as it is, in a table too."""
+    return SPECIAL.sub(r"\\\1", html.escape(shorten(text, limit), quote=False))
+
+
+def code(text: str) -> str:
+    """Return `text` on one line as inline code, in a table too."""
+    return f"<code>{plain(text, 2000)}</code>"
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Return `text` as a code block whose fence no line of it can close."""
+    longest = max((len(ticks) for ticks in FENCE.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"

@@ -1,0 +1,119 @@
+"""Latency and indexing, as a report shows them."""
+
+from dataclasses import dataclass
+
+from eval.latency import TOTAL
+from eval.report import formats
+from eval.report.formats import Figure, figure
+from eval.report.plots import LogAxis, Tick, staircase, strip
+from eval.runs import IndexFacts
+from eval.summary import Summary
+
+ENOUGH_FOR_P99 = 100  # queries; with fewer, it lies between the two slowest
+MOST_LINES = 300  # of a strip; more only darken it
+
+
+@dataclass(frozen=True)
+class StageRow:
+    """The latency of one stage: p50, p95 and p99, a line a query, and p50 with p95 and p99."""
+
+    name: str
+    n: int
+    figures: tuple[Figure, ...]
+    lines: str
+    p50: float
+    p95: float
+    p99: float
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The share of queries answered within a time: a path, and where half and 95 % are reached."""
+
+    path: str
+    ticks: tuple[Tick, ...]
+    half: Tick
+    most: Tick
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Latency by stage, the total first, on one logarithmic axis."""
+
+    stages: tuple[StageRow, ...]
+    ticks: tuple[Tick, ...]
+    answered: Answered
+    timed: int
+    queries: int
+
+    @property
+    def caution(self) -> str:
+        """What the reader should know of the percentiles of a small sample."""
+        if self.timed >= ENOUGH_FOR_P99:
+            return ""
+        return f"p99 of {self.timed} timed queries is little more than the slowest of them."
+
+
+@dataclass(frozen=True)
+class IndexRow:
+    """One stage of indexing; `share` is its percentage of the longest."""
+
+    name: str
+    seconds: str
+    share: float
+    cached: bool
+
+
+def time_stages(summary: Summary) -> Timing | None:
+    """Return the latency by stage; None when none was measured."""
+    samples: dict[str, list[float]] = {}
+    for sample in summary.run.latency:
+        for stage, taken in sample.milliseconds.items():
+            samples.setdefault(stage, []).append(taken)
+    if not samples:
+        return None
+    axis = LogAxis.around([taken for times in samples.values() for taken in times])
+    rows = tuple(_stage_row(summary, stage, times, axis) for stage, times in samples.items())
+    return Timing(
+        stages=rows,
+        ticks=axis.ticks,
+        answered=_answered(summary, samples[TOTAL]),
+        timed=len(summary.run.latency),
+        queries=len(summary.run.queries),
+    )
+
+
+def index_rows(index: IndexFacts) -> tuple[IndexRow, ...]:
+    """Return the stages of indexing in the order they ran."""
+    longest = max(index.seconds.values(), default=0) or 1
+    return tuple(
+        IndexRow(
+            stage, formats.amount(taken), round(100 * taken / longest, 2), stage in index.cached
+        )
+        for stage, taken in index.seconds.items()
+    )
+
+
+def _answered(summary: Summary, times: list[float]) -> Answered:
+    axis = LogAxis.around(times)
+    half, most = (summary.latency[TOTAL][name].value for name in ("p50", "p95"))
+    return Answered(
+        path=staircase(times, axis),
+        ticks=axis.ticks,
+        half=Tick(axis.place(half), formats.amount(half)),
+        most=Tick(axis.place(most), formats.amount(most)),
+    )
+
+
+def _stage_row(summary: Summary, stage: str, times: list[float], axis: LogAxis) -> StageRow:
+    estimates = summary.latency[stage]
+    shown = times[:: -(-len(times) // MOST_LINES)]
+    return StageRow(
+        name=stage,
+        n=len(times),
+        figures=tuple(figure(estimate, formats.amount) for estimate in estimates.values()),
+        lines=strip(shown, axis),
+        p50=axis.place(estimates["p50"].value),
+        p95=axis.place(estimates["p95"].value),
+        p99=axis.place(estimates["p99"].value),
+    )

@@ -1,0 +1,203 @@
+"""What a report shows, as plain data: everything is computed here, nothing in the templates."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from eval import measures
+from eval.report import formats
+from eval.report.circumstances import Circumstances, describe
+from eval.report.drilldown import collect
+from eval.report.formats import Figure, count, figure, percent
+from eval.report.plots import LinearAxis, Whisker, whisker
+from eval.report.queries import Bar, QueryRow, bars, primary, query_rows, slowest, worst
+from eval.report.timing import IndexRow, Timing, index_rows, time_stages
+from eval.statistics import Estimate
+from eval.summary import Summary
+
+# What the measures of a kind say; {k} is the cutoff.
+MEANINGS = {
+    "Success": "queries with a relevant passage in the first {k}",
+    "RR": "1 / rank of the first relevant passage, 0 beyond {k}",
+    "nDCG": "graded relevance of the first {k}, against the ideal order",
+    "R": "gold items found in the first {k}",
+    "P": "relevant among the first {k}",
+    "Judged": "judged among the first {k}",
+    "Tokens": "tokens in the first {k} passages",
+}
+BY_TYPE = ("nDCG@10", "Success@1", "RR@10", "R@10")
+
+
+@dataclass(frozen=True)
+class MeasureRow:
+    """A mean. `whisker` is None for a measure that is no share of 1."""
+
+    name: str
+    spoken: str
+    meaning: str
+    figure: Figure
+    n: int
+    whisker: Whisker | None
+    headline: bool
+
+
+@dataclass(frozen=True)
+class TypeRow:
+    """The means of one type of query, in the order of `View.type_measures`."""
+
+    type: str
+    n: int
+    whisker: Whisker | None
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True)
+class View:
+    """All that the pages show of one run. `details` is what the drill-downs are made of."""
+
+    name: str
+    collection: str
+    collection_title: str
+    description: str
+    key_facts: tuple[str, ...]
+    warnings: tuple[str, ...]
+    lede: tuple[str, ...]
+    measures: tuple[MeasureRow, ...]
+    primary: str
+    found_at: tuple[Bar, ...]
+    type_measures: tuple[str, ...]
+    types: tuple[TypeRow, ...]
+    timing: Timing | None
+    throughput: str
+    index: tuple[IndexRow, ...]
+    index_facts: tuple[tuple[str, str], ...]
+    queries: tuple[QueryRow, ...]
+    query_measures: tuple[str, ...]
+    worst: tuple[QueryRow, ...]
+    slowest: tuple[QueryRow, ...]
+    details: Mapping[str, Any]
+    circumstances: Circumstances
+
+
+def make_view(summary: Summary) -> View:
+    """Turn a summary into what the templates show."""
+    manifest = summary.run.manifest
+    rows = query_rows(summary)
+    first_worst, first_slowest = worst(rows), slowest(rows)
+    type_measures = tuple(name for name in BY_TYPE if name in summary.means)
+    return View(
+        name=manifest.name,
+        collection=manifest.collection.name,
+        collection_title=manifest.collection.title,
+        description=str(manifest.config.get("description") or ""),
+        key_facts=_key_facts(summary),
+        warnings=_warnings(summary),
+        lede=_lede(summary),
+        measures=tuple(_measure_row(name, mean) for name, mean in summary.means.items()),
+        primary=measures.spoken(primary(summary)),
+        found_at=bars(rows, manifest.depth),
+        type_measures=tuple(measures.spoken(name) for name in type_measures),
+        types=tuple(
+            _type_row(kind, [means[name] for name in type_measures])
+            for kind, means in summary.by_type.items()
+            if type_measures
+        ),
+        timing=time_stages(summary),
+        throughput=_throughput(summary),
+        index=index_rows(manifest.index),
+        index_facts=(
+            ("Chunks", f"{manifest.index.chunks:,}"),
+            ("Size of the indexes", formats.size(manifest.index.bytes)),
+            ("Seconds of work", formats.amount(sum(manifest.index.seconds.values()))),
+        ),
+        queries=rows,
+        query_measures=tuple(name for name, _ in rows[0].scores) if rows else (),
+        worst=first_worst,
+        slowest=first_slowest,
+        details=collect(summary, rows, [*first_worst, *first_slowest]),
+        circumstances=describe(summary),
+    )
+
+
+def _key_facts(summary: Summary) -> tuple[str, ...]:
+    manifest = summary.run.manifest
+    commit = manifest.environment.get("git", {}).get("commit", "")
+    facts = (
+        count(len(summary.run.queries), "query", "queries"),
+        count(manifest.collection.documents, "document"),
+        count(manifest.index.chunks, "chunk"),
+        f"{manifest.created[:16].replace('T', ' ')} UTC",
+        f"commit {commit[:8]}" if commit else "",
+    )
+    return tuple(fact for fact in facts if fact)
+
+
+def _warnings(summary: Summary) -> tuple[str, ...]:
+    manifest = summary.run.manifest
+    searched = len(summary.run.queries)
+    lines = []
+    if manifest.sampled:
+        lines.append(
+            f"Sampled: {searched:,} of {manifest.collection.queries:,} queries were searched. "
+            "A quick look; not the figures of the whole collection."
+        )
+    lines += [
+        f"Degraded: {line} ({times:,} of {count(searched, 'query', 'queries')})"
+        for line, times in manifest.degraded.items()
+    ]
+    return tuple(lines)
+
+
+def _lede(summary: Summary) -> tuple[str, ...]:
+    """Return what the run found, in sentences."""
+    lines = []
+    first, ten = summary.means.get("Success@1"), summary.means.get("Success@10")
+    if first and ten:
+        lines.append(
+            f"The first passage is relevant for {percent(first.value)} of the queries "
+            f"(95 % interval {_percents(first)}), one of the first ten for "
+            f"{percent(ten.value)} ({_percents(ten)})."
+        )
+    if summary.latency:
+        total = next(iter(summary.latency.values()))
+        lines.append(
+            f"Half of the queries take at most {formats.amount(total['p50'].value)} ms, "
+            f"95 % at most {formats.amount(total['p95'].value)} ms."
+        )
+    return tuple(lines)
+
+
+def _percents(mean: Estimate) -> str:
+    return f"{100 * mean.low:.0f}–{percent(mean.high)}"
+
+
+def _measure_row(name: str, mean: Estimate) -> MeasureRow:
+    kind, _, cutoff = name.partition("@")
+    tokens = cutoff.endswith("tok")
+    meaning = MEANINGS.get(kind, "").format(k=cutoff.removesuffix("tok"))
+    return MeasureRow(
+        name=name,
+        spoken=measures.spoken(name),
+        meaning=f"{meaning} tokens" if tokens else meaning,
+        figure=figure(mean, formats.score),
+        n=mean.n,
+        whisker=_unit_whisker(mean),
+        headline=name in BY_TYPE,
+    )
+
+
+def _type_row(kind: str, means: list[Estimate]) -> TypeRow:
+    figures = tuple(figure(mean, formats.score) for mean in means)
+    return TypeRow(kind, means[0].n, _unit_whisker(means[0]), figures)
+
+
+def _unit_whisker(mean: Estimate) -> Whisker | None:
+    return whisker(mean, LinearAxis()) if mean.low >= 0 and mean.high <= 1 else None
+
+
+def _throughput(summary: Summary) -> str:
+    manifest = summary.run.manifest
+    if manifest.throughput is None:
+        return ""
+    threads = count(manifest.concurrency, "thread")
+    return f"{formats.amount(manifest.throughput)} queries a second with {threads}"

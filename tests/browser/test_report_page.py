@@ -1,0 +1,251 @@
+"""The report page in a real browser, from a file, without a network."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_sample import DOCUMENTS, HOSTILE, QUERIES, make_run
+
+from eval.report import write
+from eval.summary import summarise
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+DESKTOP = {"width": 1280, "height": 900}
+PHONE = {"width": 375, "height": 812}
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write(summarise(make_run(tmp_path_factory.mktemp("reports")))).as_uri()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser: Any, address: str) -> Iterator[Any]:
+    """The open page; it must neither complain nor ask for anything, whatever a test does."""
+    context = browser.new_context(viewport=DESKTOP)
+    opened = context.new_page()
+    opened.set_default_timeout(5000)
+    said: list[str] = []
+    asked: list[str] = []
+    opened.on("console", lambda message: said.append(message.text))
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.goto(address)
+    yield opened
+    assert opened.evaluate("window.hacked") is None
+    context.close()
+    assert said == []
+    assert {url.partition("#")[0] for url in asked} == {address}
+
+
+def shown(page: Any) -> list[str]:
+    """Return the ids of the rows the table shows."""
+    return page.eval_on_selector_all(
+        "#query-table tbody tr:not([hidden])", "rows => rows.map(row => row.dataset.id)"
+    )
+
+
+def sort_by(page: Any, name: str) -> list[str]:
+    page.get_by_role("button", name=name, exact=True).click()
+    return shown(page)
+
+
+def overflow(page: Any) -> int:
+    return page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+
+
+def test_a_header_sorts_by_its_column_and_says_so(page: Any) -> None:
+    assert shown(page) == list(QUERIES)
+    ascending = sort_by(page, "nDCG@10")
+    assert ascending[0] == "q7"
+    header = page.locator("th", has=page.get_by_role("button", name="nDCG@10", exact=True))
+    assert header.get_attribute("aria-sort") == "ascending"
+    values = page.eval_on_selector_all(
+        "#query-table tbody tr", "rows => rows.map(row => Number(row.cells[2].dataset.value))"
+    )
+    assert values == sorted(values)
+    sort_by(page, "nDCG@10")
+    assert header.get_attribute("aria-sort") == "descending"
+    assert shown(page)[-1] == "q7"
+    by_text = sort_by(page, "Query")
+    texts = [QUERIES[id_][0] for id_ in by_text]
+    assert texts == sorted(texts, key=str.lower)
+    assert header.get_attribute("aria-sort") == "none"
+
+
+def test_filters_narrow_the_table_and_clear(page: Any) -> None:
+    page.get_by_label("Text or id").fill("LIGHTHOUSE")
+    assert shown(page) == ["q2"]
+    assert page.locator("#shown").text_content() == "1 of 8 queries"
+    page.get_by_role("button", name="Clear").click()
+    page.wait_for_function("document.getElementById('shown').textContent === '8 queries'")
+    page.locator("#filters").get_by_label("Type").select_option("moon")
+    assert shown(page) == ["q1", "q4", "q6"]
+    page.locator("#filters").get_by_label("Type").select_option("")
+    page.get_by_label("First relevant at rank").select_option("none")
+    assert "q7" in shown(page)
+    assert "q1" not in shown(page)
+
+
+def test_a_query_opens_by_keyboard_and_gives_the_focus_back(page: Any) -> None:
+    link = page.locator('#query-table a[data-query="q2"]')
+    link.focus()
+    page.keyboard.press("Enter")
+    panel = page.get_by_role("dialog")
+    assert panel.get_by_role("heading", level=2).text_content() == QUERIES["q2"][0]
+    assert panel.locator(".passages mark").first.text_content() == "turns once in ten seconds"
+    assert page.url.endswith("#query=q2")
+    page.keyboard.press("ArrowRight")
+    assert panel.get_by_role("heading", level=2).text_content() == QUERIES["q3"][0]
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Escape")
+    assert not panel.is_visible()
+    assert page.evaluate("document.activeElement.dataset.query") == "q2"
+
+
+def test_the_arrows_walk_what_the_table_shows(page: Any) -> None:
+    page.locator("#filters").get_by_label("Type").select_option("moon")
+    page.locator('#query-table a[data-query="q1"]').click()
+    assert page.locator("#place").text_content() == "1 of 3"
+    assert page.get_by_role("button", name="Previous query").is_disabled()
+    page.get_by_role("button", name="Next query").click()
+    assert (
+        page.get_by_role("dialog").get_by_role("heading", level=2).text_content()
+        == (QUERIES["q4"][0])
+    )
+
+
+def test_the_trace_and_the_gold_of_a_query_are_told(page: Any) -> None:
+    page.locator('#query-table a[data-query="q4"]').click()
+    panel = page.get_by_role("dialog")
+    assert panel.locator(".golds > li").count() == 2
+    assert "grade 3" in panel.locator(".golds > li").first.text_content()
+    stages = panel.get_by_role("table").locator("tbody tr")
+    assert stages.locator("th").all_text_contents() == ["words", "letters", "fusion"]
+    assert "fused" in stages.last.text_content()
+    assert "words rank 1" in panel.locator(".passages > li").first.text_content()
+
+
+def test_an_address_opens_its_query_whatever_its_id(page: Any, address: str) -> None:
+    link = page.locator('#query-table a[data-query="q/8 + &"]').first
+    page.goto(address + link.get_attribute("href"))
+    page.reload()
+    panel = page.get_by_role("dialog")
+    assert panel.get_by_role("heading", level=2).text_content() == "spring"
+
+
+def test_an_address_of_no_query_says_so(page: Any, address: str) -> None:
+    page.goto(f"{address}#query=%E0%A4%A")
+    page.reload()
+    assert "No details" in page.get_by_role("dialog").text_content()
+
+
+def test_a_degraded_query_says_so(page: Any) -> None:
+    assert "Degraded: letters: index down <b>" in page.get_by_role("note").text_content()
+    page.locator('#query-table a[data-query="q6"]').click()
+    assert "index down <b>" in page.get_by_role("dialog").locator(".warning").text_content()
+
+
+def test_injected_markup_is_shown_as_text(page: Any) -> None:
+    page.locator('#query-table a[data-query="q3"]').click()
+    panel = page.get_by_role("dialog")
+    assert HOSTILE in panel.get_by_role("heading", level=2).text_content()
+    told = panel.text_content()
+    evil = next(text for id_, text in DOCUMENTS.items() if id_.startswith("evil"))
+    assert evil.split("\n\n")[0] in told
+    assert f"evil{HOSTILE}.md" in told
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 2
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP])
+def test_the_page_never_scrolls_sideways(page: Any, viewport: dict[str, int]) -> None:
+    page.set_viewport_size(viewport)
+    assert overflow(page) <= 0
+    page.locator("summary").first.click()
+    for id_ in QUERIES:
+        page.evaluate("id => openQuery(id)", id_)
+        assert overflow(page) <= 0
+        panel = page.locator("#panel")
+        assert panel.evaluate("panel => panel.scrollWidth - panel.clientWidth") <= 0
+
+
+def test_everything_to_press_can_be_reached_by_tab(page: Any) -> None:
+    reached = set()
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.textContent.trim()"))
+    assert {"Skip to the content", "Measures", "nDCG@10", "Clear", QUERIES["q1"][0]} <= reached
+
+
+def test_text_has_enough_contrast_in_both_schemes(browser: Any, address: str) -> None:
+    for scheme in ("light", "dark"):
+        context = browser.new_context(viewport=DESKTOP, color_scheme=scheme)
+        opened = context.new_page()
+        opened.goto(address)
+        colours = {
+            name: opened.evaluate(
+                "name => getComputedStyle(document.documentElement).getPropertyValue(name)",
+                f"--{name}",
+            )
+            for name in (
+                "paper",
+                "raised",
+                "ink",
+                "quiet",
+                "accent",
+                "gold",
+                "gold-ink",
+                "warn",
+                "warn-ink",
+            )
+        }
+        context.close()
+        for text, ground in [
+            ("ink", "paper"), ("quiet", "paper"), ("quiet", "raised"), ("accent", "paper"),
+            ("ink", "gold"), ("gold-ink", "gold"), ("warn-ink", "warn"), ("warn-ink", "paper"),
+        ]:  # fmt: skip
+            assert contrast(colours[text], colours[ground]) >= 4.5, (scheme, text, ground)
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast ratio of two colours as WCAG 2 defines it."""
+    darker, lighter = sorted(map(luminance, (one, other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def luminance(colour: str) -> float:
+    digits = colour.strip().lstrip("#")
+    parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_it_prints(page: Any, tmp_path: Path) -> None:
+    path = tmp_path / "report.pdf"
+    page.pdf(path=path)
+    assert path.read_bytes().startswith(b"%PDF")
