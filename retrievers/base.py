@@ -56,7 +56,10 @@ class Chunk:
     """A passage as a pipeline cuts it: `text` is characters `start` to `end` of its document.
 
     `title` is part of the passage (BEIR's title field); `headings` is the path of headings
-    above it; `context` situates it and is empty unless the pipeline is contextual.
+    above it; `context` situates it and is empty unless the pipeline is contextual. `kind` is
+    content, definition, requirement, reference, header or frontmatter. `section_id` names the
+    section it belongs to, `anchors` all sections and numbered paragraphs that begin in it.
+    `parent` is the span of the larger passage it was cut from, where there is one.
     """
 
     id: str
@@ -67,6 +70,10 @@ class Chunk:
     title: str = ""
     headings: tuple[str, ...] = ()
     context: str = ""
+    kind: str = "content"
+    section_id: str = ""
+    anchors: tuple[str, ...] = ()
+    parent: tuple[int, int] | None = None
 
     @property
     def searchable(self) -> str:
@@ -111,11 +118,13 @@ class StageTrace:
 class Ranking:
     """The answer to one query, best first, with no chunk twice.
 
+    `others` are the further chunks that the trace names, so that every candidate can be judged.
     `degraded` holds one line for each part of the pipeline that could not do its work.
     """
 
     hits: tuple[Hit, ...]
     trace: tuple[StageTrace, ...] = ()
+    others: tuple[Chunk, ...] = ()
     degraded: tuple[str, ...] = ()
 
 
