@@ -37,6 +37,13 @@ def finish(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 
+def find_free_port() -> int:
+    """Return a loopback port on which nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 def wait_for_port(port: int) -> None:
     """Wait until something listens on a loopback port."""
     for _ in range(1200):

@@ -3,12 +3,13 @@
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from processes import ROOT, wait_for_port
+from processes import ROOT, find_free_port, finish, start, wait_for_port
 
 BLOCKS = re.findall(r"```console\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
 COMMANDS = [line.removeprefix("$ ") for block in BLOCKS for line in block.splitlines()]
@@ -38,16 +39,12 @@ def test_command(command: str, places, tmp_path: Path) -> None:
 
 
 def test_mlflow_opens(places) -> None:
-    process = subprocess.Popen(
-        [str(Path(sys.executable).with_name("assay")), "mlflow", "--port", "5123", "--no-browser"],
-        cwd=ROOT,
-        env=os.environ | places,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    port = find_free_port()
+    process = start("mlflow", "--port", str(port), "--no-browser", environment=places)
     try:
-        wait_for_port(5123)
+        wait_for_port(port)
     finally:
-        os.killpg(process.pid, 9)
-        process.wait()
+        process.terminate()
+        finish(process)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port))

@@ -1,0 +1,65 @@
+# Each target is a thin call of the command line `assay` in .venv, which is made on first use.
+
+.DEFAULT_GOAL := help
+.PHONY: help setup eval check-config mlflow test test-st bench lock clean
+
+BIN := .venv/bin
+CONFIGS := $(sort $(filter-out targets,$(basename $(notdir $(wildcard configs/*.yaml)))))
+TORCH ?= torch==2.13.0
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "Pipelines: $(CONFIGS)"
+
+setup: .venv/base.installed ## make .venv and install Assay (the other targets do it themselves)
+
+eval: check-config setup ## judge a pipeline: CONFIG=hybrid_rrf [DATASET=name] [ARGS="key=value ..."]
+	@$(BIN)/assay run configs/$(CONFIG).yaml $(if $(DATASET),dataset=$(DATASET)) $(ARGS)
+
+check-config:
+	@$(if $(filter $(CONFIGS),$(CONFIG)),:,\
+		echo "CONFIG=$(CONFIG): not a pipeline; there are: $(CONFIGS)" >&2; exit 2)
+
+mlflow: setup ## open the MLflow UI on the stored runs
+	@$(BIN)/assay mlflow $(ARGS)
+
+test: .venv/dev.installed ## lint, check types and run all tests but those of `st`
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest $(PYTEST_ARGS)
+
+test-st: .venv/st.installed ## install sentence-transformers with torch and run the tests of `st`
+	$(BIN)/pytest -m st $(PYTEST_ARGS)
+
+bench: setup ## measure latency by number of chunks: [BENCH_ARGS="..."]
+	@$(BIN)/python -m benchmarks.latency $(BENCH_ARGS)
+
+lock: setup ## resolve pyproject.toml into requirements/: [LOCK_ARGS=--upgrade]
+	$(BIN)/python -m pip install --quiet "uv>=0.9,<1"
+	$(COMPILE) --group build --output-file requirements/base.txt
+	$(COMPILE) --group build --group dev --extra irds \
+		--constraints requirements/base.txt --output-file requirements/dev.txt
+	echo torch | $(COMPILE) --group build --extra st --excludes /dev/stdin \
+		--constraints requirements/dev.txt --output-file requirements/st.txt
+
+COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --annotation-style line \
+	--custom-compile-command "make lock" $(LOCK_ARGS)
+
+clean: ## remove .venv and the tools' caches; runs, reports and models stay
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+
+# A stamp is written last, so that an interrupted installation is begun anew.
+.venv/base.installed: requirements/base.txt pyproject.toml
+	@scripts/install.sh base
+	@touch $@
+
+.venv/dev.installed: requirements/dev.txt .venv/base.installed
+	@scripts/install.sh dev
+	@touch $@
+
+# Where pip knows no CPU build of torch it takes CUDA's, of 3 GB: see CONTRIBUTING.md.
+.venv/st.installed: requirements/st.txt .venv/dev.installed
+	@scripts/install.sh st $(TORCH)
+	@touch $@
