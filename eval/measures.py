@@ -7,6 +7,7 @@ ours, because chunks differ in length: `Tokens@k`, the tokens of the first k chu
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from eval.collections.collection import GoldItem
 from eval.join import JoinedHit
@@ -72,8 +73,9 @@ def check_names(measures: Iterable[str]) -> None:
 def _is_supported(name: str) -> bool:
     import ir_measures
 
+    providers: Any = ir_measures.DefaultPipeline
     try:
-        return bool(ir_measures.DefaultPipeline.supports(ir_measures.parse_measure(name)))
+        return bool(providers.supports(ir_measures.parse_measure(name)))
     except (AssertionError, NameError, SyntaxError, ValueError):
         return False
 

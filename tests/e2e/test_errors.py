@@ -13,9 +13,12 @@ def check(done, *words: str) -> None:
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    # Progress may stand before it; of the problem there is one line, the last.
+    *before, line = done.stderr.strip().splitlines()
+    assert line.startswith("assay: "), done.stderr
+    assert not any(other.startswith("assay: ") for other in before), done.stderr
     for word in words:
-        assert word in done.stderr
+        assert word in line
 
 
 @pytest.mark.parametrize(
@@ -23,7 +26,7 @@ def check(done, *words: str) -> None:
     [
         ("retriever.legs.keyword.k11=2", ("k11", "unknown key", "k1", "epsilon")),
         ("retriever.legs.keyword.k1=fast", ("k1", "number", "'fast'")),
-        ("retriever.legs.keyword.k1=-1", ("k1", "greater than or equal to 0")),
+        ("retriever.legs.keyword.k1=-1", ("k1", "greater than 0")),
         ("retriever.legs.keyword.analyzer=klingon", ("analyzer", "klingon", "english")),
         ("retriever.legs.keyword.type=bm26", ("bm26", "'bm25'")),
         ("retriever.fusion.type=rrf", ("fusion", "single leg")),

@@ -44,7 +44,7 @@ def test_default_collection(assay_json, config: str) -> None:
 @pytest.mark.skipif("ASSAY_DATA" not in os.environ, reason="ASSAY_DATA is not set")
 @pytest.mark.parametrize("config", CONFIGS)
 def test_a_real_collection(assay_json, config: str) -> None:
-    limit = 40 if config == "reranked" else 248
+    limit = 20 if config == "reranked" else 248  # 24 pairs a query are read
     result = assay_json(
         "run", f"configs/{config}.yaml", "dataset=anthropic_codebase", f"limit={limit}",
         "latency.queries=20",
