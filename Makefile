@@ -1,10 +1,10 @@
 # Each target is a thin call of the command line `assay` in .venv, which is made on first use.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup eval check-config mlflow test test-st bench lock clean
+.PHONY: help setup eval check-config compare gate mlflow test test-st bench lock clean
 
 BIN := .venv/bin
-CONFIGS := $(sort $(filter-out targets,$(basename $(notdir $(wildcard configs/*.yaml)))))
+CONFIGS := $(sort $(filter-out gate targets,$(basename $(notdir $(wildcard configs/*.yaml)))))
 TORCH ?= torch==2.13.0
 
 help: ## list the targets
@@ -19,6 +19,13 @@ eval: check-config setup ## judge a pipeline: CONFIG=hybrid_rrf [DATASET=name] [
 check-config:
 	@$(if $(filter $(CONFIGS),$(CONFIG)),:,\
 		echo "CONFIG=$(CONFIG): not a pipeline; there are: $(CONFIGS)" >&2; exit 2)
+
+compare: setup ## compare pipelines or stored runs with the first: RUNS="a b c" [DATASET=name] [ARGS=...]
+	@$(BIN)/assay compare $(foreach run,$(RUNS),$(if $(filter $(CONFIGS),$(run)),configs/$(run).yaml,$(run))) \
+		$(if $(DATASET),dataset=$(DATASET)) $(ARGS)
+
+gate: check-config setup ## judge a pipeline against its baseline: CONFIG=hybrid_rrf [DATASET=name] [ARGS=...]
+	@$(BIN)/assay gate configs/$(CONFIG).yaml $(if $(DATASET),dataset=$(DATASET)) $(ARGS)
 
 mlflow: setup ## open the MLflow UI on the stored runs
 	@$(BIN)/assay mlflow $(ARGS)

@@ -23,34 +23,50 @@ class Estimate:
 
 def estimate_mean(sample: Sequence[float]) -> Estimate:
     """Return the mean of `sample` with its percentile-bootstrap interval."""
-    return _estimate(sample, lambda values, axis: np.mean(values, axis=axis))
+    return _estimate([sample], lambda values, axis: np.mean(values, axis=axis))
 
 
 def estimate_percentile(sample: Sequence[float], percent: float) -> Estimate:
     """Return a percentile of `sample` (linear interpolation) with its bootstrap interval."""
-    return _estimate(sample, lambda values, axis: np.percentile(values, percent, axis=axis))
+    return _estimate([sample], lambda values, axis: np.percentile(values, percent, axis=axis))
 
 
-def _estimate(sample: Sequence[float], statistic: Callable[..., Any]) -> Estimate:
+def estimate_percentile_ratio(
+    base: Sequence[float], other: Sequence[float], percent: float
+) -> Estimate:
+    """Return a percentile of `other` over that of `base`, with its paired bootstrap interval.
+
+    The samples are paired and positive: pairs are resampled, so what both share cancels out.
+    """
+
+    def ratio(old: Any, new: Any, axis: int) -> Any:
+        return np.percentile(new, percent, axis=axis) / np.percentile(old, percent, axis=axis)
+
+    return _estimate([base, other], ratio)
+
+
+def _estimate(samples: Sequence[Sequence[float]], statistic: Callable[..., Any]) -> Estimate:
     """Bootstrap as SciPy does: 10,000 resamples, percentile intervals, a fixed seed.
 
-    A sample of one value, or of equal values, has an interval of no width.
+    Several samples are paired. Samples of one value, or of equal values, have an interval of no
+    width.
     """
     from scipy.stats import bootstrap
 
-    values = np.asarray(sample, dtype=float)
-    if not len(values):
+    data = [np.asarray(sample, dtype=float) for sample in samples]
+    if not len(data[0]):
         raise ValueError("an estimate needs at least one value")
-    value = float(statistic(values, axis=0))
-    if np.all(values == values[0]):
-        return Estimate(value, value, value, len(values))
+    value = float(statistic(*data, axis=0))
+    if all(np.all(values == values[0]) for values in data):
+        return Estimate(value, value, value, len(data[0]))
     interval = bootstrap(
-        (values,),
+        data,
         statistic,
         n_resamples=RESAMPLES,
         batch=1000,
+        paired=len(data) > 1,
         confidence_level=CONFIDENCE,
         method="percentile",
         rng=np.random.default_rng(SEED),
     ).confidence_interval
-    return Estimate(value, float(interval.low), float(interval.high), len(values))
+    return Estimate(value, float(interval.low), float(interval.high), len(data[0]))

@@ -1,0 +1,82 @@
+"""`assay baseline`: what the gate compares with."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from eval.cli.gating import BASELINES, JSON, SETTINGS
+
+if TYPE_CHECKING:
+    from eval.baseline import Baseline
+
+
+@click.group()
+def baseline() -> None:
+    """Accept a run as the baseline of its config and collection, or show baselines."""
+
+
+@baseline.command()
+@click.argument("run")
+@BASELINES
+@SETTINGS
+@JSON
+def accept(run: str, baselines: Path | None, settings: Path | None, as_json: bool) -> None:
+    """Make RUN the baseline: the id of a run, the beginning of one, its folder or MLflow's id.
+
+    Nothing else writes a baseline. Runs that are degraded, sampled, or of code that was not
+    committed are refused. Commit the file: its diff shows the queries that changed.
+    """
+    from eval import baseline as baselining
+    from eval.cli.console import ConsoleProgress, print_json
+    from eval.cli.gating import baselines_folder, load_settings
+    from eval.cli.references import is_config, resolve
+    from retrievers.base import AssayError
+
+    if is_config(run):
+        raise AssayError(f"{run}: a baseline is made of a run, not of a config; name the run")
+    stored = resolve(run, (), ConsoleProgress())
+    folder = baselines_folder(baselines)
+    manifest = stored.manifest
+    path = baselining.locate(folder, manifest.name, manifest.collection.name)
+    before = baselining.read(path) if path.exists() else None
+    baselining.accept(stored, load_settings(settings).scored, folder)
+    after = baselining.read(path)
+    if as_json:
+        print_json({"baseline": str(path), "run": after.run, "means": after.means})
+        return
+    click.echo(f"{path}: {after.run}")
+    for name, mean in after.means.items():
+        old = before.means.get(name) if before else None
+        was = "" if old is None else f", was {old:.3f}"
+        click.echo(f"  {name:<12} {mean:.3f}{was}")
+
+
+@baseline.command()
+@click.argument("name", required=False)
+@BASELINES
+@JSON
+def show(name: str | None, baselines: Path | None, as_json: bool) -> None:
+    """Show the baseline NAME, as in hybrid_rrf@scifact, or all."""
+    from eval import baseline as baselining
+    from eval.cli.console import print_json
+    from eval.cli.gating import baselines_folder
+
+    folder = baselines_folder(baselines)
+    paths = [folder / f"{name}.json"] if name else sorted(folder.glob("*.json"))
+    found = [baselining.read(path) for path in paths]
+    if as_json:
+        print_json({"baselines": [_describe(item) for item in found]})
+        return
+    for item in found:
+        means = ", ".join(f"{measure} {mean:.3f}" for measure, mean in item.means.items())
+        click.echo(f"{item.label}: {means}")
+        click.echo(
+            f"  {len(item.scores)} queries, run {item.run}, {item.created}, code {item.code}"
+        )
+    if not found:
+        click.echo(f"no baselines in {folder}; make one with `assay baseline accept RUN`")
+
+
+def _describe(item: "Baseline") -> dict[str, object]:
+    return item.model_dump(exclude={"scores", "config", "format"})

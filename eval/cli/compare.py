@@ -1,0 +1,144 @@
+"""`assay compare`: runs beside a base, query by query."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from eval.comparison import Comparison, Difference, Pair
+
+STYLES = {"better": "green", "worse": "red", "too few queries": "yellow"}
+WIDTH = 112  # columns that the table needs
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="BASE OTHER... [KEY.PATH=VALUE]...")
+@click.option("--measures", help="What to compare, separated by commas, by ir-measures' names.")
+@click.option(
+    "--effect",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="The smallest difference that would matter.  [default: 0.05]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def compare(
+    runs: tuple[str, ...], measures: str | None, effect: float | None, as_json: bool
+) -> None:
+    """Compare runs with the first: paired differences, what they are worth, what they cost.
+
+    Each is a config (run where no equal run is stored; overrides apply to every config), the id
+    of a run, the beginning of one, its folder, or the id of a run in MLflow. All must have been
+    judged alike: same collection, queries, judgments and join rule.
+    """
+    from eval import comparison
+    from eval.cli.console import ConsoleProgress, print_json
+    from eval.cli.references import resolve, split_overrides
+    from eval.measures import check_names
+
+    wanted = [name.strip() for name in measures.split(",")] if measures else comparison.DEFAULT
+    check_names(wanted)
+    references, overrides = split_overrides(runs)
+    progress = ConsoleProgress()
+    stored = [resolve(reference, overrides, progress) for reference in references]
+    compared = comparison.compare(stored, wanted, effect or comparison.EFFECT)
+    if as_json:
+        print_json(compared.as_json())
+    else:
+        _print(compared)
+
+
+def _print(compared: "Comparison") -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.width = max(console.width, WIDTH)
+    manifest = compared.base.run.manifest
+    count = len(compared.base.run.queries)
+    for line in compared.warnings:
+        console.print(line, style="bold red", markup=False)
+    console.print(f"{count} queries of {manifest.collection.name}. Base: {manifest.id}")
+    for pair in compared.pairs:
+        console.print()
+        console.print(_table(pair))
+        _print_costs(console, compared, pair)
+    console.print()
+    console.print(_explain(compared))
+
+
+def _table(pair: "Pair") -> "Table":
+    from rich.markup import escape
+    from rich.table import Table
+
+    from eval.measures import spoken
+
+    base, other = pair.base.run.manifest.name, pair.other.run.manifest.name
+    table = Table(
+        title=f"{other} against {base}  ({pair.other.run.manifest.id})",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+        padding=(0, 1),
+    )
+    table.add_column("measure", no_wrap=True)
+    for title in ("base", "other", "shows", "diff", "95 % interval", "p", "d", "+/=/−"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for item in pair.differences:
+        _add(table, spoken(item.measure), item)
+    if pair.by_type:
+        table.add_row(f"{spoken(pair.by_type[0].measure)} by type (n)", style="bold")
+    for item in pair.by_type:
+        _add(table, escape(f"  {item.type} ({item.n})"), item)
+    return table
+
+
+def _add(table: "Table", label: str, item: "Difference") -> None:
+    difference, style = item.difference, STYLES.get(item.verdict, "")
+    table.add_row(
+        label,
+        f"{item.base:.3f}",
+        f"{item.other:.3f}",
+        "–" if item.detectable is None else f"{item.detectable:.3f}",
+        f"{difference.value:+.3f}",
+        f"{difference.low:+.3f} … {difference.high:+.3f}",
+        _p(item.adjusted),
+        "–" if item.effect_size is None else f"{item.effect_size:+.2f}",
+        f"{item.wins}/{item.ties}/{item.losses}",
+        f"[{style}]{item.verdict}[/]" if style else item.verdict,
+    )
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _print_costs(console: "Console", compared: "Comparison", pair: "Pair") -> None:
+    for name in compared.beside:
+        one, two = (summary.means[name].value for summary in (pair.base, pair.other))
+        digits = 0 if name.startswith("Tokens") else 2
+        console.print(f"{name}: {one:.{digits}f} → {two:.{digits}f}")
+    for item in pair.latency:
+        ratio = item.ratio
+        console.print(
+            f"p{item.percentile} latency: {item.base:.2f} → {item.other:.2f} ms, ratio "
+            f"{ratio.value:.2f} ({ratio.low:.2f} … {ratio.high:.2f}, n = {ratio.n})"
+        )
+
+
+def _explain(compared: "Comparison") -> str:
+    from eval.significance import ALPHA, POWER, RESAMPLES
+    from eval.statistics import RESAMPLES as BOOTSTRAPS
+
+    return (
+        f"shows: the smallest difference that a paired t-test of these queries finds with power "
+        f"{POWER} at level {ALPHA}. Intervals: paired bootstrap, {BOOTSTRAPS:,} resamples. "
+        f"p: randomisation of signs, {RESAMPLES:,} draws, after Holm over all {compared.tests} "
+        f"tests; better or worse at {ALPHA}; none for groups too small to reach it. d: mean "
+        "difference over its standard deviation (d_z). +/=/−: queries won, tied, lost. "
+        f"too few queries: a difference of {compared.effect:g} would not be shown reliably. "
+        "Latencies were timed in separate runs, perhaps under other load."
+    )

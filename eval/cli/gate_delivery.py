@@ -1,0 +1,73 @@
+"""Where a verdict of the gate goes besides standard output: files, and GitHub's own channels."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from eval.gate import GateReport
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The files wanted, and whether to talk to GitHub; `strict` makes doubt a failure."""
+
+    junit: Path | None
+    markdown: Path | None
+    github: bool
+    strict: bool
+
+    def deliver(self, report: "GateReport") -> None:
+        """Write the verdict wherever it is wanted."""
+        from eval import gate_output
+
+        self._write(
+            gate_output.render_markdown(report),
+            gate_output.render_junit(report, self.strict),
+            gate_output.annotate(report, self.strict),
+            report.verdict,
+        )
+
+    def deliver_failure(self, title: str, message: str) -> None:
+        """Write why there is no verdict wherever one is wanted."""
+        from eval import gate_output
+
+        self._write(
+            gate_output.render_failure(title, message),
+            gate_output.render_junit_failure(title, message),
+            [gate_output.annotation("error", f"Gate: {title}", message)],
+            "none",
+        )
+
+    def _write(self, markdown: str, junit: bytes, annotations: Sequence[str], verdict: str) -> None:
+        for path, content in ((self.markdown, markdown.encode()), (self.junit, junit)):
+            if path:
+                _write_file(path, content)
+        if self.github:
+            # Runners read commands on standard error too, and standard output stays clean.
+            for line in annotations:
+                click.echo(line, err=True)
+            _append("GITHUB_STEP_SUMMARY", markdown)
+            _append("GITHUB_OUTPUT", f"verdict={verdict}\n")
+
+
+def _write_file(path: Path, content: bytes) -> None:
+    from eval.runs import write_atomically
+    from retrievers.base import AssayError
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, content)
+    except OSError as error:
+        raise AssayError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _append(variable: str, text: str) -> None:
+    """Append to the file that the runner names by an environment variable."""
+    if name := os.environ.get(variable):
+        with Path(name).open("a", encoding="utf-8") as file:
+            file.write(text)

@@ -1,0 +1,125 @@
+"""What `assay gate` prints for people."""
+
+from textwrap import shorten
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from eval.gate import GateReport
+    from eval.gate_check import SelfTest
+
+STYLES = {"pass": "green", "regression": "bold red", "cannot tell": "yellow"}
+WIDTH = 106  # columns that the tables need
+MOST_LOSERS = 5
+LONGEST_TEXT = 70
+
+
+def print_report(report: "GateReport") -> None:
+    """Print what was judged, the verdict on each, and the verdict on the whole."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from eval.gate_output import explain, signed
+    from eval.measures import spoken
+
+    console = _console()
+    baseline = report.baseline
+    title = f"{baseline.label} against its baseline ({len(report.head.queries)} queries)"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("measure", no_wrap=True)
+    for name in ("baseline", "head", "difference (95 %)", "p", "matters", "finds", "+/=/−"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for item in report.measures:
+        table.add_row(
+            spoken(item.measure),
+            f"{item.base:.3f}",
+            f"{item.head:.3f}",
+            signed(item.difference),
+            f"{item.p:.4f}",
+            f"{item.minimum_effect:g}",
+            "–" if item.finds is None else f"{item.finds:.3f}",
+            f"{item.wins}/{item.ties}/{item.losses}",
+            f"[{STYLES[item.verdict]}]{item.verdict}[/]",
+        )
+    console.print(table)
+    _print_checks(console, report)
+    for line in report.changes:
+        console.print(escape(f"changed since the baseline: {line}"))
+    for lost in report.losers[:MOST_LOSERS]:
+        change = f"{spoken(lost.measure)} {lost.base:.3f} → {lost.head:.3f}"
+        console.print(escape(f"{change}  {lost.query}: {shorten(lost.text, LONGEST_TEXT)}"))
+    console.print(f"[dim]{explain(report)}[/]")
+    console.print(f"[{STYLES[report.verdict]}]{report.verdict}[/]: {_conclude(report)}")
+
+
+def _print_checks(console: "Console", report: "GateReport") -> None:
+    from rich.markup import escape
+
+    from eval.gate_output import list_verdicts
+
+    for name, verdict, sentence in list_verdicts(report)[len(report.measures) :]:
+        if verdict != "pass" or name.startswith("latency "):
+            console.print(f"{escape(name)}: [{STYLES[verdict]}]{verdict}[/], {escape(sentence)}")
+    if report.guarded:
+        kept = len(report.guarded) - len(report.broken)
+        console.print(f"{kept} of {len(report.guarded)} queries that must not break did not")
+
+
+def _conclude(report: "GateReport") -> str:
+    if report.verdict == "regression":
+        return "a drop that matters and that chance does not explain, or a query that broke"
+    if report.verdict == "pass":
+        return "drops that matter are excluded"
+    return "a drop that matters is neither shown nor excluded; more queries would tell"
+
+
+def print_self_test(result: "SelfTest", target: str) -> None:
+    """Print how often the gate was wrong on resampled runs, and what it found."""
+    from rich.table import Table
+
+    from eval.measures import spoken
+
+    console = _console()
+    console.print(f"Self-test of the gate on {target}: {result.queries} queries")
+    table = Table(box=None, pad_edge=False)
+    table.add_column("unchanged runs", no_wrap=True)
+    for name in ("trials", "false alarms", "allowed"):
+        table.add_column(name, justify="right")
+    for quiet in result.unchanged:
+        label = f"{quiet.moved:.0%} of queries moved either way" if quiet.moved else "rerun"
+        rate = _rate(quiet.alarms / quiet.trials, quiet.holds)
+        table.add_row(label, str(quiet.trials), rate, f"< {quiet.allowed:.0%}")
+    console.print(table)
+    table = Table(box=None, pad_edge=False)
+    table.add_column(f"planted drop of {spoken(result.measure)}", no_wrap=True)
+    for name in ("trials", "power stated", "found"):
+        table.add_column(name, justify="right")
+    for planted in result.planted:
+        rate = _rate(planted.found / planted.trials, planted.holds)
+        table.add_row(f"{planted.drop:.3f}", str(planted.trials), f"{planted.stated:.1%}", rate)
+    console.print(table)
+    if not result.planted:
+        console.print("So few queries show no drop at all reliably: the gate cannot tell.")
+    table = Table(box=None, pad_edge=False)
+    table.add_column("other rules on the same trials", no_wrap=True)
+    table.add_column("false alarms", justify="right")
+    table.add_column("found, of drops stated at 80 %", justify="right")
+    for other in result.alternatives:
+        table.add_row(other.rule, f"{other.alarms:.1%}", f"{other.found:.1%}")
+    if result.alternatives:
+        console.print(table)
+    console.print("The gate keeps what it states." if result.holds else "The gate FAILS its test.")
+
+
+def _rate(value: float, holds: bool) -> str:
+    return f"[{'green' if holds else 'bold red'}]{value:.1%}[/]"
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.width = max(console.width, WIDTH)
+    return console

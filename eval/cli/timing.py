@@ -1,0 +1,59 @@
+"""A pipeline that is timed from outside: `python -m eval.cli.timing CONFIG [KEY.PATH=VALUE]...`.
+
+It speaks the line protocol of `eval.interleaving`, and is started by `assay gate --base`, also in
+a checkout of another version. So the protocol is an interface between versions: keep it.
+"""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import IO
+
+
+def serve(config: Path, overrides: list[str], answers: IO[str]) -> None:
+    """Answer the queries on standard input until it ends."""
+    from eval.cli.config import load_config
+    from eval.cli.places import threads
+    from eval.collections.loading import load
+    from retrievers.settings import Workshop
+    from retrievers.store.cache import Cache, default_root
+
+    settings = load_config(config, overrides)
+    collection = load(settings.dataset)
+    with settings.build(Workshop(Cache(default_root()), threads=threads())) as retriever:
+        retriever.index(collection.documents)
+        timed = retriever.timed()
+        for query in collection.queries[: settings.latency.warm_up]:
+            timed.search(query.text, settings.depth)
+        _say(answers, {"ready": True})
+        for line in sys.stdin:
+            query_text = json.loads(line)["query"]
+            begin = time.perf_counter()
+            timed.search(query_text, settings.depth)
+            _say(answers, {"milliseconds": (time.perf_counter() - begin) * 1000})
+
+
+def main() -> None:
+    """Serve, with everything but answers kept off standard output."""
+    from eval.cli.main import NO_TELEMETRY
+    from retrievers.base import AssayError
+
+    os.environ.update({key: os.environ.get(key, value) for key, value in NO_TELEMETRY.items()})
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    config, *overrides = sys.argv[1:]
+    try:
+        serve(Path(config), overrides, answers)
+    except AssayError as error:
+        _say(answers, {"error": str(error)})
+
+
+def _say(answers: IO[str], value: dict[str, object]) -> None:
+    answers.write(json.dumps(value) + "\n")
+    answers.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""What the gate holds a run to."""
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class MustNotBreak(_Settings):
+    """Queries that must not score lower than in the baseline, whatever the means do."""
+
+    measure: str = Field("Success@10", description="what they are scored by")
+    queries: dict[str, list[str]] = Field(
+        default_factory=dict, description="ids of queries, by the name of their collection"
+    )
+
+
+class LatencyLimits(_Settings):
+    """The largest ratio of latency, head / base, that passes."""
+
+    p50: float = Field(1.2, gt=1, description="of the median")
+    p95: float = Field(1.3, gt=1, description="of the 95th percentile")
+
+
+class GateSettings(_Settings):
+    """What `configs/gate.yaml` may say."""
+
+    measures: dict[str, float] = Field(
+        default_factory=lambda: {"nDCG@10": 0.02, "RR@10": 0.02, "R@20": 0.02},
+        min_length=1,
+        description="the gated measures, each with its minimum effect: the drop that matters",
+    )
+    false_alarms: float = Field(
+        0.005, ge=0.001, le=0.1, description="chance of a regression when nothing changed"
+    )
+    must_not_break: MustNotBreak = Field(default_factory=MustNotBreak)
+    latency: LatencyLimits = Field(default_factory=LatencyLimits)
+
+    @field_validator("measures")
+    @classmethod
+    def _more_is_better(cls, measures: dict[str, float]) -> dict[str, float]:
+        for name, effect in measures.items():
+            if name.startswith(("Judged@", "Tokens@")):
+                raise ValueError(f"{name} cannot be gated: more of it is not better")
+            if not 0 < effect < 1:
+                raise ValueError(f"{name}: the minimum effect must lie between 0 and 1")
+        return measures
+
+    @property
+    def scored(self) -> list[str]:
+        """Every measure that the gate needs of each query."""
+        return list(dict.fromkeys([*self.measures, self.must_not_break.measure]))

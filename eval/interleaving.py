@@ -1,0 +1,127 @@
+"""Timing two pipelines interleaved, each in a process of its own, so that they share the weather.
+
+Each process answers one query at a time over a line protocol: on its standard output a line
+`{"ready": true}` once it is warm; then, for every line `{"query": …}` on its standard input, a line
+`{"milliseconds": …}`, measured inside, or `{"error": …}`. The pipelines may thus be two configs or
+two versions of the code.
+"""
+
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from types import TracebackType
+from typing import Any, Self
+
+from retrievers.base import AssayError, Progress
+
+ROUNDS = 3
+SECONDS_TO_END = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """How a pipeline's process is started: `name` is what errors call it."""
+
+    name: str
+    command: tuple[str, ...]
+    folder: Path
+
+
+class Process:
+    """A running contender."""
+
+    def __init__(self, contender: Contender) -> None:
+        self._name = contender.name
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
+        try:
+            self._process = subprocess.Popen(
+                contender.command,
+                cwd=contender.folder,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                text=True,
+            )
+        except OSError as error:
+            raise AssayError(f"{self._name}: cannot be started: {error}") from None
+
+    def wait_until_ready(self) -> None:
+        """Return once the pipeline is indexed and warm. Raises AssayError if it ends before."""
+        self._read("ready")
+
+    def measure(self, query: str) -> float:
+        """Return the milliseconds that one search takes."""
+        self._write(json.dumps({"query": query}))
+        return float(self._read("milliseconds"))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: object, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.wait(SECONDS_TO_END)
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
+            with suppress(BrokenPipeError):  # it flushes what the process never read
+                if stream:
+                    stream.close()
+
+    def _write(self, line: str) -> None:
+        assert self._process.stdin
+        try:
+            self._process.stdin.write(f"{line}\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise self._failure() from None
+
+    def _read(self, key: str) -> Any:
+        assert self._process.stdout
+        line = self._process.stdout.readline()
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            raise self._failure() from None
+        if "error" in answer:
+            raise AssayError(f"{self._name}: {answer['error']}")
+        return answer[key]
+
+    def _failure(self) -> AssayError:
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        reason = lines[-1] if lines else "it said nothing"
+        return AssayError(f"{self._name}: cannot be timed: {reason}")
+
+
+def interleave(
+    base: Contender,
+    head: Contender,
+    queries: Sequence[str],
+    seconds: float,
+    progress: Progress,
+) -> tuple[list[float], list[float]]:
+    """Return the milliseconds of base and head, paired by query: the median of three rounds.
+
+    Each query goes to both in turn, and who begins alternates. No further round is begun after
+    `seconds`. Raises AssayError when a process does not start or breaks off.
+    """
+    with ExitStack() as stack:
+        processes = [stack.enter_context(Process(contender)) for contender in (base, head)]
+        for process in processes:
+            process.wait_until_ready()
+        taken: list[tuple[list[float], list[float]]] = [([], []) for _ in queries]
+        begin = time.perf_counter()
+        for number in range(ROUNDS):
+            if number and time.perf_counter() - begin > seconds:
+                break
+            what = f"timing, round {number + 1}"
+            for at, query in enumerate(progress.track(queries, what, len(queries))):
+                for side in (0, 1) if (at + number) % 2 == 0 else (1, 0):
+                    taken[at][side].append(processes[side].measure(query))
+    return [median(one) for one, _ in taken], [median(two) for _, two in taken]

@@ -1,0 +1,313 @@
+"""The gate, baselines and comparisons as a user meets them: exit codes and every output."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as Xml
+
+import pytest
+import yaml
+from processes import ASSAY, ROOT
+
+CONFIG = "configs/bm25.yaml"
+QUICK = "latency.queries=0"
+BROKEN = "retriever.legs.keyword.depth=1"
+DOUBTFUL = "retriever.legs.keyword.analyzer=words"
+
+
+def commit(folder: Path) -> None:
+    """Let a stored run look as one of committed code, which the tree under test may not be."""
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["environment"]["git"] = {"commit": "a" * 40, "dirty": False}
+    path.write_text(json.dumps(manifest))
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("gate") / "reports"
+
+
+@pytest.fixture(scope="module")
+def call(assay, reports: Path):
+    """Call the command line on reports of this module's own, off GitHub unless told."""
+
+    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return assay(
+            *arguments, **({"ASSAY_REPORTS": str(reports), "GITHUB_ACTIONS": ""} | environment)
+        )
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def run_id(call, reports: Path) -> str:
+    """The id of a run of the config."""
+    done = call("run", CONFIG, QUICK, "--no-track", "--json")
+    assert done.returncode == 0, done.stderr
+    name = str(json.loads(done.stdout)["run"])
+    commit(reports / name)
+    return name
+
+
+@pytest.fixture(scope="module")
+def baseline(call, run_id: str) -> Path:
+    """The accepted baseline."""
+    done = call("baseline", "accept", run_id, "--json")
+    assert done.returncode == 0, done.stderr
+    return Path(json.loads(done.stdout)["baseline"])
+
+
+def read(done: subprocess.CompletedProcess[str], code: int) -> dict[str, Any]:
+    """Return the one JSON object that a call printed, and nothing else, with this exit code."""
+    assert done.returncode == code, done.stderr
+    value = json.loads(done.stdout)
+    assert isinstance(value, dict)
+    return value
+
+
+def check_refusal(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+def drop_last_line(path: Path) -> None:
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+
+
+def test_accept_and_show(call, baseline: Path, run_id: str) -> None:
+    assert baseline.name == "bm25@harbourline.json"
+    shown = read(call("baseline", "show", "--json"), 0)
+    assert [item["run"] for item in shown["baselines"]] == [run_id]
+    text = call("baseline", "show", "bm25@harbourline").stdout
+    assert "60 queries" in text
+    assert run_id in text
+    check_refusal(call("baseline", "show", "nothing"), "nothing.json", "baseline accept")
+
+
+def test_what_may_not_become_a_baseline(call, reports: Path, run_id: str) -> None:
+    check_refusal(call("baseline", "accept", CONFIG), "not of a config")
+    sample = read(call("run", CONFIG, QUICK, "limit=8", "--no-track", "--json"), 0)["run"]
+    check_refusal(call("baseline", "accept", sample, "--baselines", str(reports / "x")), "sample")
+    dirty = reports / "dirty"
+    shutil.copytree(reports / run_id, dirty)
+    manifest = json.loads((dirty / "manifest.json").read_text())
+    manifest["environment"]["git"]["dirty"] = True
+    manifest["degraded"] = {"keyword index down": 3}
+    (dirty / "manifest.json").write_text(json.dumps(manifest))
+    done = call("baseline", "accept", str(dirty), "--baselines", str(reports / "x"))
+    shutil.rmtree(dirty)
+    check_refusal(done, "uncommitted", "degraded on 3", "keyword index down")
+    assert not (reports / "x").exists()
+
+
+def test_pass(call, baseline: Path, run_id: str) -> None:
+    report = read(call("gate", CONFIG, QUICK, "--json"), 0)
+    assert report["verdict"] == "pass"
+    assert report["run"] == report["baseline"]["run"] == run_id
+    assert [item["measure"] for item in report["measures"]] == ["nDCG@10", "RR@10", "R@20"]
+    assert report == read(call("gate", run_id, "--json"), 0)
+    text = call("gate", run_id)
+    assert text.returncode == 0
+    assert "pass: drops that matter are excluded" in text.stdout
+
+
+def test_regression_in_every_output(call, baseline: Path, tmp_path: Path) -> None:
+    junit, markdown = tmp_path / "out" / "gate.xml", tmp_path / "gate.md"
+    summary, output = tmp_path / "summary.md", tmp_path / "output"
+    done = call(
+        "gate", CONFIG, QUICK, BROKEN, "--json",
+        "--junit", str(junit), "--markdown", str(markdown),
+        GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary), GITHUB_OUTPUT=str(output),
+    )  # fmt: skip
+    report = read(done, 1)
+    assert report["verdict"] == "regression"
+    assert "retriever.legs.keyword.depth: 100 → 1" in report["changes"]
+    suite = Xml.parse(junit).getroot().find("testsuite")
+    assert suite is not None
+    assert suite.get("tests") == "3"
+    failed = [case.get("name") for case in suite if case.find("failure") is not None]
+    assert "Recall@20" in failed
+    assert suite.get("failures") == str(len(failed))
+    assert "## Gate: regression (bm25@harbourline)" in markdown.read_text()
+    assert summary.read_text() == markdown.read_text()
+    assert output.read_text() == "verdict=regression\n"
+    assert "::error title=bm25@harbourline%3A Recall@20::regression: " in done.stderr
+    text = call("gate", CONFIG, QUICK, BROKEN)
+    assert text.returncode == 1
+    assert "::" not in text.stderr
+    assert "regression" in text.stdout
+
+
+def test_doubt(call, baseline: Path) -> None:
+    done = call("gate", CONFIG, QUICK, DOUBTFUL, "--github")
+    assert done.returncode == 0
+    assert "cannot tell" in done.stdout
+    assert "::warning title=Gate%3A bm25@harbourline::cannot tell" in done.stderr
+    assert call("gate", CONFIG, QUICK, DOUBTFUL, "--strict").returncode == 1
+
+
+def test_a_query_that_must_not_break(call, baseline: Path, tmp_path: Path) -> None:
+    report = read(call("gate", CONFIG, QUICK, DOUBTFUL, "--json"), 0)
+    lost = report["losers"][0]["query"]
+    settings = tmp_path / "gate.yaml"
+    values = {
+        "measures": {"nDCG@10": 0.02},
+        "must_not_break": {"measure": "nDCG@10", "queries": {"harbourline": [lost]}},
+    }
+    settings.write_text(yaml.safe_dump(values))
+    arguments = ("gate", CONFIG, QUICK, DOUBTFUL, "--settings", str(settings), "--json")
+    report = read(call(*arguments), 1)
+    assert [item["query"] for item in report["must_not_break"]["broken"]] == [lost]
+    assert report["measures"][0]["verdict"] == "cannot tell"
+
+
+def test_what_cannot_be_judged(call, baseline: Path, tmp_path: Path) -> None:
+    junit = tmp_path / "gate.xml"
+    done = call("gate", CONFIG, QUICK, "limit=8", "--junit", str(junit), GITHUB_ACTIONS="true")
+    check_refusal(done, "sample", "::error title=Gate%3A configs/bm25.yaml::")
+    suite = Xml.parse(junit).getroot().find("testsuite")
+    assert suite is not None
+    assert suite.get("errors") == "1"
+    changed = tmp_path / "harbourline"
+    shutil.copytree(ROOT / "datasets" / "harbourline", changed)
+    drop_last_line(changed / "spans.jsonl")
+    check_refusal(call("gate", CONFIG, QUICK, f"dataset={changed}"), "judgments changed")
+    check_refusal(call("gate", CONFIG, QUICK, "name=other"), "other@harbourline.json", "accept")
+    check_refusal(call("gate"), "name a config or a run")
+    check_refusal(call("gate", "no-such-run"), "no-such-run")
+    check_refusal(call("gate", CONFIG, "--base", "nowhere"), "nowhere", "checkout")
+
+
+def test_settings_that_make_no_sense(call, baseline: Path, run_id: str, tmp_path: Path) -> None:
+    settings = tmp_path / "gate.yaml"
+    check_refusal(call("gate", run_id, "--settings", str(settings)), str(settings), "No such file")
+    settings.write_text("measures: {P@7: 0.1}")
+    check_refusal(call("gate", run_id, "--settings", str(settings)), "P@7", "accept a new one")
+
+
+@pytest.fixture
+def older(tmp_path: Path) -> Path:
+    """A checkout of another version: the same code, but every search takes 5 ms more."""
+    folder = tmp_path / "older"
+    folder.mkdir()
+    for name in ("eval", "configs", "datasets"):
+        (folder / name).symlink_to(ROOT / name)
+    shutil.copytree(ROOT / "retrievers", folder / "retrievers")
+    source = folder / "retrievers" / "pipeline.py"
+    signature = "def search(self, query: str, k: int) -> Ranking:\n"
+    text = source.read_text()
+    assert signature in text
+    source.write_text(text.replace(signature, f"{signature}        time.sleep(0.005)\n"))
+    return folder
+
+
+def test_latency_against_a_checkout_and_a_config(
+    call, baseline: Path, older: Path, tmp_path: Path
+) -> None:
+    faster = read(call("gate", CONFIG, "--base", str(older), "--json"), 0)
+    assert [item["verdict"] for item in faster["latency"]] == ["pass", "pass"]
+    assert all(item["ratio"]["high"] < 0.5 for item in faster["latency"])
+    (tmp_path / "instant.py").write_text(
+        "from retrievers.base import IndexReport, Ranking, Retriever\n"
+        "class Instant(Retriever):\n"
+        "    def index(self, documents): return IndexReport(0)\n"
+        "    def search(self, query, k): return Ranking(())\n"
+    )
+    config = tmp_path / "instant.yaml"
+    config.write_text('name: instant\nretriever: {type: python, path: "instant:Instant"}\n')
+    slower = read(
+        call("gate", CONFIG, "--base", str(config), "--json", PYTHONPATH=str(tmp_path)), 1
+    )
+    assert {item["verdict"] for item in slower["measures"]} == {"pass"}
+    assert [item["verdict"] for item in slower["latency"]] == ["regression", "regression"]
+
+
+def test_self_test(call, run_id: str) -> None:
+    done = call("gate", run_id, "--self-test", "--trials", "200", "--github", "--json")
+    result = read(done, 0)
+    assert result["holds"] is True
+    assert result["queries"] == 60
+    assert result["measure"] == "nDCG@10"
+    assert all(item["alarms"] < 4 for item in result["unchanged"])
+    stated = [item["stated"] for item in result["planted"]]
+    assert stated == pytest.approx([0.8, 0.95], abs=0.03)
+    assert [item["rule"] for item in result["alternatives"]]
+
+
+def test_compare(call, run_id: str) -> None:
+    arguments = ("compare", run_id, CONFIG, QUICK, DOUBTFUL)
+    first, second = call(*arguments, "--json"), call(*arguments, "--json")
+    compared = read(first, 0)
+    assert first.stdout == second.stdout
+    assert compared["base"]["run"] == run_id
+    (other,) = compared["others"]
+    assert [item["n"] for item in other["differences"]] == [60] * 6
+    assert {item["verdict"] for item in other["by_type"]} == {"too few queries"}
+    assert other["latency"] == []
+    text = call(*arguments)
+    assert text.returncode == 0
+    assert "no difference shown" in text.stdout or "too few queries" in text.stdout
+    only = read(call("compare", *arguments[1:], "--measures", "AP@20, R@5", "--json"), 0)
+    assert [item["measure"] for item in only["others"][0]["differences"]] == ["AP@20", "R@5"]
+
+
+def test_comparisons_that_make_no_sense(call, run_id: str, tmp_path: Path) -> None:
+    check_refusal(call("compare", run_id), "two runs")
+    check_refusal(call("compare", run_id, run_id), "given twice")
+    check_refusal(call("compare", run_id, run_id, "k=1"), "k=1", "config")
+    check_refusal(call("compare", run_id, CONFIG, QUICK, "limit=8"), "query sets differ")
+    check_refusal(call("compare", run_id, CONFIG, "--measures", "nDCG@ten"), "nDCG@ten")
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(ROOT / "datasets" / "harbourline", elsewhere)
+    card = (elsewhere / "dataset.yaml").read_text()
+    (elsewhere / "dataset.yaml").write_text(card.replace("name: harbourline", "name: elsewhere"))
+    drop_last_line(elsewhere / "spans.jsonl")
+    done = call("compare", run_id, CONFIG, QUICK, f"dataset={elsewhere}")
+    check_refusal(done, "the collections are harbourline and elsewhere")
+
+
+def test_a_run_by_its_mlflow_id(call, run_id: str, reports: Path, places) -> None:
+    logged = read(call("log", run_id, "--json"), 0)["runs"][0]["mlflow_run"]
+    arguments = ("compare", logged, CONFIG, QUICK, DOUBTFUL, "--json")
+    assert read(call(*arguments), 0)["base"]["run"] == run_id
+    (reports / run_id / "mlflow.json").unlink()
+    assert read(call(*arguments), 0)["base"]["run"] == run_id
+    check_refusal(call("compare", "0" * 32, run_id), "0" * 32)
+
+
+def test_the_action_runs_the_gate(baseline: Path, reports: Path, places, tmp_path: Path) -> None:
+    """The step of action.yml, run as GitHub's runner runs it."""
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    install, step = action["runs"]["steps"]
+    inputs = {name: str(item.get("default", "")) for name, item in action["inputs"].items()}
+    inputs |= {"config": CONFIG, "overrides": f"{QUICK} {BROKEN}"}
+    inputs |= {name: str(tmp_path / name) for name in ("junit", "markdown")}
+    variables = {
+        name: inputs[text.removeprefix("${{ inputs.").removesuffix(" }}")]
+        for name, text in step["env"].items()
+    }
+    environment = os.environ | places | variables
+    environment |= {
+        "ASSAY_REPORTS": str(reports),
+        "GITHUB_OUTPUT": str(tmp_path / "output"),
+        "PATH": f"{ASSAY.parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    for script, code in ((install["run"], 0), (step["run"], 1)):
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == code, done.stderr
+    assert (tmp_path / "output").read_text() == "verdict=regression\n"
+    assert Xml.parse(tmp_path / "junit").getroot().find("testsuite/testcase/failure") is not None
+    assert action["outputs"]["verdict"]["value"] == "${{ steps.gate.outputs.verdict }}"

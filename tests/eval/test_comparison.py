@@ -1,0 +1,161 @@
+"""Comparisons of runs whose scores are known by hand."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from planned_runs import make_collection, make_run
+
+from eval.comparison import compare
+from eval.significance import adjust_holm, detectable, randomise
+from eval.statistics import estimate_mean, estimate_percentile_ratio
+from retrievers.base import AssayError
+
+BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
+OTHER = [1, 1, 2, 1, 1, 1, 4, 1, 0, 1] * 4
+MEASURES = ("RR@10", "Success@1")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+def test_figures_by_hand(folder: Path) -> None:
+    base, other = make_run(folder, "base", BASE), make_run(folder, "other", OTHER)
+    compared = compare([base, other], MEASURES)
+    (pair,) = compared.pairs
+    first, second = pair.differences
+    before, after = ([1 / rank if rank else 0 for rank in ranks] for ranks in (BASE, OTHER))
+    scores = list(zip(before, after, strict=True))
+    differences = [two - one for one, two in scores]
+    assert pair.scores("RR@10") == {f"q{at}": pytest.approx(both) for at, both in enumerate(scores)}
+    assert first.n == 40
+    assert first.base == pytest.approx(sum(one for one, _ in scores) / 40)
+    assert first.other == pytest.approx(sum(two for _, two in scores) / 40)
+    assert (first.wins, first.ties, first.losses) == (20, 16, 4)
+    assert first.difference.value == pytest.approx(estimate_mean(differences).value)
+    assert first.difference.low == pytest.approx(estimate_mean(differences).low)
+    assert first.p == pytest.approx(randomise(differences))
+    assert [first.adjusted, second.adjusted] == pytest.approx(adjust_holm([first.p, second.p]))
+    assert first.deviation is not None
+    assert first.effect_size == pytest.approx(first.difference.value / first.deviation)
+    assert first.detectable == pytest.approx(detectable(first.deviation, 40))
+    assert (first.verdict, second.verdict) == ("better", "better")
+    assert (compared.tests, compared.beside) == (2, ("Judged@10", "Tokens@10"))
+    assert compare([base, other], MEASURES) == compared
+    (back,) = compare([other, base], MEASURES).pairs
+    assert back.differences[0].verdict == "worse"
+    assert back.differences[0].difference.value == pytest.approx(-first.difference.value)
+
+
+def test_holm_goes_over_all_runs_and_types(folder: Path) -> None:
+    collection = make_collection(40, types=("even", "odd"))
+    third = [1, 1, 4, 0, 1, 5, 2, 1, 0, 2] * 4
+    runs = [
+        make_run(folder, name, ranks, collection=collection)
+        for name, ranks in (("base", BASE), ("other", OTHER), ("third", third))
+    ]
+    compared = compare(runs, ("RR@10",))
+    shown = [item for pair in compared.pairs for item in pair.shown]
+    assert [item.type for item in shown] == ["", "even", "odd"] * 2
+    assert [item.n for item in shown] == [40, 20, 20] * 2
+    assert compared.tests == 6
+    assert [item.adjusted for item in shown] == adjust_holm([item.p for item in shown])
+
+
+def test_too_few_queries_are_not_tested(folder: Path) -> None:
+    collection = make_collection(9, types=("a", "b", "c"))
+    runs = [
+        make_run(folder, name, ranks, collection=collection)
+        for name, ranks in (("base", [2] * 9), ("other", [1] * 9))
+    ]
+    compared = compare(runs, ("RR@10",))
+    (pair,) = compared.pairs
+    assert pair.differences[0].verdict == "better"
+    assert compared.tests == 1
+    assert {(item.p, item.verdict) for item in pair.by_type} == {(None, "too few queries")}
+
+
+def test_verdicts_where_nothing_is_significant(folder: Path) -> None:
+    base = make_run(folder, "base", BASE)
+    nearly = make_run(folder, "nearly", [*BASE[:-1], 3])
+    (pair,) = compare([base, nearly], ("RR@10",)).pairs
+    assert pair.differences[0].verdict == "no difference shown"
+    (pair,) = compare([base, nearly], ("RR@10",), effect=0.001).pairs
+    assert pair.differences[0].verdict == "too few queries"
+
+
+def test_latencies_stand_side_by_side(folder: Path) -> None:
+    runs = [make_run(folder, name, BASE) for name in ("base", "other")]
+    slow = replace(
+        runs[1],
+        latency=tuple(
+            replace(item, milliseconds={"total": 3 * item.milliseconds["total"]})
+            for item in runs[0].latency
+        ),
+    )
+    (pair,) = compare([runs[0], slow], ("RR@10",)).pairs
+    assert [item.percentile for item in pair.latency] == [50, 95]
+    for item in pair.latency:
+        assert item.other == pytest.approx(3 * item.base)
+        assert (item.ratio.low, item.ratio.high) == pytest.approx((3, 3))
+    untimed = replace(slow, latency=())
+    assert compare([runs[0], untimed], ("RR@10",)).pairs[0].latency == ()
+
+
+def test_the_ratio_of_percentiles_is_paired() -> None:
+    base = [1.0, 2.0, 3.0, 40.0]
+    ratio = estimate_percentile_ratio(base, [2 * value for value in base], 50)
+    assert (ratio.value, ratio.low, ratio.high, ratio.n) == (2, 2, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"join_rule": "another"}, "the join rule differs"),
+        ({"count": 41}, "41 queries, 1 of them in one run only"),
+        ({"limit": 20}, "20 queries, 20 of them in one run only"),
+        ({"grade": 2}, "the judgments of 40 queries (q0, …) differ"),
+        ({"types": ("new",)}, "the text or type of 40 queries (q0, …) differs"),
+        ({"title": "new"}, "the documents of the collection or its options differ"),
+        ({"name": "elsewhere", "title": "newer"}, "the collections are planned and elsewhere"),
+    ],
+)
+def test_runs_judged_differently_are_refused(folder: Path, change, words: str) -> None:
+    base = make_run(folder, "base", BASE)
+    collection = make_collection(
+        change.get("count", 40), types=change.get("types", ()), grade=change.get("grade", 1)
+    )
+    if "title" in change:
+        documents = tuple(replace(item, title=change["title"]) for item in collection.documents)
+        name = change.get("name", collection.name)
+        collection = replace(collection, documents=documents, name=name)
+    ranks = [*OTHER, 1][: change.get("count", 40)]
+    other = make_run(folder, "other", ranks, collection=collection, limit=change.get("limit"))
+    if "join_rule" in change:
+        manifest = other.manifest.model_copy(update={"join_rule": change["join_rule"]})
+        other = replace(other, manifest=manifest)
+    with pytest.raises(AssayError) as raised:
+        compare([base, other], MEASURES)
+    assert words in str(raised.value)
+    assert base.manifest.id in str(raised.value)
+    assert other.manifest.id in str(raised.value)
+
+
+def test_a_comparison_needs_two_runs_and_a_measure(folder: Path) -> None:
+    base, other = make_run(folder, "base", BASE), make_run(folder, "other", OTHER)
+    with pytest.raises(AssayError, match="two runs"):
+        compare([base])
+    with pytest.raises(AssayError, match="given twice"):
+        compare([base, other, base])
+    with pytest.raises(AssayError, match="Tokens"):
+        compare([base, other], ("Tokens@10",))
+
+
+def test_what_weakens_a_comparison_is_said(folder: Path) -> None:
+    base = make_run(folder, "base", BASE, limit=20)
+    other = make_run(folder, "other", OTHER, limit=20, degraded=["keyword index down"])
+    first, second = compare([base, other], MEASURES).warnings
+    assert "degraded on 20 of 20 queries: keyword index down" in first
+    assert "20 of the collection's 40 queries" in second

@@ -1,0 +1,119 @@
+"""The test of several correlated measures, against enumeration, SciPy and simulation."""
+
+from itertools import product
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import permutation_test
+
+from eval.drops import find_drop, randomise_drops, state_power
+
+
+def enumerate_rows(differences: np.ndarray) -> list[float]:
+    """Westfall and Young's adjusted p-values by trying every way to choose signs of rows."""
+    scale = np.sqrt((differences**2).sum(axis=0))
+    if not scale.any():
+        return [1.0] * len(scale)
+    rows = differences[:, scale > 0] / scale[scale > 0]
+    lowest = [(np.array(signs) @ rows).min() for signs in product((1, -1), repeat=len(rows))]
+    p = iter([np.mean([low <= seen + 1e-6 for low in lowest]) for seen in rows.sum(axis=0)])
+    return [next(p) if size > 0 else 1.0 for size in scale]
+
+
+tables = st.tuples(st.integers(1, 8), st.integers(1, 3)).flatmap(
+    lambda shape: arrays(float, shape, elements=st.integers(-4, 4).map(lambda at: at / 4))
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(tables)
+def test_p_values_equal_enumeration(differences: np.ndarray) -> None:
+    p_values = randomise_drops(differences, 0.05).p_values
+    assert p_values == pytest.approx(enumerate_rows(differences))
+
+
+def test_a_single_measure_equals_scipy() -> None:
+    rng = np.random.default_rng(3)
+    for n, tolerance in ((10, 1e-12), (80, 0.01)):
+        differences = rng.normal(-0.05, 0.2, n)
+        expected = permutation_test(
+            (differences,),
+            np.mean,
+            permutation_type="samples",
+            alternative="less",
+            n_resamples=20_000,
+            rng=4,
+        ).pvalue
+        (p,) = randomise_drops(differences[:, None], 0.05).p_values
+        assert p == pytest.approx(expected, abs=tolerance)
+
+
+def test_measures_that_move_together_cost_nothing_and_others_do() -> None:
+    rng = np.random.default_rng(5)
+    one = rng.normal(-0.06, 0.2, (60, 1))
+    alone = randomise_drops(one, 0.05)
+    twice = randomise_drops(np.hstack([one, one * 2]), 0.05)
+    assert twice.p_values == pytest.approx([*alone.p_values] * 2)
+    assert twice.critical == pytest.approx(alone.critical)
+    beside = randomise_drops(np.hstack([one, rng.normal(0, 0.2, (60, 2))]), 0.05)
+    assert beside.p_values[0] > alone.p_values[0]
+    assert beside.critical > alone.critical
+
+
+def test_rows_that_did_not_move_say_nothing() -> None:
+    moved = np.array([[-0.5], [-0.25], [0.125], [-0.5], [-0.25]])
+    padded = np.vstack([np.zeros((200, 1)), moved])
+    assert randomise_drops(padded, 0.05).p_values == randomise_drops(moved, 0.05).p_values
+    still = randomise_drops(np.zeros((30, 2)), 0.01)
+    assert still.p_values == (1.0, 1.0)
+    assert still.critical == pytest.approx(NormalDist().inv_cdf(1 - 0.01 / 2))
+
+
+def test_the_critical_value_is_the_first_that_reaches_the_level() -> None:
+    differences = np.random.default_rng(9).normal(0, 0.2, (9, 2))
+    critical = randomise_drops(differences, 0.05).critical
+    scale = np.sqrt((differences**2).sum(axis=0))
+    lowest = np.sort(
+        [min(np.array(signs) @ differences / scale) for signs in product((1, -1), repeat=9)]
+    )
+    assert np.mean(lowest <= 1e-5 - critical) <= 0.05
+    following = lowest[lowest > 1e-5 - critical][0]
+    assert np.mean(lowest <= following) > 0.05
+
+
+def test_false_alarms_stay_below_the_level() -> None:
+    """Three correlated measures, most queries unmoved, nothing changed on average."""
+    rng = np.random.default_rng(7)
+    alarms = 0
+    for _ in range(400):
+        moved = rng.random((50, 1)) < 0.3
+        common = rng.choice((-1.0, -0.5, 0.5, 1.0), (50, 1))
+        differences = np.where(moved, common + rng.normal(0, 0.2, (50, 3)), 0.0)
+        alarms += min(randomise_drops(differences, 0.05).p_values) <= 0.05
+    assert alarms / 400 <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / 400)
+    assert alarms > 0
+
+
+def test_stated_power_by_simulation() -> None:
+    rng = np.random.default_rng(11)
+    n, deviation, level = 60, 0.2, 0.01
+    critical = randomise_drops(rng.normal(0, deviation, (n, 1)), level).critical
+    drop = find_drop(deviation, n, critical, 0.02)
+    assert drop is not None
+    assert state_power(drop, deviation, n, critical, 0.02) == pytest.approx(0.8, abs=1e-4)
+    found = 0
+    for _ in range(400):
+        differences = rng.normal(-drop, deviation, (n, 1))
+        (p,) = randomise_drops(differences, level).p_values
+        found += p <= level and differences.mean() <= -0.02
+    assert found / 400 == pytest.approx(0.8, abs=0.06)
+
+
+def test_where_no_drop_can_be_found() -> None:
+    assert find_drop(0.5, 4, 3.0, 0.02) is None
+    assert find_drop(0.0, 60, 2.5, 0.02) == pytest.approx(0.02, abs=1e-4)
+    assert state_power(0.5, 0.0, 60, 2.5, 0.02) == 1.0

@@ -1,0 +1,185 @@
+"""The rule of the gate, on runs whose scores are known by hand."""
+
+from pathlib import Path
+from xml.etree import ElementTree as Xml
+
+import pytest
+from planned_runs import make_run
+from processes import ROOT
+
+from eval import gate_output
+from eval.baseline import Baseline, make
+from eval.cli.gating import load_settings
+from eval.gate import judge, judge_latency
+from eval.gate_settings import GateSettings, LatencyLimits, MustNotBreak
+from retrievers.base import AssayError
+
+RANKS = [1, 2, 4, 3, 1, 5, 2, 1, 9, 2] * 6
+SETTINGS = GateSettings(
+    measures={"RR@10": 0.02},
+    must_not_break=MustNotBreak(measure="Success@3", queries={"planned": ["q0", "q1"]}),
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def baseline(folder: Path) -> Baseline:
+    return make(make_run(folder, "mine", RANKS), ["RR@10", "Success@3", "nDCG@10"])
+
+
+def test_an_unchanged_run_passes(folder: Path, baseline: Baseline) -> None:
+    report = judge(baseline, make_run(folder, "mine", RANKS), SETTINGS)
+    (item,) = report.measures
+    assert report.verdict == item.verdict == "pass"
+    assert (item.p, item.finds, item.wins, item.ties, item.losses) == (1.0, None, 0, 60, 0)
+    assert (item.difference.low, item.difference.high) == (0.0, 0.0)
+    assert report.losers == report.broken == report.changes == ()
+
+
+def test_a_clear_drop_is_a_regression(folder: Path, baseline: Baseline) -> None:
+    worse = [rank if at < 2 else min(rank + 4, 11) for at, rank in enumerate(RANKS)]
+    report = judge(baseline, make_run(folder, "mine", worse), SETTINGS)
+    (item,) = report.measures
+    assert report.verdict == item.verdict == "regression"
+    assert item.difference.high < -0.02
+    assert item.p <= 0.01
+    assert item.losses == 58
+    assert report.losers[0].base - report.losers[0].head == pytest.approx(0.8)
+    assert len(report.losers) == 10
+
+
+def test_a_few_queries_that_fell_are_no_proof(folder: Path, baseline: Baseline) -> None:
+    """Five of sixty lost everything: the interval lies below 0, yet chance does it 1 in 32."""
+    ranks = [0 if at in range(4, 50, 10) else rank for at, rank in enumerate(RANKS)]
+    report = judge(baseline, make_run(folder, "mine", ranks), SETTINGS)
+    (item,) = report.measures
+    assert item.difference.high < 0
+    assert item.p == 1 / 32
+    assert report.verdict == "cannot tell"
+
+
+def test_a_drop_too_small_to_matter_passes(folder: Path, baseline: Baseline) -> None:
+    ranks = [10 if rank == 9 else rank for rank in RANKS]
+    report = judge(baseline, make_run(folder, "mine", ranks), SETTINGS)
+    (item,) = report.measures
+    assert item.difference.high < 0
+    assert report.verdict == "pass"
+    stern = SETTINGS.model_copy(update={"measures": {"RR@10": 0.001}, "false_alarms": 0.05})
+    assert judge(baseline, make_run(folder, "mine", ranks), stern).verdict == "regression"
+
+
+def test_a_query_that_must_not_break(folder: Path, baseline: Baseline) -> None:
+    report = judge(baseline, make_run(folder, "mine", [1, 4, *RANKS[2:]]), SETTINGS)
+    assert report.measures[0].verdict == "pass"
+    assert [item.query for item in report.broken] == ["q1"]
+    assert report.verdict == "regression"
+    other = MustNotBreak(measure="Success@3", queries={"another": ["q1"]})
+    elsewhere = SETTINGS.model_copy(update={"must_not_break": other})
+    report = judge(baseline, make_run(folder, "mine", [1, 4, *RANKS[2:]]), elsewhere)
+    assert report.verdict == "pass"
+
+
+def test_what_cannot_be_judged_is_an_error(folder: Path, baseline: Baseline) -> None:
+    run = make_run(folder, "mine", RANKS)
+    with pytest.raises(AssayError, match=r"holds no R@20.*nDCG@10"):
+        judge(baseline, run, SETTINGS.model_copy(update={"measures": {"R@20": 0.02}}))
+    missing = MustNotBreak(measure="Success@3", queries={"planned": ["q99"]})
+    with pytest.raises(AssayError, match="q99"):
+        judge(baseline, run, SETTINGS.model_copy(update={"must_not_break": missing}))
+    with pytest.raises(AssayError, match="a sample"):
+        judge(baseline, make_run(folder, "mine", RANKS, limit=10), SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("measures: {}", "measures: Dictionary should have at least 1 item"),
+        ("measures: {nDCG@10: 0}", "nDCG@10: the minimum effect must lie between 0 and 1"),
+        ("measures: {Tokens@10: 0.1}", "Tokens@10 cannot be gated"),
+        ("measures: {nDCG@ten: 0.1}", "'nDCG@ten' is not a measure"),
+        ("must_not_break: {measure: Success@ten}", "'Success@ten' is not a measure"),
+        ("false_alarms: 0.5", "false_alarms: Input should be less than"),
+        ("latency: {p50: 0.9}", "latency.p50: Input should be greater than 1"),
+        ("latency: {p99: 2.0}", "latency.p99: Extra inputs are not permitted"),
+        ("- 1", "the file: Input should be"),
+        ("[", "not YAML"),
+    ],
+)
+def test_settings_that_make_no_sense(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "gate.yaml"
+    path.write_text(text)
+    with pytest.raises(AssayError) as raised:
+        load_settings(path)
+    assert str(raised.value).startswith(f"{path}: ")
+    assert words in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_the_settings_that_ship_are_the_defaults() -> None:
+    defaults = GateSettings()
+    shipped = load_settings(ROOT / "configs" / "gate.yaml")
+    assert shipped.model_copy(update={"must_not_break": defaults.must_not_break}) == defaults
+    assert shipped.must_not_break.measure == defaults.must_not_break.measure
+
+
+def test_latency_is_judged_by_the_ratio_alone() -> None:
+    limits = LatencyLimits(p50=1.2, p95=1.3)
+    base = [1.0 + at % 10 for at in range(100)]
+    for factor, verdict in ((1.0, "pass"), (0.5, "pass"), (2.0, "regression")):
+        for scale in (1, 1000):
+            found = judge_latency(
+                [scale * value for value in base],
+                [factor * scale * value for value in base],
+                limits,
+            )
+            assert [item.verdict for item in found] == [verdict] * 2
+    unsteady = [value * (3 if at % 2 else 0.6) for at, value in enumerate(base)]
+    assert "cannot tell" in {item.verdict for item in judge_latency(base, unsteady, limits)}
+
+
+def test_outputs(folder: Path, baseline: Baseline) -> None:
+    run = make_run(folder, "mine", [1, 4, *RANKS[2:]])
+    slow = judge_latency([1.0, 2.0, 3.0], [5.0, 9.0, 14.0], LatencyLimits())
+    report = judge(baseline, run, SETTINGS, slow)
+    suite = Xml.fromstring(gate_output.render_junit(report, strict=False)).find("testsuite")
+    assert suite is not None
+    assert {key: suite.get(key) for key in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "5",
+        "failures": "3",
+        "errors": "0",
+        "skipped": "0",
+    }
+    names = [case.get("name") for case in suite]
+    assert names == ["MRR@10", "query q0", "query q1", "latency p50", "latency p95"]
+    markdown = gate_output.render_markdown(report)
+    assert "## Gate: regression (mine@planned)" in markdown
+    assert "| q1 |" in markdown
+    lines = gate_output.annotate(report, strict=False)
+    assert [line.split(" ")[0] for line in lines] == ["::error"] * 4
+
+
+def test_doubt_is_a_warning_and_with_strict_a_failure(folder: Path, baseline: Baseline) -> None:
+    ranks = [0 if at in range(4, 50, 10) else rank for at, rank in enumerate(RANKS)]
+    report = judge(baseline, make_run(folder, "mine", ranks), SETTINGS)
+    for strict, kind, level in ((False, "skipped", "::warning"), (True, "failure", "::error")):
+        root = Xml.fromstring(gate_output.render_junit(report, strict))
+        assert root.find(f"testsuite/testcase[@name='MRR@10']/{kind}") is not None
+        assert all(line.startswith(level) for line in gate_output.annotate(report, strict))
+
+
+def test_texts_of_others_stay_text() -> None:
+    hostile = "a|b <img src=x> @all \x00\x1b `x` [l](u)\nnew"
+    root = Xml.fromstring(gate_output.render_junit_failure("x", hostile))
+    error = root.find("testsuite/testcase/error")
+    assert error is not None
+    assert "<img src=x>" in (error.text or "")
+    markdown = gate_output.render_failure("x", hostile)
+    assert "a\\|b &lt;img src=x> @\u200ball" in markdown
+    assert markdown.count("\n") == 3
+    assert gate_output.annotation("error", "a:b,c", "50 %\nx") == (
+        "::error title=a%3Ab%2Cc::50 %25%0Ax"
+    )

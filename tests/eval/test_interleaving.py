@@ -1,0 +1,68 @@
+"""Timing two processes interleaved over the line protocol."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from eval.interleaving import Contender, interleave
+from retrievers.base import AssayError, Quiet
+
+WORKER = """
+import json, sys
+log = open({log!r}, "a")
+print(json.dumps({{"ready": True}}), flush=True)
+for number, line in enumerate(sys.stdin):
+    query = json.loads(line)["query"]
+    print({name!r}, query, file=log, flush=True)
+    print(json.dumps({{"milliseconds": {factor} * len(query)}}), flush=True)
+"""
+
+
+def contender(folder: Path, name: str, factor: float) -> Contender:
+    path = folder / f"{name}.py"
+    path.write_text(WORKER.format(log=str(folder / "log"), name=name, factor=factor))
+    return Contender(name, (sys.executable, str(path)), folder)
+
+
+def test_queries_alternate_and_stay_paired(tmp_path: Path) -> None:
+    one, two = contender(tmp_path, "base", 1), contender(tmp_path, "head", 2.5)
+    base, head = interleave(one, two, ["a", "bb", "ccc"], 60, Quiet())
+    assert base == [1, 2, 3]
+    assert head == [2.5, 5, 7.5]
+    lines = (tmp_path / "log").read_text().split("\n")[:-1]
+    assert lines[:8] == [
+        "base a", "head a", "head bb", "base bb", "base ccc", "head ccc", "head a", "base a",
+    ]  # fmt: skip
+    assert len(lines) == 3 * 2 * 3
+
+
+def test_no_further_round_is_begun_after_the_time(tmp_path: Path) -> None:
+    interleave(contender(tmp_path, "base", 1), contender(tmp_path, "head", 1), ["a"], 0, Quiet())
+    assert len((tmp_path / "log").read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import sys; sys.exit('no such module: x')", "no such module: x"),
+        ("pass", "it said nothing"),
+        ('print(\'{"error": "the model is missing"}\')', "the model is missing"),
+        ("print('{\"ready\": true}')", "cannot be timed"),
+    ],
+)
+def test_a_process_that_breaks_off(tmp_path: Path, code: str, words: str) -> None:
+    broken = Contender("base x", (sys.executable, "-c", code), tmp_path)
+    with pytest.raises(AssayError, match=f"base x: .*{words}"):
+        interleave(broken, contender(tmp_path, "head", 1), ["a"], 60, Quiet())
+
+
+def test_a_command_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match="cannot be started"):
+        interleave(
+            Contender("base", ("./nothing",), tmp_path),
+            contender(tmp_path, "head", 1),
+            ["a"],
+            60,
+            Quiet(),
+        )

@@ -1,0 +1,95 @@
+"""Tests, adjustments and power against enumeration by hand, known figures and simulation."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import permutation_test, ttest_1samp
+
+from eval.significance import (
+    adjust_holm,
+    can_reach,
+    detectable,
+    randomise,
+    spread,
+    standardise,
+)
+
+
+def enumerate_signs(differences: list[float]) -> float:
+    """The two-sided p-value by trying every way to choose signs."""
+    seen = abs(sum(differences))
+    sums = [
+        abs(sum(sign * value for sign, value in zip(signs, differences, strict=True)))
+        for signs in product((1, -1), repeat=len(differences))
+    ]
+    return sum(value >= seen - 1e-9 for value in sums) / len(sums)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(-8, 8).map(lambda at: at / 8), min_size=1, max_size=10))
+def test_randomisation_equals_enumeration(differences: list[float]) -> None:
+    assert randomise(differences) == pytest.approx(enumerate_signs(differences))
+
+
+def test_randomisation_of_many_equals_scipy_on_all_of_them() -> None:
+    differences = np.random.default_rng(1).normal(0.05, 0.2, 60)
+    differences[::3] = 0
+    expected = permutation_test(
+        (differences,), np.mean, permutation_type="samples", n_resamples=40_000, rng=2
+    ).pvalue
+    p = randomise(list(differences))
+    assert p == pytest.approx(expected, abs=4 * np.sqrt(expected / 9_999))
+    assert p == randomise(list(differences))
+
+
+def test_no_difference_has_p_of_1() -> None:
+    assert randomise([0.0] * 20) == 1.0
+    assert randomise([0.0, 0.3]) == 1.0
+    assert randomise([1e-17] * 8) == 1.0
+
+
+def test_holm_by_hand() -> None:
+    assert adjust_holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert adjust_holm([0.5, 0.9]) == [1.0, 1.0]
+    assert adjust_holm([]) == []
+
+
+@given(st.lists(st.floats(0, 1), max_size=12))
+def test_holm_keeps_order_and_lies_between_the_p_value_and_bonferroni(p: list[float]) -> None:
+    adjusted = adjust_holm(p)
+    for one, value in zip(p, adjusted, strict=True):
+        assert one <= value <= min(1.0, len(p) * one) + 1e-12
+    ordered = [value for _, value in sorted(zip(p, adjusted, strict=True))]
+    assert ordered == sorted(ordered)
+
+
+def test_can_reach() -> None:
+    assert [can_reach(0.05, n) for n in (0, 1, 5, 6)] == [False, False, False, True]
+    assert randomise([1.0] * 5) > 0.05 >= randomise([1.0] * 6)
+
+
+def test_effect_size_by_hand() -> None:
+    assert standardise([1.0, 2.0, 3.0]) == pytest.approx(2.0)
+    assert standardise([0.0, 0.0]) == 0.0
+    assert standardise([1.0]) is None
+    assert standardise([1.0, 1.0]) is None
+    assert spread([1.0]) is None
+
+
+def test_detectable_is_what_power_tables_say() -> None:
+    """For d_z = 0.5 they ask for 34 pairs at power 0.8, level .05, two-sided; for 0.2, for 199."""
+    for effect, pairs in ((0.5, 34), (0.2, 199), (0.8, 15)):
+        assert detectable(1.0, pairs) <= effect < detectable(1.0, pairs - 1)
+    assert detectable(0.4, 34) == pytest.approx(0.4 * detectable(1.0, 34))
+    assert detectable(0.0, 10) == 0.0
+
+
+@pytest.mark.parametrize("n", [3, 8, 60])
+def test_detectable_by_simulation(n: int) -> None:
+    shift = detectable(0.3, n)
+    samples = np.random.default_rng(n).normal(shift, 0.3, (n, 6000))
+    found = np.mean(ttest_1samp(samples, 0.0).pvalue <= 0.05)
+    assert found == pytest.approx(0.8, abs=0.02)

@@ -1,0 +1,74 @@
+"""Stored runs whose scores are known by hand: each query's one gold passage at a planned rank."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from eval.collections.card import Card
+from eval.collections.collection import Collection, GoldItem, Query
+from eval.execution import Plan, execute
+from eval.latency import LatencySettings
+from eval.runs import StoredRun
+from retrievers.base import Chunk, Document, Hit, IndexReport, Quiet, Ranking, Retriever
+
+COMMITTED = {"git": {"commit": "a" * 40, "dirty": False}}
+
+
+def make_collection(count: int, *, types: Sequence[str] = (), grade: int = 1) -> Collection:
+    """Return a collection of `count` documents and queries; query q0 is answered by document d0."""
+    kinds = [types[at % len(types)] if types else "" for at in range(count)]
+    return Collection(
+        name="planned",
+        title="Planned",
+        documents=tuple(Document(f"d{at}", f"text number {at}") for at in range(count)),
+        queries=tuple(Query(f"q{at}", f"question {at}", kinds[at]) for at in range(count)),
+        gold={
+            f"q{at}": (GoldItem(f"q{at}", f"d{at}", f"d{at}", 0, len(f"text number {at}"), grade),)
+            for at in range(count)
+        },
+        card=Card(name="planned", title="Planned", format="native"),
+    )
+
+
+class Planned(Retriever):
+    """Returns the gold passage of each question at a planned rank; 0 leaves it out."""
+
+    volatile = False
+
+    def __init__(self, ranks: Sequence[int], degraded: Sequence[str] = ()) -> None:
+        self._ranks = ranks
+        self._degraded = tuple(degraded)
+
+    def index(self, documents: Sequence[Document]) -> IndexReport:
+        self._chunks = [Chunk(item.id, item.id, 0, len(item.text), item.text) for item in documents]
+        return IndexReport(len(self._chunks))
+
+    def search(self, query: str, k: int) -> Ranking:
+        at = int(query.split()[1])
+        others = [chunk for chunk in self._chunks if chunk.id != f"d{at}"]
+        if rank := self._ranks[at]:
+            others.insert(rank - 1, self._chunks[at])
+        hits = tuple(Hit(chunk, float(-place)) for place, chunk in enumerate(others[:k]))
+        return Ranking(hits, degraded=self._degraded)
+
+    def facts(self) -> Mapping[str, Any]:
+        return {"ranks": list(self._ranks), "degraded": self._degraded}
+
+
+def make_run(
+    folder: Path,
+    name: str,
+    ranks: Sequence[int],
+    *,
+    collection: Collection | None = None,
+    limit: int | None = None,
+    degraded: Sequence[str] = (),
+) -> StoredRun:
+    """Return a run, as of committed code, that ranks the gold passage of query i at `ranks[i]`."""
+    collection = collection or make_collection(len(ranks))
+    config = {"name": name, "limit": limit}
+    plan = Plan(name, config, 100, limit, LatencySettings(queries=4, warm_up=0))
+    run = execute(plan, Planned(ranks, degraded), collection, folder, Quiet()).run
+    environment = run.manifest.environment | COMMITTED
+    return replace(run, manifest=run.manifest.model_copy(update={"environment": environment}))
