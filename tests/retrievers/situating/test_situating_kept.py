@@ -1,0 +1,58 @@
+"""That what is known is not asked again."""
+
+import pytest
+from desk import Desk
+
+from retrievers.base import AssayError, Chunk, Document
+from retrievers.situating.generation import LEDGERS
+
+
+def test_what_decides_an_answer_decides_its_key(desk: Desk) -> None:
+    keys = {tuple(desk.plan(desk.model()).keys.values())}
+    keys.add(tuple(desk.plan(desk.model(model="other")).keys.values()))
+    keys.add(tuple(desk.plan(desk.model(max_tokens=50)).keys.values()))
+    keys.add(tuple(desk.plan(desk.model(base_url="http://127.0.0.1:9")).keys.values()))
+    keys.add(tuple(desk.plan(desk.model(), window=20).keys.values()))
+    assert len(keys) == 5
+
+
+def test_a_changed_document_is_asked_about_anew_and_no_other(desk: Desk) -> None:
+    desk.run()
+    first = desk.documents[0]
+    desk.documents[0] = Document(first.id, f"{first.text}More.", first.title)
+    plan = desk.plan(desk.model())
+    assert {request.chunk_id.split("-")[0] for request in plan.requests} == {"doc0"}
+
+
+def test_equal_chunks_of_one_document_are_asked_about_once(desk: Desk) -> None:
+    desk.documents = [Document("twice", "same same ")]
+    desk.chunks = [Chunk(f"c{at}", "twice", at, at + 5, "same ") for at in (0, 5)]
+    assert set(desk.texts(desk.run())) == {"c0", "c5"}
+    assert len(desk.server.calls) == 1
+
+
+def test_a_line_torn_by_a_kill_counts_at_its_worst(desk: Desk) -> None:
+    outcome = desk.run()
+    (path,) = (desk.workshop.cache.root / LEDGERS).glob("*.jsonl")
+    path.write_text(path.read_text()[:-20])
+    torn = desk.account()
+    assert torn.lost == 1
+    assert torn.committed_usd > outcome.run.usd
+    desk.documents.append(Document("new", "New text."))
+    desk.workshop.cache.clear("contexts")
+    again = desk.run()
+    assert again.stopped == ""
+    assert again.earlier == torn
+
+
+def test_one_process_at_a_time(desk: Desk) -> None:
+    from filelock import FileLock
+
+    desk.run()
+    (path,) = (desk.workshop.cache.root / LEDGERS).glob("*.jsonl")
+    desk.workshop.cache.clear("contexts")
+    with (
+        FileLock(path.with_suffix(".lock")),
+        pytest.raises(AssayError, match="another process is asking"),
+    ):
+        desk.run()

@@ -1,0 +1,87 @@
+"""Keys, extras and addresses."""
+
+import json
+from pathlib import Path
+
+import pytest
+from desk import Desk, Serve, first_time
+from language_model_server import KEY, Status
+
+from retrievers.base import AssayError
+from retrievers.language_models.ledger import Account
+from retrievers.language_models.providers import PROVIDERS
+
+
+def test_the_key_is_in_the_request_and_nowhere_else(
+    desk: Desk, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    desk.server.react = first_time(Status(500, message=f"sorry, {KEY}"))
+    outcome = desk.run()
+    stopping = Status(400, message=f"no: {KEY}")
+    desk.server.react = lambda call: stopping
+    stopped = desk.run(model="other")
+    assert KEY in json.dumps(desk.server.calls[0].headers)
+    kept = [path.read_bytes() for path in desk.workshop.cache.root.rglob("*") if path.is_file()]
+    assert kept
+    assert not any(KEY.encode() in content for content in kept)
+    seen = capfd.readouterr()
+    said = f"{outcome}{stopped}{seen.out}{seen.err}{caplog.text}"
+    assert "***" in said
+    assert KEY not in said
+
+
+@pytest.mark.parametrize("key", ["", "   "])
+def test_a_missing_key_is_one_line(desk: Desk, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    variable = f"{desk.provider.upper()}_API_KEY"
+    monkeypatch.setenv(variable, key)
+    model = PROVIDERS[desk.provider]().build(desk.workshop)
+    with pytest.raises(AssayError, match=f"{variable}: not set"):
+        model.open()
+
+
+def test_a_key_that_is_none_is_not_shown(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"{desk.provider.upper()}_API_KEY", "sk-one\nsk-two")
+    with pytest.raises(AssayError, match="holds characters that no key has") as caught:
+        desk.run()
+    assert "sk-" not in str(caught.value)
+
+
+def test_a_service_of_ones_own_needs_no_key(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("openai", reason="needs the extra `openai`")
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert Desk(serve(), tmp_path / "cache", "openai").run().stopped == ""
+
+
+@pytest.mark.parametrize(
+    "url", ["http://user:pass@host/v1", "https://host/v1?key=1", "ftp://host", "host", "http://["]
+)
+def test_an_address_holds_no_key(desk: Desk, url: str) -> None:
+    with pytest.raises(AssayError, match="base_url: ") as caught:
+        desk.model(base_url=url)
+    assert "pass" not in str(caught.value).replace("password", "")
+
+
+def test_the_address_may_come_from_the_environment(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suffix = "" if desk.provider == "anthropic" else "/v1"
+    monkeypatch.setenv(f"{desk.provider.upper()}_BASE_URL", f"{desk.server.url}{suffix}")
+    assert desk.run(base_url=None).stopped == ""
+    assert len(desk.server.calls) == 8
+
+
+def test_no_network_is_one_line_soon(desk: Desk) -> None:
+    outcome = desk.run(base_url="http://127.0.0.1:9", concurrency=1)
+    assert "127.0.0.1:9: cannot be reached" in outcome.stopped
+    assert "given up after 3 attempts" in outcome.stopped
+    assert "\n" not in outcome.stopped
+    assert outcome.run == Account()
+
+
+def test_a_missing_extra_is_one_line(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, desk.provider, None)
+    with pytest.raises(AssayError, match=rf"needs the extra `{desk.provider}`: pip install"):
+        desk.run()
