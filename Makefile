@@ -34,7 +34,7 @@ test: .venv/dev.installed ## lint, check types and run all tests but those of `s
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest $(PYTEST_ARGS)
+	$(BIN)/pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
 test-st: .venv/st.installed ## install sentence-transformers with torch and run the tests of `st`
 	$(BIN)/pytest -m st $(PYTEST_ARGS)
@@ -45,7 +45,7 @@ bench: setup ## measure latency by number of chunks: [BENCH_ARGS="..."]
 lock: setup ## resolve pyproject.toml into requirements/: [LOCK_ARGS=--upgrade]
 	$(BIN)/python -m pip install --quiet "uv>=0.9,<1"
 	$(COMPILE) --group build --output-file requirements/base.txt
-	$(COMPILE) --group build --group dev --extra irds \
+	$(COMPILE) --group build --group dev --extra irds --extra anthropic --extra openai --extra local-llm \
 		--constraints requirements/base.txt --output-file requirements/dev.txt
 	echo torch | $(COMPILE) --group build --extra st --excludes /dev/stdin \
 		--constraints requirements/dev.txt --output-file requirements/st.txt

@@ -123,6 +123,7 @@ def _make(
                 seconds=dict(indexed.seconds),
                 bytes=indexed.bytes,
                 cached=list(indexed.cached),
+                facts=dict(indexed.facts),
             ),
             degraded=folder.count_degraded(),
             depth=plan.depth,

@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from eval.collections.collection import GoldItem, Query
 from eval.join import JoinedHit, Retrieved, join
 from eval.latency import LatencySample
+from eval.token_counts import TokenCounts
 from retrievers.base import AssayError, Chunk, Hit, Placed, Ranking, StageTrace
 
 FORMAT = 1
@@ -31,12 +32,22 @@ MANIFEST = "manifest.json"
 
 
 class IndexFacts(BaseModel):
-    """What indexing took: seconds of the work by stage, `cached` naming those not done again."""
+    """What indexing took: seconds of the work by stage, `cached` naming those not done again.
+
+    `facts` is what a retriever tells of its chunks (see `retrievers.base.IndexReport`).
+    """
 
     chunks: int
     seconds: dict[str, float]
     bytes: int
     cached: list[str]
+    facts: dict[str, Any] = {}
+
+    @property
+    def tokens(self) -> TokenCounts:
+        """The tokens of the chunks that were cut; none where the retriever does not tell."""
+        pairs = self.facts.get("tokens", ())
+        return TokenCounts.of(size for size, number in pairs for _ in range(number))
 
 
 class CollectionFacts(BaseModel):
@@ -263,6 +274,7 @@ def _read_ranking(row: Mapping[str, Any], chunks: Mapping[str, Chunk]) -> Rankin
 
 
 def _read_chunk(row: Mapping[str, Any]) -> Chunk:
-    return Chunk(
-        **{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
-    )
+    fields: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in row.items()
+    }
+    return Chunk(**fields)

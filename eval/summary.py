@@ -61,7 +61,7 @@ class Summary:
                 "queries_per_second": manifest.throughput,
                 "concurrency": manifest.concurrency,
             },
-            "index": manifest.index.model_dump(),
+            "index": manifest.index.model_dump(exclude={"facts": {"tokens"}}),
             "degraded": manifest.degraded,
         }
 

@@ -132,12 +132,15 @@ class Ranking:
 class IndexReport:
     """What indexing took. `seconds` per stage are those of the work itself, also when its
     result came from the cache (`cached` names such stages). `bytes` is the size of the indexes.
+    `facts` is what was found of the chunks, as JSON values; reports know of `tokens`, pairs of a
+    size and the number of chunks of that size, `limit`, `oversize` and `integrity_failures`.
     """
 
     chunks: int
     seconds: Mapping[str, float] = field(default_factory=dict)
     bytes: int = 0
     cached: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Retriever(ABC):

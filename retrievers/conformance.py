@@ -34,6 +34,7 @@ OTHER_DOCUMENTS = (
     Document("other.md", "# Lighthouse\n\nThe lighthouse keeper logs the weather every hour."),
     Document("more.md", "# Harbour\n\nThe harbour master assigns berths by draught."),
 )
+EDITED = Document(DOCUMENTS[0].id, "# Ferries\n\nA night train replaces every boat from April.")
 QUERIES = (
     "When does the ferry to the islands sail?",
     "refund for a cancelled sailing",
@@ -164,6 +165,20 @@ def indexing_replaces(make: Make) -> None:
             _require(found <= known, f"stale documents after indexing anew: {found - known}")
 
 
+def edits_are_seen(make: Make) -> None:
+    """A document changed under its id is found by its new words, and nowhere by its old ones."""
+    with _indexed(make) as retriever:
+        for documents in ((EDITED, *DOCUMENTS[1:]), DOCUMENTS[1:]):
+            retriever.index(documents)
+            texts = {document.id: document.text for document in documents}
+            for query in (*QUERIES, DOCUMENTS[0].text, EDITED.text):
+                for chunk in (hit.chunk for hit in retriever.search(query, 10).hits):
+                    held = texts.get(chunk.doc_id, "")[chunk.start : chunk.end]
+                    _require(chunk.text == held, f"stale text of {chunk.doc_id}: {chunk.text!r}")
+            found = {hit.chunk.doc_id for hit in retriever.search(EDITED.text, 3).hits}
+            _require((EDITED.id in found) == (EDITED.id in texts), f"found for new words: {found}")
+
+
 def threads_are_safe(make: Make) -> None:
     """Searches from several threads answer as they do one by one."""
     with _indexed(make) as retriever:
@@ -209,6 +224,7 @@ RULES = tuple(
         blank_finds_nothing,
         odd_queries_are_answered,
         indexing_replaces,
+        edits_are_seen,
         threads_are_safe,
         timed_is_the_same,
         trace_agrees,

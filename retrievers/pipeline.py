@@ -95,7 +95,7 @@ class Pipeline(Retriever):
             seconds |= {f"{name}.{step}": taken for step, taken in report.seconds.items()}
             cached += [f"{name}.{step}" for step in report.cached]
             size += report.bytes
-        return IndexReport(len(self._chunks), seconds, size, tuple(cached))
+        return IndexReport(len(self._chunks), seconds, size, tuple(cached), prepared.facts)
 
     def search(self, query: str, k: int) -> Ranking:
         """Return at most `k` hits with the trace of every step."""

@@ -35,17 +35,31 @@ def init(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Make a judged collection of the .md and .txt files below FOLDER, which stay where they are.
+    """Make a judged collection of the documents below FOLDER.
+
+    Markdown and text files stay where they are. Where there are others (PDF, DOCX, PPTX, XLSX,
+    HTML, EPUB, text that is not UTF-8), the text of all goes into the collection's folder docs.
 
     The quote of each question is found in the documents and becomes its gold span. What cannot be
     found is listed, and written to unlocated.csv. Exits with 2 if no question could be placed.
     """
-    from eval.collections.author import author
+    from eval.cli.folders import describe_skipped, make_workshop
+    from eval.collections.author import Origin, author
+    from retrievers.documents.folder import read_folder
 
-    made = author(folder, questions, name, output, force=force)
+    read = read_folder(folder, make_workshop())
+    texts = {item.id: item.converted.text for item in read.documents}
+    origin = Origin(folder, None if read.untouched else texts)
+    made = author(origin, questions, name, output, force=force)
     if as_json:
-        print_json(_describe(made))
+        skipped = [{"path": item.path, "reason": item.reason} for item in read.skipped]
+        print_json(_describe(made) | {"skipped": skipped})
     else:
+        for line in describe_skipped(read.skipped):
+            click.echo(line)
+        for item in read.documents:
+            if item.converted.encoding not in ("", "utf-8"):
+                click.echo(f"{item.path}: not in UTF-8, read as {item.converted.encoding}")
         _print(made)
     if questions and not made.judged.queries:
         sys.exit(2)

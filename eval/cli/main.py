@@ -9,10 +9,15 @@ import click
 
 COMMANDS = {
     "run": ("eval.cli.run:run", "Run a pipeline on a judged collection."),
+    "compare": ("eval.cli.compare:compare", "Compare runs with a base, query by query."),
+    "gate": ("eval.cli.gate:gate", "Judge a pipeline against its committed baseline."),
+    "baseline": ("eval.cli.baseline:baseline", "Accept or show the baselines of the gate."),
     "report": ("eval.cli.report:report", "Write the report of a stored run anew."),
     "log": ("eval.cli.log:log", "Send stored runs to the MLflow tracking store."),
     "mlflow": ("eval.cli.mlflow_ui:mlflow", "Open the MLflow UI on the tracking store."),
     "init": ("eval.cli.init:init", "Make a judged collection of your documents and questions."),
+    "ingest": ("eval.cli.ingest:ingest", "Convert, cut and index documents, and report on it."),
+    "contexts": ("eval.cli.contexts:contexts", "Situate chunks with a language model."),
     "dataset": ("eval.cli.dataset:dataset", "List, show and check collections."),
     "components": ("eval.cli.components:components", "List all that a config can name."),
     "config": ("eval.cli.config_command:config", "Show a resolved config, or the JSON Schema."),

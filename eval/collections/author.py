@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from eval.collections import copies
 from eval.collections.card import FILE, NativeCard, parse_card, read_card
 from eval.collections.digests import seal, write_text
-from eval.collections.native import NativeSource
+from eval.collections.native import NativeSource, make_document
 from eval.collections.problems import Problems
 from eval.collections.questions import Question, read_questions
 from eval.collections.quotes import Locator, Place
@@ -53,21 +54,41 @@ class Authored:
     judged: Judged
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Documents below `folder`: its .md and .txt files, which stay there, or else `texts`.
+
+    `texts` are written into the collection, by id: what became of files in other formats.
+    """
+
+    folder: Path
+    texts: Mapping[str, str] | None = None
+
+    def read(self) -> dict[str, Document]:
+        """Return the documents by id. Raises AssayError when there are none."""
+        if self.texts is not None:
+            return {name: make_document(name, text) for name, text in self.texts.items()}
+        where = str(self.folder.absolute())
+        card = NativeCard(name="new", title="", format="native", documents=where)
+        return NativeSource(card, Path(), Problems(strict=True)).documents()
+
+
 def author(
-    folder: Path, questions: Path | None, name: str | None, output: Path | None, *, force: bool
+    origin: Origin, questions: Path | None, name: str | None, output: Path | None, *, force: bool
 ) -> Authored:
-    """Make a native collection of the .md and .txt files below `folder`, which stay there.
+    """Make a native collection of the documents of `origin`.
 
     It goes to `output`, by default ./datasets/<name>; the name is by default the folder's. Without
     `questions`, queries that are there stay. Raises AssayError when there are no documents, the
     questions cannot be read, or, without `force`, when a file would be overwritten.
     """
-    name = name or _slug(folder.resolve().name)
+    name = name or _slug(origin.folder.resolve().name)
     target = (output or Path("datasets") / name).absolute()
-    documents = _read_documents(folder)
+    documents = origin.read()
     judged = locate(read_questions(questions), documents) if questions else Judged()
     reference = name if target == Path("datasets").absolute() / name else str(target)
-    card = card_text(name, reference, _refer(folder, target), questions.name if questions else "")
+    where = _refer(origin.folder, target) if origin.texts is None else copies.FOLDER
+    card = card_text(name, reference, where, questions.name if questions else "")
     parse_card(card, target / FILE)  # a wrong name stops here, before anything is written
     asked = {
         QUERIES: _jsonl(list(judged.queries.values())),
@@ -81,6 +102,9 @@ def author(
         FILE: card,  # last, since with it the folder becomes a collection
     }
     _refuse_overwriting([target / file for file in files], force)
+    if origin.texts is not None:
+        copies.check_copies(target, origin.folder, force)
+        copies.write_copies(target, origin.texts)
     target.mkdir(parents=True, exist_ok=True)
     for file, text in files.items():
         write_text(target / file, text)
@@ -182,11 +206,6 @@ def _judgment_row(
     text = documents[place.doc_id].text[place.start : place.end]
     span = {"start": place.start, "end": place.end, "text": text}
     return {"query_id": query_id, "path": place.doc_id, **span, "grade": grade}
-
-
-def _read_documents(folder: Path) -> dict[str, Document]:
-    card = NativeCard(name="new", title="", format="native", documents=str(folder.absolute()))
-    return NativeSource(card, Path(), Problems(strict=True)).documents()
 
 
 def _slug(folder_name: str) -> str:

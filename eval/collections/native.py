@@ -29,6 +29,12 @@ def list_texts(folder: Path) -> list[Path]:
     return [path for path in list_documents(folder) if path.suffix.lower() in SUFFIXES]
 
 
+def make_document(identifier: str, text: str) -> Document:
+    """Return the document of a file: its frontmatter is its metadata and may give its title."""
+    metadata = parse_frontmatter(text)
+    return Document(identifier, text, find_title(identifier, text, metadata), metadata=metadata)
+
+
 class NativeSource(Source):
     """A document's id is its path below the documents' folder, with `/` and its extension; its
     text is the file exactly, so that offsets count the file's own code points.
@@ -49,12 +55,9 @@ class NativeSource(Source):
         for path in list_texts(folder):
             identifier = path.relative_to(folder).as_posix()
             text = read_text(path, self._problems, encoding="utf-8")
-            metadata = parse_frontmatter(text)
-            title = find_title(identifier, text, metadata)
             row = Row(path, 0, {})
             with self._problems.of(row):
-                document = Document(identifier, text, title, metadata=metadata)
-                register.add(row, identifier, text, document)
+                register.add(row, identifier, text, make_document(identifier, text))
         if not register.items:
             self._problems.error(folder, 0, f"holds no documents; allowed: {', '.join(SUFFIXES)}")
         return self._with_contexts(register.items)

@@ -14,7 +14,7 @@ source: {source}
 language: en
 format: native
 location: .
-# The documents stay where they are: every .md and .txt file below this folder is searched.
+# Every .md and .txt file below this folder is searched.
 documents: {documents}
 """
 

@@ -35,10 +35,15 @@ def describe(summary: Summary) -> Circumstances:
     return Circumstances(
         method=_method(manifest),
         collection=_collection(manifest.collection),
-        environment=_environment(manifest),
+        environment=(
+            ("Run", manifest.id),
+            ("Identity", manifest.identity),
+            ("Finished", manifest.created),
+            *describe_environment(manifest.environment),
+        ),
         command=shlex.join(map(str, manifest.environment.get("command", ()))),
-        config=_yaml(manifest.config),
-        facts=_yaml(manifest.facts),
+        config=dump_yaml(manifest.config),
+        facts=dump_yaml(manifest.facts),
         packages="\n".join(f"{name} {version}" for name, version in packages.items()),
     )
 
@@ -89,13 +94,10 @@ def _collection(collection: CollectionFacts) -> Pairs:
     return tuple(pair for pair in pairs if pair[1])
 
 
-def _environment(manifest: Manifest) -> Pairs:
-    environment = manifest.environment
+def describe_environment(environment: Mapping[str, Any]) -> Pairs:
+    """Return code and machine in words."""
     cores = environment.get("cores")
     pairs = (
-        ("Run", manifest.id),
-        ("Identity", manifest.identity),
-        ("Finished", manifest.created),
         ("Code", _code(environment.get("git", {}))),
         ("Python", str(environment.get("python", ""))),
         ("System", str(environment.get("system", ""))),
@@ -111,5 +113,6 @@ def _code(git: Mapping[str, Any]) -> str:
     return f"commit {git['commit']}{', with uncommitted changes' if git.get('dirty') else ''}"
 
 
-def _yaml(value: Mapping[str, Any]) -> str:
+def dump_yaml(value: Mapping[str, Any]) -> str:
+    """Return `value` as YAML, its keys in their own order."""
     return yaml.safe_dump(dict(value), sort_keys=False, allow_unicode=True, width=90)

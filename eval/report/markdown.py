@@ -2,6 +2,7 @@
 
 import html
 import re
+from typing import Any
 
 from eval.report.formats import shorten
 from eval.report.view import View
@@ -12,7 +13,12 @@ FENCE = re.compile(r"`{3,}")
 
 
 def render(view: View) -> str:
-    """Return the report as GitHub's Markdown. Texts of others stay text: none is markup in it."""
+    """Return the report of a run as GitHub's Markdown."""
+    return render_markdown("run.md.j2", view=view)
+
+
+def render_markdown(template: str, **values: Any) -> str:
+    """Return `template` with its `values`. Texts of others stay text: none is markup in it."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -24,7 +30,7 @@ def render(view: View) -> str:
         undefined=StrictUndefined,
     )
     environment.filters |= {"plain": plain, "code": code, "fenced": fenced}
-    return environment.get_template("run.md.j2").render(view=view)
+    return environment.get_template(template).render(**values)
 
 
 def plain(text: str, limit: int = CELL) -> str:

@@ -3,18 +3,26 @@
 import base64
 import hashlib
 from importlib import resources
+from typing import Any
 
 from eval.report.view import View
 
 
 def render(view: View) -> str:
-    """Return the page.
+    """Return the page of a run. Its data are escaped as JSON; the script only ever sets text."""
+    from jinja2.utils import htmlsafe_json_dumps
 
-    Whatever comes from documents and queries is escaped, by Jinja in the markup and as JSON in the
-    data; the script only ever sets text. The policy lets no other script, style or request through.
+    data = htmlsafe_json_dumps(view.details, ensure_ascii=False, separators=(",", ":"))
+    return render_page("run.html.j2", _read("report.js"), view=view, data=data)
+
+
+def render_page(template: str, script: str = "", **values: Any) -> str:
+    """Return a page of `template` with the `values` it names.
+
+    Whatever comes from documents and queries is escaped. The policy lets no other script, style
+    or request through.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
-    from jinja2.utils import htmlsafe_json_dumps
     from markupsafe import Markup
 
     environment = Environment(
@@ -24,13 +32,11 @@ def render(view: View) -> str:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    style, script = _read("report.css"), _read("report.js")
-    data = htmlsafe_json_dumps(view.details, ensure_ascii=False, separators=(",", ":"))
-    return environment.get_template("run.html.j2").render(
-        view=view,
+    style = _read("report.css")
+    return environment.get_template(template).render(
+        **values,
         style=Markup(style),
         script=Markup(script),
-        data=data,
         policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
         "base-uri 'none'; form-action 'none'",
     )

@@ -1,4 +1,4 @@
-"""Latency and indexing, as a report shows them."""
+"""Latency, as a report shows it."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,6 @@ from eval.latency import TOTAL
 from eval.report import formats
 from eval.report.formats import Figure, figure
 from eval.report.plots import LogAxis, Tick, staircase, strip
-from eval.runs import IndexFacts
 from eval.summary import Summary
 
 ENOUGH_FOR_P99 = 100  # queries; with fewer, it lies between the two slowest
@@ -54,16 +53,6 @@ class Timing:
         return f"p99 of {self.timed} timed queries is little more than the slowest of them."
 
 
-@dataclass(frozen=True)
-class IndexRow:
-    """One stage of indexing; `share` is its percentage of the longest."""
-
-    name: str
-    seconds: str
-    share: float
-    cached: bool
-
-
 def time_stages(summary: Summary) -> Timing | None:
     """Return the latency by stage; None when none was measured."""
     samples: dict[str, list[float]] = {}
@@ -80,17 +69,6 @@ def time_stages(summary: Summary) -> Timing | None:
         answered=_answered(summary, samples[TOTAL]),
         timed=len(summary.run.latency),
         queries=len(summary.run.queries),
-    )
-
-
-def index_rows(index: IndexFacts) -> tuple[IndexRow, ...]:
-    """Return the stages of indexing in the order they ran."""
-    longest = max(index.seconds.values(), default=0) or 1
-    return tuple(
-        IndexRow(
-            stage, formats.amount(taken), round(100 * taken / longest, 2), stage in index.cached
-        )
-        for stage, taken in index.seconds.items()
     )
 
 

@@ -9,9 +9,11 @@ from eval.report import formats
 from eval.report.circumstances import Circumstances, describe
 from eval.report.drilldown import collect
 from eval.report.formats import Figure, count, figure, percent
+from eval.report.histogram import BinRow, bin_rows, draw_bars
+from eval.report.indexing import IndexRow, index_facts, index_rows
 from eval.report.plots import LinearAxis, Whisker, whisker
 from eval.report.queries import Bar, QueryRow, bars, primary, query_rows, slowest, worst
-from eval.report.timing import IndexRow, Timing, index_rows, time_stages
+from eval.report.timing import Timing, time_stages
 from eval.statistics import Estimate
 from eval.summary import Summary
 
@@ -71,6 +73,8 @@ class View:
     throughput: str
     index: tuple[IndexRow, ...]
     index_facts: tuple[tuple[str, str], ...]
+    chunk_bars: tuple[BinRow, ...]
+    drawn_bars: str
     queries: tuple[QueryRow, ...]
     query_measures: tuple[str, ...]
     worst: tuple[QueryRow, ...]
@@ -85,6 +89,8 @@ def make_view(summary: Summary) -> View:
     rows = query_rows(summary)
     first_worst, first_slowest = worst(rows), slowest(rows)
     type_measures = tuple(name for name in BY_TYPE if name in summary.means)
+    sizes = manifest.index.tokens
+    chunk_bars = bin_rows(sizes.histogram()) if sizes.sizes else ()
     return View(
         name=manifest.name,
         collection=manifest.collection.name,
@@ -105,11 +111,9 @@ def make_view(summary: Summary) -> View:
         timing=time_stages(summary),
         throughput=_throughput(summary),
         index=index_rows(manifest.index),
-        index_facts=(
-            ("Chunks", f"{manifest.index.chunks:,}"),
-            ("Size of the indexes", formats.size(manifest.index.bytes)),
-            ("Seconds of work", formats.amount(sum(manifest.index.seconds.values()))),
-        ),
+        index_facts=index_facts(manifest.index),
+        chunk_bars=chunk_bars,
+        drawn_bars="\n".join(draw_bars(chunk_bars)) if chunk_bars else "",
         queries=rows,
         query_measures=tuple(name for name, _ in rows[0].scores) if rows else (),
         worst=first_worst,

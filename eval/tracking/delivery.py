@@ -89,9 +89,9 @@ def _send_all(
 ) -> dict[Path, Logged]:
     experiment = find_experiment(client, uri)
     sent = {}
-    with _mlflow_run(client, experiment, command, {"assay.command": command}) as parent:
+    with mlflow_run(client, experiment, command, {"assay.command": command}) as parent:
         now = int(time.time() * 1000)
-        _log_metrics(client, parent, {"children": len(records), **headlines(records)}, now)
+        log_metrics(client, parent, {"children": len(records), **headlines(records)}, now)
         for record in records:
             run_id = _send(client, experiment, parent, record)
             entry = {
@@ -106,16 +106,13 @@ def _send_all(
 
 
 def _send(client: "MlflowClient", experiment: str, parent: str, record: Record) -> str:
-    from mlflow.entities import Dataset, DatasetInput, InputTag, Param
+    from mlflow.entities import Dataset, DatasetInput, InputTag
     from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT, MLFLOW_PARENT_RUN_ID
-    from mlflow.utils.validation import MAX_PARAM_VAL_LENGTH, MAX_PARAMS_TAGS_PER_BATCH
 
     tags = {MLFLOW_PARENT_RUN_ID: parent, **record.tags}
-    with _mlflow_run(client, experiment, record.name, tags, record.time) as run_id:
-        _log_metrics(client, run_id, record.metrics, record.time)
-        params = [Param(key, text[:MAX_PARAM_VAL_LENGTH]) for key, text in record.params.items()]
-        for part in _parts(params, MAX_PARAMS_TAGS_PER_BATCH):
-            client.log_batch(run_id, params=part, synchronous=True)
+    with mlflow_run(client, experiment, record.name, tags, record.time) as run_id:
+        log_metrics(client, run_id, record.metrics, record.time)
+        log_params(client, run_id, record.params)
         context = InputTag(MLFLOW_DATASET_CONTEXT, "evaluation")
         client.log_inputs(run_id, [DatasetInput(Dataset(**record.dataset), [context])])
         for file in record.artifacts:
@@ -124,7 +121,7 @@ def _send(client: "MlflowClient", experiment: str, parent: str, record: Record) 
 
 
 @contextmanager
-def _mlflow_run(
+def mlflow_run(
     client: "MlflowClient",
     experiment: str,
     name: str,
@@ -146,7 +143,18 @@ def _mlflow_run(
         raise
 
 
-def _log_metrics(client: "MlflowClient", run_id: str, values: Mapping[str, float], at: int) -> None:
+def log_params(client: "MlflowClient", run_id: str, values: Mapping[str, str]) -> None:
+    """Log parameters in as few calls as MLflow allows."""
+    from mlflow.entities import Param
+    from mlflow.utils.validation import MAX_PARAM_VAL_LENGTH, MAX_PARAMS_TAGS_PER_BATCH
+
+    params = [Param(key, text[:MAX_PARAM_VAL_LENGTH]) for key, text in values.items()]
+    for part in _parts(params, MAX_PARAMS_TAGS_PER_BATCH):
+        client.log_batch(run_id, params=part, synchronous=True)
+
+
+def log_metrics(client: "MlflowClient", run_id: str, values: Mapping[str, float], at: int) -> None:
+    """Log metrics, measured at `at` ms since 1970, in as few calls as MLflow allows."""
     from mlflow.entities import Metric
     from mlflow.utils.validation import MAX_METRICS_PER_BATCH
 

@@ -120,6 +120,11 @@ def _metrics(summary: Summary) -> dict[str, float]:
         found["throughput/concurrency"] = manifest.concurrency
     found["index/chunks"] = manifest.index.chunks
     found["index/bytes"] = manifest.index.bytes
+    for name in ("oversize", "integrity_failures"):
+        if name in manifest.index.facts:
+            found[f"index/{name}"] = manifest.index.facts[name]
+    for percentile, size in manifest.index.tokens.percentiles().items():
+        found[f"index/tokens.{percentile}"] = size
     for stage, seconds in manifest.index.seconds.items():
         found[f"index/seconds.{metric_name(stage)}"] = seconds
     return found

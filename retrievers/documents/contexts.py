@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from retrievers.base import AssayError, Chunk, Context, Document
-from retrievers.documents.sections import frontmatter_end
+from retrievers.documents.frontmatter import frontmatter_end
 from retrievers.settings import Settings
 
 Source = Literal["none", "collection", "headings", "opening"]
@@ -22,7 +22,7 @@ SOURCES = {
 
 
 class ContextSettings(Settings):
-    """What is put before each chunk, as `{context}\\n\\n{chunk}`, in every index."""
+    r"""What is put before each chunk, as `{context}\n\n{chunk}`, in every index."""
 
     source: Literal["none", "collection", "headings", "opening", "auto"] = Field(
         "none", description="; ".join(f"{name}: {text}" for name, text in SOURCES.items())
@@ -57,8 +57,7 @@ def contextualise(
         return [replace(chunk, context=_headings(chunk, document)) for chunk in chunks]
     opening, opening_end = _opening(document, opening_words)
     return [
-        replace(chunk, context=opening) if chunk.start >= opening_end else chunk
-        for chunk in chunks
+        replace(chunk, context=opening) if chunk.start >= opening_end else chunk for chunk in chunks
     ]
 
 

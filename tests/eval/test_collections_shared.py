@@ -1,7 +1,6 @@
 """The cards of the judged sets below $ASSAY_DATA, against the data itself."""
 
 import os
-import time
 
 import pytest
 
@@ -39,13 +38,6 @@ def test_gold_lies_within_documents(name: str) -> None:
             piece = texts[item.doc_id][item.start : item.end]
             assert piece
             assert item.passage_id or piece == piece.strip()
-
-
-@pytest.mark.parametrize("name", ["scifact", "legalbench_contractnli"])
-def test_loading_is_fast(name: str) -> None:
-    begin = time.perf_counter()
-    load(name)
-    assert time.perf_counter() - begin < 1
 
 
 def test_variants() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner, Result
+from originals import write_docx
 
 from eval.cli.init import init
 from eval.collections import check, find_card, load
@@ -206,3 +207,73 @@ def test_bad_input_writes_nothing(here: Path, arguments: list[str], message: str
     assert message in str(result.exception)
     assert snapshot(here) == before
     assert not (here / "datasets").exists()
+
+
+def test_other_formats_become_text_of_the_collection(here: Path) -> None:
+    blocks = [(1, "Dogs"), (0, "Dogs travel on the open deck.")]
+    write_docx(here / "my-docs/sub/dogs.docx", blocks)
+    (here / "my-docs/old.txt").write_bytes("Übergepäck kostet zwölf Euro.\r\n".encode("cp1252"))
+    (here / "my-docs/broken.pdf").write_bytes(b"%PDF-")
+    (here / "my-docs/logo.png").write_bytes(b"x")
+    questions = ask(
+        here,
+        {"question": "Where do dogs travel?", "quote": "on the open deck"},
+        {"question": "What does it cost?", "quote": "Übergepäck kostet", "document": "old.txt"},
+        {"question": "Phone?", "quote": "Call us."},
+        columns="question quote document",
+    )
+    shown = json.loads(run("my-docs", "--questions", questions, "--json").stdout)
+    assert (shown["documents"], shown["queries"]) == (4, 3)
+    assert [item["path"] for item in shown["skipped"]] == ["broken.pdf", "logo.png"]
+    made = here / "datasets/my-docs"
+    assert yaml.safe_load((made / "dataset.yaml").read_text())["documents"] == "docs"
+    assert (made / "docs/guide.md").read_bytes() == (here / "my-docs/guide.md").read_bytes()
+    assert (made / "docs/old.txt").read_bytes().decode() == "Übergepäck kostet zwölf Euro.\r\n"
+    assert (made / "docs/sub/dogs.docx.md").read_text().startswith("# Dogs")
+    collection = load("my-docs")
+    texts = {document.id: document.text for document in collection.documents}
+    (item,) = collection.gold["q1"]
+    assert texts["sub/dogs.docx.md"][item.start : item.end] == "on the open deck"
+    assert check(find_card("my-docs")) == []
+
+
+def test_copies_are_replaced_as_a_whole(here: Path) -> None:
+    original = here / "my-docs/dogs.docx"
+    write_docx(original, [(0, "Dogs travel on the open deck.")])
+    (here / "my-docs/old.txt").write_bytes("Größe".encode("cp1252"))
+    assert "old.txt: not in UTF-8, read as cp1252" in run("my-docs").output
+    (here / "my-docs/old.txt").unlink()
+    assert "docs: is there already" not in str(run("my-docs", "--force").exception)
+    (here / "my-docs/guide.md").unlink()
+    write_docx(original, [(0, "Dogs stay ashore.")])
+    assert isinstance(run("my-docs").exception, AssayError)
+    assert "open deck" in (here / "datasets/my-docs/docs/dogs.docx.md").read_text()
+    assert run("my-docs", "--force").exit_code == 0
+    copies = here / "datasets/my-docs/docs"
+    assert {path.name for path in copies.rglob("*.*")} == {"dogs.docx.md", "refunds.txt"}
+    assert (copies / "dogs.docx.md").read_text() == "Dogs stay ashore."
+    assert not [path for path in copies.parent.iterdir() if path.name.startswith(".")]
+
+
+def test_copies_never_mix_with_other_files(here: Path) -> None:
+    (here / "my-docs/old.txt").write_bytes("Größe".encode("cp1252"))
+    before = snapshot(here)
+    inside = run("my-docs", "--output", "my-docs")
+    assert "would be written among the documents" in str(inside.exception)
+    (here / "made/docs").mkdir(parents=True)
+    (here / "made/docs/mine.md").write_text("Mine.")
+    taken = run("my-docs", "--output", "made", "--force")
+    assert "is there already and no collection's" in str(taken.exception)
+    (here / "made/docs/mine.md").unlink()
+    (here / "made/docs").rmdir()
+    (here / "made").rmdir()
+    assert snapshot(here) == before
+
+
+def test_text_files_stay_where_they_are(here: Path) -> None:
+    (here / "my-docs/logo.png").write_bytes(b"x")
+    (here / "my-docs/empty.md").write_bytes(b"")
+    result = run("my-docs")
+    assert "empty.md: is empty" in result.output
+    assert "files of formats that are not read: 1 .png" in result.output
+    assert not (here / "datasets/my-docs/docs").exists()

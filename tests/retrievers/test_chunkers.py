@@ -1,129 +1,200 @@
-"""Chunkers on worked and on generated Markdown."""
+"""What each chunker does; the rules common to all are test_chunker_conformance.py's."""
 
 import re
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from retrievers.base import Context, Document, Passage
 from retrievers.documents.chunkers import (
-    DocumentChunkerSettings,
-    SectionChunkerSettings,
+    Chunker,
+    CombineSplitChunker,
+    DocumentChunker,
+    FixedChunker,
+    ParentChildChunker,
+    SectionChunker,
+    StructureChunker,
+    is_intact,
+    rebuild,
     take_passages,
 )
 from retrievers.documents.contexts import contextualise
-from retrievers.documents.sections import frontmatter_end, split_sections
+from retrievers.documents.structure import parse
+from retrievers.documents.tokens import TokenMap
 
 
-def count(text: str) -> int:
-    return len(re.findall(r"\w+|[^\w\s]", text))
+def tokenize(text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
 
 
-TEXT = """---
-title: Guide
----
-Before any heading.
-
-# Guide
-
-## Install
-
-Run the installer.
-
-```sh
-# not a heading
-```
-
-> # nor this
-
-Setext
-------
-
-Body of setext.
-
-### Deep
-
-Deep body.
-
-## Last
-"""
+def cut(chunker: Chunker, text: str) -> list[str]:
+    return [chunk.text for chunk in chunker.chunk(Document("d.md", text), tokenize)]
 
 
-def test_sections() -> None:
-    found = [(TEXT[s.start : s.body], s.headings) for s in split_sections(TEXT)]
-    assert found == [
-        ("", ()),
-        ("# Guide\n", ("Guide",)),
-        ("## Install\n", ("Guide", "Install")),
-        ("Setext\n------\n", ("Guide", "Setext")),
-        ("### Deep\n", ("Guide", "Setext", "Deep")),
-        ("## Last\n", ("Guide", "Last")),
-    ]
+def test_rebuild_invents_nothing() -> None:
+    document = Document("d.md", "# A\n\n" + "Some words stand here. " * 40)
+    chunks = StructureChunker(max_tokens=40, overlap_tokens=8).chunk(document, tokenize)
+    assert len(chunks) > 3
+    assert rebuild(chunks) == document.text
+    assert is_intact(document, chunks)
+    assert not is_intact(document, chunks[1:])
+    assert not is_intact(document, [chunks[0], *chunks[2:]])
 
 
 def test_a_heading_without_body_opens_the_next_chunk() -> None:
-    chunks = SectionChunkerSettings().chunk(Document("d", TEXT), count)
-    assert [chunk.text.split("\n")[0] for chunk in chunks] == [
-        "Before any heading.", "# Guide", "Setext", "### Deep", "## Last"
-    ]  # fmt: skip
-    assert chunks[1].headings == ("Guide", "Install")
+    text = "Before.\n\n# A\n\n## B\n\nText.\n\n### C\n\nMore.\n\n## D\n"
+    chunks = StructureChunker().chunk(Document("d.md", text), tokenize)
+    assert [chunk.text.split("\n")[0] for chunk in chunks] == ["Before.", "# A", "### C", "## D"]
+    assert [chunk.headings for chunk in chunks] == [(), ("A", "B"), ("A", "B", "C"), ("A", "D")]
+    assert [chunk.section_id for chunk in chunks] == ["", "b", "c", "d"]
+    assert chunks[1].anchors == ("a", "b")
+    assert [chunk.kind for chunk in chunks] == ["content", "content", "content", "header"]
 
 
-def test_overlong_sections_are_cut_at_the_best_place() -> None:
-    paragraphs = "\n\n".join(f"Paragraph {n} has some words. And a second sentence." for n in range(6))
-    chunks = SectionChunkerSettings(max_tokens=25).chunk(Document("d", paragraphs), count)
-    assert all(chunk.text.startswith("Paragraph") for chunk in chunks)
-    one_line = " ".join(f"Sentence number {n} is here." for n in range(30))
-    chunks = SectionChunkerSettings(max_tokens=16).chunk(Document("d", one_line), count)
-    assert all(chunk.text.startswith("Sentence") for chunk in chunks)
+def test_overlong_sections_are_cut_between_paragraphs_then_sentences() -> None:
+    paragraphs = "\n\n".join(f"Paragraph {n} has words. It has two sentences." for n in range(6))
+    chunks = cut(StructureChunker(max_tokens=25, overlap_tokens=0), paragraphs)
+    assert all(chunk.startswith("Paragraph") for chunk in chunks)
+    line = " ".join(f"Sentence number {n} is here." for n in range(30))
+    chunks = cut(StructureChunker(max_tokens=16, overlap_tokens=0), line)
+    assert all(chunk.startswith("Sentence") for chunk in chunks)
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
-def test_line_ends(newline: str) -> None:
-    text = TEXT.replace("\n", newline)
-    chunks = SectionChunkerSettings().chunk(Document("d", text), count)
-    if newline != "\r":  # frontmatter needs a line feed
-        assert [c.headings for c in chunks][1:] == [
-            ("Guide", "Install"), ("Guide", "Setext"), ("Guide", "Setext", "Deep"), ("Guide", "Last")
-        ]  # fmt: skip
-    assert "".join(chunk.text for chunk in chunks) == text[frontmatter_end(text) :]
+def test_an_overlap_begins_with_a_sentence_and_stays_in_its_section() -> None:
+    line = " ".join(f"Sentence number {n} is here." for n in range(30))
+    text = f"# A\n\n{line}\n\n# B\n\n{line}\n"
+    chunks = StructureChunker(max_tokens=40, overlap_tokens=8).chunk(Document("d", text), tokenize)
+    repeated = [
+        text[other.start : one.end] for one, other in pairwise(chunks) if other.start < one.end
+    ]
+    assert len(repeated) == len(chunks) - 2
+    assert all(re.fullmatch(r"Sentence number \d+ is here. ", part) for part in repeated)
 
 
-lines = st.sampled_from(
-    ["# One", "## Two", "###### Six", "Text, and more text.", "", "```", "    code", "- item", "> q",
-     "===", "---", "\ufeff", "| a | b |", "x" * 60, "é\u2028ü\x0b\x0cz", "#", "\t# tab"]
-)  # fmt: skip
-markdown = st.lists(lines, max_size=30).flatmap(
-    lambda rows: st.sampled_from(["\n", "\r\n"]).map(lambda newline: newline.join(rows))
+def test_code_and_tables_stay_whole_with_little_before_them() -> None:
+    code = "```\n" + "a = b\n" * 9 + "```"
+    chunks = cut(
+        StructureChunker(max_tokens=40, overlap_tokens=10),
+        f"Words here. {'x ' * 30}\n\n{code}\n\nEnd.",
+    )
+    assert any(code in chunk for chunk in chunks)
+
+
+def test_windows_hold_what_fits() -> None:
+    chunker = FixedChunker(type="fixed", max_tokens=20, overlap_tokens=5, restart="document")
+    chunks = cut(chunker, "# Head\n\n" + "word " * 50)
+    assert [len(tokenize(chunk)) for chunk in chunks] == [20, 20, 20, 7]
+    assert cut(chunker, "# A\n\nOne.\n\n# B\n\nTwo.\n") == ["# A\n\nOne.\n\n# B\n\nTwo.\n"]
+    by_section = chunker.model_copy(update={"restart": "section"})
+    assert cut(by_section, "# A\n\nOne.\n\n# B\n\nTwo.\n") == ["# A\n\nOne.\n\n", "# B\n\nTwo.\n"]
+
+
+def section(title: str, words: int) -> str:
+    return f"{title}\n\n{'word ' * words}\n\n"
+
+
+@pytest.fixture
+def combiner() -> CombineSplitChunker:
+    return CombineSplitChunker(
+        type="combine_split", target_min=40, target_max=80, micro_tokens=10, max_tokens=200,
+        overlap_tokens=0,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sections", "groups", "decisions"),
+    [
+        # Sections fill the target, and one that would exceed it opens another chunk.
+        ([("### a", 40), ("### b", 30), ("### c", 60)], [2, 1], {"merged": 1}),
+        # A micro-section is absorbed beyond the target.
+        ([("### a", 75), ("### b", 2), ("### c", 60)], [2, 1], {"absorbed": 1}),
+        # An H2 and a special heading are hard breaks, however small what is before them.
+        ([("### a", 20), ("## b", 20), ("### FAQ", 20)], [1, 1, 1], {"hard_break": 2}),
+        ([("### a", 20), ("### Known issues", 20)], [1, 1], {"hard_break": 1}),
+        ([("### a", 20), ("### 3.1 Troubleshooting", 2)], [1, 1], {"hard_break": 1}),
+        # A small remainder of a part joins the chunk before it, but not over a hard break.
+        ([("### a", 70), ("### b", 30), ("## c", 20)], [2, 1], {"smoothed": 1, "hard_break": 1}),
+        # A note, and what follows a colon, belong to what is before them.
+        ([("### a", 70), ("### A note", 50), ("### b", 60)], [2, 1], {"attached": 1}),
+        ([("### Steps:", 70), ("### b", 50), ("### c", 60)], [2, 1], {"attached": 1}),
+        # Nothing goes over the maximum.
+        ([("### a", 70), ("### A note", 190)], [1, 1], {}),
+    ],
 )
+def test_combining(combiner, sections, groups, decisions) -> None:
+    text = "".join(section(*item) for item in sections)
+    combination = combiner.combine(parse(text), TokenMap(text, tokenize))
+    assert [len(group.sections) for part in combination.parts for group in part] == groups
+    assert {key: n for key, n in combination.decisions.items() if n} == decisions
+    assert len(cut(combiner, text)) == len(groups)
 
 
-@given(markdown, st.integers(16, 60))
-def test_chunks_cover_the_document_in_order(text: str, limit: int) -> None:
-    document = Document("d", text)
-    chunks = SectionChunkerSettings(max_tokens=limit).chunk(document, count)
-    assert all(text[c.start : c.end] == c.text for c in chunks)
-    assert all(one.end == other.start for one, other in pairwise(chunks))
-    assert "".join(chunk.text for chunk in chunks) == text[frontmatter_end(text) :]
-    assert len({chunk.id for chunk in chunks}) == len(chunks)
-    assert chunks == SectionChunkerSettings(max_tokens=limit).chunk(document, count)
+def test_combined_sections_share_the_headings_above_them(combiner) -> None:
+    text = section("# A", 20) + section("## B", 20) + section("### C", 20) + section("### D", 20)
+    chunks = combiner.chunk(Document("d.md", text), tokenize)
+    assert [chunk.headings for chunk in chunks] == [("A",), ("A", "B")]
+    assert [chunk.anchors for chunk in chunks] == [("a",), ("b", "c", "d")]
 
 
-@given(st.text(max_size=400))
-def test_any_text_is_covered_within_the_limit(text: str) -> None:
-    # Bodies only: a run of bare headings may exceed the limit together with its first body.
-    document = Document("d", text.replace("#", " ").replace("=", " ").replace("-", " "))
-    chunks = SectionChunkerSettings(max_tokens=16).chunk(document, count)
-    assert all(count(chunk.text) <= 16 for chunk in chunks)
-    assert "".join(chunk.text for chunk in chunks) == document.text
+def test_the_splitter_cuts_what_is_over_the_maximum(combiner) -> None:
+    chunks = cut(combiner, section("## A", 500))
+    assert [len(tokenize(chunk)) for chunk in chunks] == [200, 200, 103]
+
+
+def test_children_know_their_parents() -> None:
+    chunker = ParentChildChunker(
+        type="parent_child", parent_tokens=60, parent_overlap_tokens=10, max_tokens=20,
+        overlap_tokens=5,
+    )  # fmt: skip
+    text = "# A\n\nShort.\n\n# B\n\n" + "One more sentence here. " * 40
+    chunks = chunker.chunk(Document("d.md", text), tokenize)
+    assert chunks[0].parent == (0, text.index("# B"))
+    parents = sorted({chunk.parent for chunk in chunks if chunk.parent})
+    assert len(chunks) > 2 * len(parents) > 6
+    assert all(len(tokenize(text[begin:end])) <= 60 for begin, end in parents)
+    shared = [one[1] - other[0] for one, other in pairwise(parents[1:])]
+    assert all(length > 0 for length in shared)
 
 
 def test_the_whole_document() -> None:
-    (chunk,) = DocumentChunkerSettings(type="document").chunk(Document("d", TEXT), count)
-    assert chunk.text == TEXT[frontmatter_end(TEXT) :]
-    assert DocumentChunkerSettings(type="document").chunk(Document("d", " \n"), count) == []
+    text = "---\ntitle: A\n---\n\n# A\n\nText.\n"
+    front, body = DocumentChunker(type="document").chunk(Document("d.md", text), tokenize)
+    assert (front.kind, front.text) == ("frontmatter", "---\ntitle: A\n---\n")
+    assert body.text == "\n# A\n\nText.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("# A\n\nPlain words.", "content"),
+        ("# A\n\nThe master must count them.", "requirement"),
+        ("# Definitions\n\n“Fee” means a sum.", "definition"),
+        ("# A\n\nThe Maritime Authority (“the Authority”) sits here.", "content"),
+        ("# See also\n\n- The list of berths", "reference"),
+        ("# A\n\n- [[one]]\n- [two](two.md)\n", "reference"),
+        ("# A\n\n## B\n", "header"),
+    ],
+)
+def test_kinds(text: str, kind: str) -> None:
+    (chunk,) = StructureChunker().chunk(Document("d.md", text), tokenize)
+    assert chunk.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("chunker", "values"),
+    [
+        (StructureChunker, {"max_tokens": 40, "overlap_tokens": 30}),
+        (SectionChunker, {"overlap_tokens": 10}),
+        (FixedChunker, {"type": "fixed", "max_tokens": 40, "overlap_tokens": 30}),
+        (CombineSplitChunker, {"type": "combine_split", "target_min": 900, "target_max": 800}),
+        (ParentChildChunker, {"type": "parent_child", "max_tokens": 600}),
+    ],
+)
+def test_settings_that_cannot_be_kept_are_refused(
+    chunker: type[Chunker], values: dict[str, object]
+) -> None:
+    with pytest.raises(ValueError, match="validation error"):
+        chunker.model_validate(values)
 
 
 def test_passages_and_contexts() -> None:

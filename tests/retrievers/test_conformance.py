@@ -107,6 +107,16 @@ class Hoarding(Overlap):
         return report
 
 
+class KnowsById(Overlap):
+    """Takes a document for unchanged when it knows its id."""
+
+    def index(self, documents: Sequence[Document]) -> IndexReport:
+        before = {chunk.id: chunk for chunk in getattr(self, "chunks", [])}
+        report = super().index(documents)
+        self.chunks = [before.get(chunk.id, chunk) for chunk in self.chunks]
+        return report
+
+
 class Shared(Overlap):
     """Keeps the current query where other threads change it."""
 
@@ -141,6 +151,7 @@ BROKEN: dict[str, Callable[[], Retriever]] = {
     "blank_finds_nothing": AnswersBlank,
     "odd_queries_are_answered": Fragile,
     "indexing_replaces": Hoarding,
+    "edits_are_seen": KnowsById,
     "threads_are_safe": Shared,
     "timed_is_the_same": TimedElsewhere,
     "trace_agrees": FalseTrace,

@@ -1,0 +1,96 @@
+"""`assay ingest`: what a pipeline makes of documents before the first query."""
+
+from contextlib import nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from eval.ingestion import Ingestion
+    from retrievers.base import Progress
+
+
+@click.command()
+@click.argument("documents")
+@click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    default=Path("configs/hybrid_rrf.yaml"),
+    show_default=True,
+    help="The pipeline that takes the documents in.",
+)
+@click.option("--again", is_flag=True, help="Do all of it anew: what times are measured on.")
+@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def ingest(
+    documents: str,
+    overrides: tuple[str, ...],
+    config: Path,
+    again: bool,
+    no_track: bool,
+    as_json: bool,
+) -> None:
+    """Convert, cut, embed and index DOCUMENTS, which are a folder of files or a collection.
+
+    Reports sizes, checks and times, and what could not be read. Only what changed since the last
+    time is done anew, by what files hold. Overrides change single keys of the config.
+    """
+    from eval.cli.config import load_config
+    from eval.cli.console import print_json
+    from eval.cli.folders import make_workshop
+    from eval.cli.ingestion import forgetful, run_ingestion
+    from eval.cli.places import reports_folder
+    from eval.report import ingestion as report
+
+    settings = load_config(config, overrides)
+    usual = make_workshop()
+    with forgetful(usual) if again else nullcontext(usual) as workshop:
+        made = run_ingestion(documents, settings, workshop)
+    folder = reports_folder() / made.id
+    page = report.write(made, folder)
+    tracked = None if no_track else _track(made, folder, usual.progress)
+    if as_json:
+        skipped = [asdict(item) for item in made.skipped]
+        places = {"report": str(page), "mlflow_run": tracked}
+        named = {"ingestion": made.id, "source": made.source, "pipeline": made.pipeline}
+        print_json({**named, **made.figures(), "skipped_files": skipped, **places})
+        return
+    _print(made)
+    click.echo(f"report  {page}")
+    if tracked:
+        click.echo(f"MLflow  run {tracked}")
+
+
+def _track(made: "Ingestion", folder: Path, progress: "Progress") -> str | None:
+    from eval.tracking import TrackingError
+    from eval.tracking.ingestion import log_ingestion
+
+    try:
+        return log_ingestion(made, folder)
+    except TrackingError as error:
+        progress.say(f"assay: {error}; the report is kept in {folder}")
+        return None
+
+
+def _print(made: "Ingestion") -> None:
+    from rich.console import Console
+
+    from eval.cli.folders import describe_skipped
+    from eval.report import ingestion as report
+    from eval.report.histogram import bin_rows, draw_bars
+
+    console = Console(highlight=False)
+    for line in describe_skipped(made.skipped):
+        console.print(line, markup=False, soft_wrap=True)
+    console.print(f"{made.source} by {made.pipeline}", style="bold", markup=False)
+    console.print(" · ".join(report.key_facts(made)), markup=False, soft_wrap=True)
+    for line in draw_bars(bin_rows(made.tokens.histogram())):
+        console.print(line, markup=False)
+    said = (report.tokens, report.ranges, report.checks, report.structure, report.times)
+    for name, text in (pair for say in said for pair in say(made)):
+        console.print(f"{name:<28} {text}", markup=False, soft_wrap=True)
+    for line in report.warnings(made):
+        console.print(line, style="bold red", markup=False, soft_wrap=True)

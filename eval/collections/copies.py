@@ -1,0 +1,52 @@
+"""Documents as files of a collection's own, for those whose text is not what their files hold."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from eval.collections.card import FILE, NativeCard, read_card
+from eval.collections.digests import write_text
+from retrievers.base import AssayError
+
+FOLDER = "docs"
+
+
+def check_copies(target: Path, source: Path, force: bool) -> None:
+    """Raise AssayError when copies in `target` would mix with other files.
+
+    Copies that an earlier call made are replaced, if `force`; no other folder ever is.
+    """
+    folder = target / FOLDER
+    inside, outside = folder.resolve(), source.resolve()
+    if inside.is_relative_to(outside) or outside.is_relative_to(inside):
+        raise AssayError(
+            f"{folder}: the documents' text would be written among the documents in {source}; "
+            "say --output FOLDER"
+        )
+    if folder.exists() and not owns_copies(target):
+        raise AssayError(f"{folder}: is there already and no collection's; say --output FOLDER")
+    if folder.exists() and not force:
+        raise AssayError(f"{folder}: is there already; --force overwrites it")
+
+
+def owns_copies(target: Path) -> bool:
+    """Say whether a card in `target` names the folder of copies as its documents."""
+    if not (target / FILE).is_file():
+        return False
+    card = read_card(target / FILE)
+    return isinstance(card, NativeCard) and (card.location, card.documents) == (".", FOLDER)
+
+
+def write_copies(target: Path, texts: Mapping[str, str]) -> None:
+    """Write the texts, by id, below `target`, in place of all copies there were."""
+    folder, partial, old = (target / name for name in (FOLDER, f".{FOLDER}.new", f".{FOLDER}.old"))
+    for left in (partial, old):  # what a killed process left
+        shutil.rmtree(left, ignore_errors=True)
+    for identifier, text in texts.items():
+        path = partial / identifier
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, text)
+    if folder.exists():
+        folder.replace(old)
+    partial.replace(folder)
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,44 @@
+"""Indexing, as a report shows it."""
+
+from dataclasses import dataclass
+
+from eval.report import formats
+from eval.report.circumstances import Pairs
+from eval.report.histogram import describe_percentiles
+from eval.runs import IndexFacts
+
+
+@dataclass(frozen=True)
+class IndexRow:
+    """One stage of indexing; `share` is its percentage of the longest."""
+
+    name: str
+    seconds: str
+    share: float
+    cached: bool
+
+
+def index_rows(index: IndexFacts) -> tuple[IndexRow, ...]:
+    """Return the stages of indexing in the order they ran."""
+    longest = max(index.seconds.values(), default=0) or 1
+    return tuple(
+        IndexRow(
+            stage, formats.amount(taken), round(100 * taken / longest, 2), stage in index.cached
+        )
+        for stage, taken in index.seconds.items()
+    )
+
+
+def index_facts(index: IndexFacts) -> Pairs:
+    """Return what came of indexing, and what was found wrong with the chunks."""
+    limit = index.facts.get("limit")
+    oversize = f"{index.facts.get('oversize')}" + (f" (over {limit:,} tokens)" if limit else "")
+    pairs = (
+        ("Chunks", f"{index.chunks:,}"),
+        ("Tokens of a chunk", describe_percentiles(index.tokens)),
+        ("Oversize chunks", oversize if "oversize" in index.facts else ""),
+        ("Integrity failures", str(index.facts.get("integrity_failures", ""))),
+        ("Size of the indexes", formats.size(index.bytes)),
+        ("Seconds of work", formats.amount(sum(index.seconds.values()))),
+    )
+    return tuple(pair for pair in pairs if pair[1])

@@ -1,0 +1,47 @@
+"""Chunkers: a document becomes the passages that are searched."""
+
+from retrievers.base import Chunk, Document
+from retrievers.documents.chunkers.base import Chunker, is_intact, rebuild
+from retrievers.documents.chunkers.combine_split import CombineSplitChunker
+from retrievers.documents.chunkers.document import DocumentChunker
+from retrievers.documents.chunkers.fixed import FixedChunker
+from retrievers.documents.chunkers.parent_child import ParentChildChunker
+from retrievers.documents.chunkers.structure import SectionChunker, StructureChunker
+
+ChunkerSettings = (
+    StructureChunker
+    | SectionChunker
+    | FixedChunker
+    | CombineSplitChunker
+    | ParentChildChunker
+    | DocumentChunker
+)
+
+__all__ = [
+    "Chunker",
+    "ChunkerSettings",
+    "CombineSplitChunker",
+    "DocumentChunker",
+    "FixedChunker",
+    "ParentChildChunker",
+    "SectionChunker",
+    "StructureChunker",
+    "is_intact",
+    "rebuild",
+    "take_passages",
+]
+
+
+def take_passages(document: Document) -> list[Chunk]:
+    """Return the passages the collection prescribes for `document` as chunks."""
+    return [
+        Chunk(
+            id=passage.id,
+            doc_id=document.id,
+            start=passage.start,
+            end=passage.end,
+            text=document.text[passage.start : passage.end],
+            title=passage.title,
+        )
+        for passage in document.passages
+    ]

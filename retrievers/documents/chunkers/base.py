@@ -1,0 +1,181 @@
+"""What a chunker is, and how the spans it chooses become chunks."""
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import takewhile
+
+from retrievers.base import Chunk, Document
+from retrievers.documents.cutting import Cutter
+from retrievers.documents.kinds import Classifier
+from retrievers.documents.structure import Section, Structure, parse_document
+from retrievers.documents.tokens import Tokenize, TokenMap
+from retrievers.settings import Settings
+from retrievers.store.digest import digest
+
+ID_DIGITS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A span that a chunker chose; `parent` is the span of the larger passage it is part of."""
+
+    start: int
+    end: int
+    parent: tuple[int, int] | None = None
+
+
+class Chunker(Settings, ABC):
+    """Chooses the spans of a document that are searched.
+
+    Its pieces stand in order and, where they do not overlap, are the document without its
+    frontmatter; `rebuild` proves it. `conformance.RULES` says what else holds.
+    """
+
+    @property
+    def limit(self) -> int | None:
+        """The most tokens a chunk may have, if there is such a bound."""
+        return None
+
+    @property
+    def overlap(self) -> int:
+        """The most tokens a chunk may repeat of the one before."""
+        return 0
+
+    @property
+    def keeps_blocks(self) -> bool:
+        """Whether code blocks and tables within the limit are never cut."""
+        return True
+
+    @abstractmethod
+    def split(self, structure: Structure, tokens: TokenMap) -> Iterable[Piece]:
+        """Yield the pieces of a document in order. There is text after the frontmatter."""
+
+    def scope(self, structure: Structure, offset: int) -> tuple[int, int]:
+        """Return the span within which an edit at `offset` may change chunks.
+
+        That is its section, and if that is but a heading, also the section that it opens.
+        """
+        section = structure.section_at(offset)
+        group = next(group for group in gather_bare(structure) if section in group)
+        return section.start, group[-1].end
+
+    def chunk(self, document: Document, tokenize: Tokenize) -> list[Chunk]:
+        """Return the chunks of `document` in order; its frontmatter is the first, where it is."""
+        structure = parse_document(document)
+        tokens = TokenMap(document.text, tokenize)
+        begin = structure.frontmatter.end
+        front = Cutter(structure, tokens, self.limit or tokens.count(0, begin), words_only=True)
+        pieces = [Piece(*span) for span in front.cut(0, begin)]
+        if structure.sections:
+            pieces += self.split(structure, tokens)
+        return list(_make_chunks(document, structure, pieces))
+
+
+def rebuild(chunks: Sequence[Chunk]) -> str:
+    """Return the text of a document from all its chunks, in order, their overlaps left out.
+
+    Nothing is filled in: where a chunk is missing, so is its text.
+    """
+    parts = []
+    end = 0
+    for chunk in chunks:
+        if chunk.end > end:
+            parts.append(chunk.text[max(end - chunk.start, 0) :])
+            end = chunk.end
+    return "".join(parts)
+
+
+def is_intact(document: Document, chunks: Sequence[Chunk]) -> bool:
+    """Say whether the SHA-256 of the document rebuilt from its chunks is the document's own."""
+    return _sha256(rebuild(chunks)) == _sha256(document.text)
+
+
+def gather_bare(
+    structure: Structure, breaks: Callable[[Section], bool] = lambda _: False
+) -> Iterator[list[Section]]:
+    """Yield the sections, each heading without a body together with the section after it.
+
+    Where that section `breaks` with what is before it, the heading joins it only from above.
+    """
+    gathered: list[Section] = []
+    for section in structure.sections:
+        if gathered and breaks(section) and gathered[-1].level >= section.level:
+            yield gathered
+            gathered = []
+        gathered.append(section)
+        if structure.text[section.body : section.end].strip():
+            yield gathered
+            gathered = []
+    if gathered:
+        yield gathered
+
+
+def span_of(sections: Sequence[Section]) -> tuple[int, int]:
+    """Return where `sections`, which are in order, begin and end."""
+    return sections[0].start, sections[-1].end
+
+
+def _make_chunks(
+    document: Document, structure: Structure, pieces: Iterable[Piece]
+) -> Iterator[Chunk]:
+    classifier = Classifier(structure)
+    anchors = sorted(
+        (item.start, item.id)
+        for items in (structure.sections, structure.paragraphs)
+        for item in items
+        if item.id
+    )
+    seen: Counter[str] = Counter()
+    for piece in pieces:
+        text = document.text[piece.start : piece.end]
+        seen[text] += 1
+        chunk = Chunk(
+            id=make_id(document.id, text, seen[text]),
+            doc_id=document.id,
+            start=piece.start,
+            end=piece.end,
+            text=text,
+            parent=piece.parent,
+        )
+        if piece.end <= structure.frontmatter.end:
+            yield replace(chunk, kind="frontmatter")
+            continue
+        section_id, headings = _place(structure, piece)
+        first, last = bisect_left(anchors, (piece.start,)), bisect_left(anchors, (piece.end,))
+        yield replace(
+            chunk,
+            kind=classifier.kind(piece.start, piece.end),
+            section_id=section_id,
+            headings=headings,
+            anchors=tuple(id_ for _, id_ in anchors[first:last]),
+        )
+
+
+def make_id(doc_id: str, text: str, occurrence: int) -> str:
+    """Return the id of a chunk: SHA-256, 24 hex digits, of its document, its text in the order it
+    stands there, and how many chunks of the document before it, it included, have that text.
+
+    It does not say where the chunk stands, so that an edit elsewhere leaves it as it is.
+    """
+    return digest(doc_id, text, occurrence)[:ID_DIGITS]
+
+
+def _place(structure: Structure, piece: Piece) -> tuple[str, tuple[str, ...]]:
+    """Return the id of the first section with a body, and the headings above all such sections."""
+    sections = structure.sections_within(piece.start, piece.end)
+    full = [
+        section
+        for section in sections
+        if structure.text[max(piece.start, section.body) : min(piece.end, section.end)].strip()
+    ] or sections[-1:]
+    levels = zip(*(section.headings for section in full), strict=False)
+    shared = tuple(titles[0] for titles in takewhile(lambda titles: len(set(titles)) == 1, levels))
+    return full[0].id, shared or full[0].headings
+
+
+def _sha256(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

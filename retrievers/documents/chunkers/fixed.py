@@ -1,0 +1,61 @@
+"""Windows of a fixed number of tokens."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from retrievers.documents.chunkers.base import Chunker, Piece, gather_bare, span_of
+from retrievers.documents.cutting import Cutter
+from retrievers.documents.structure import Structure
+from retrievers.documents.tokens import TokenMap
+
+
+class FixedChunker(Chunker):
+    """Windows of as many tokens as fit, cut between words, whatever stands there."""
+
+    type: Literal["fixed"]
+    max_tokens: int = Field(800, ge=16, description="largest chunk, in tokens")
+    overlap_tokens: int = Field(50, ge=0, description="tokens a window repeats of the one before")
+    restart: Literal["section", "document"] = Field(
+        "section",
+        description="where windows begin anew: with each section, so that an edit stays local, "
+        "or only with the document, so that windows cross headings",
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> "FixedChunker":
+        if 2 * self.overlap_tokens > self.max_tokens:
+            raise ValueError("overlap_tokens: at most half of max_tokens")
+        return self
+
+    @property
+    def limit(self) -> int | None:
+        """As set."""
+        return self.max_tokens
+
+    @property
+    def overlap(self) -> int:
+        """As set."""
+        return self.overlap_tokens
+
+    @property
+    def keeps_blocks(self) -> bool:
+        """They are cut like anything else."""
+        return False
+
+    def scope(self, structure: Structure, offset: int) -> tuple[int, int]:
+        """Return the section, or the document where windows cross headings."""
+        if self.restart == "section":
+            return super().scope(structure, offset)
+        return structure.frontmatter.end, len(structure.text)
+
+    def split(self, structure: Structure, tokens: TokenMap) -> Iterator[Piece]:
+        """Yield the windows."""
+        cutter = Cutter(structure, tokens, self.max_tokens, self.overlap_tokens, words_only=True)
+        stretches = [(structure.frontmatter.end, len(structure.text))]
+        if self.restart == "section":
+            stretches = [span_of(sections) for sections in gather_bare(structure)]
+        for stretch in stretches:
+            for span in cutter.cut(*stretch):
+                yield Piece(*span)

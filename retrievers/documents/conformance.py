@@ -1,0 +1,276 @@
+r"""The rules every chunker keeps, as checks that any implementation can be put to.
+
+from retrievers.documents.conformance import DOCUMENTS, RULES
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_mine(rule): rule.check(MyChunker(), DOCUMENTS, tokenize)
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from retrievers.base import Chunk, Document
+from retrievers.conformance import ConformanceError
+from retrievers.documents.chunkers.base import Chunker, is_intact
+from retrievers.documents.kinds import KINDS
+from retrievers.documents.structure import WHOLE, Section, Structure, parse_document
+from retrievers.documents.tokens import Tokenize
+
+_SENTENCE = "The harbour master keeps a list of berths and their depths. "
+_CODE = "```python\n# not a heading\nfor berth in berths:\n\n    print(berth.depth)\n```\n"
+_TABLE = "| berth | depth |\n|---|---|\n| 1 | 4.2 m |\n| 2 | 5.0 m |\n"
+
+_TEXTS = {
+    "sections": "# Berths\n\n## North\n\nOne.\n\n## South\n\nTwo.\n\n### Depths\n\nThree.\n",
+    "frontmatter": "---\ntitle: Berths\ntags: [north]\n---\n# Berths\n\nOne.\n",
+    "broken": "---\ntitle: [\n---\n\nText after broken frontmatter.\n",
+    "preamble": "\n\nBefore any heading.\n\nSetext\n======\n\nAfter.\n",
+    "long": "# Long\n\n" + _SENTENCE * 60 + "\n\n## Next\n\n" + _SENTENCE * 3,
+    "one line": "word " * 400,
+    "one word": "x" * 5000,
+    "blocks": f"# Blocks\n\n{_SENTENCE * 4}\n\n{_CODE}\n{_SENTENCE * 4}\n\n{_TABLE}\nEnd.\n" * 3,
+    "large code": "# Code\n\n```\n" + "a = b + c\n" * 200 + "```\n\nAfter.\n",
+    "list": "# List\n\n" + "".join(f"- item {n}: {_SENTENCE}\n" for n in range(40)),
+    "repeated": "## Same\n\nThe same.\n\n" * 5,
+    "bare": "# A\n\n## B\n\n### C\n\nText.\n\n## D\n\n# E\n",
+    "statute": "# § 42–1.01. Fees.\n\n(a) One.\n\n  (1) Two.\n\n    (A) Three.\n\n(b) Four.\n",
+    "windows": "# CRLF\r\n\r\n- one\r\n- two\r\n\r\n## Next\r\n\r\nText.\r\n",
+    "twin": "# Twin\n\nThis stands in two documents.\n",
+    "other twin": "# Twin\n\nThis stands in two documents.\n",
+    "unclosed": "# Open\n\n```\ncode without an end\n\n# not a heading\n",
+    "foreign": "# Größe\n\nNaïve cafés. 東京の港は深い。大きい。\u2028Line separator.\n",
+    "odd": "\ufeff# BOM\n\n\x00 and \x0b and \x0c.\n",
+    "blank": " \n\t\n",
+    "empty": "",
+}
+DOCUMENTS = (
+    *(Document(f"{name}.md", text) for name, text in _TEXTS.items()),
+    Document("plain.txt", "# no heading in plain text\n\nFirst.\n\n\nSecond.\n"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule by name, with the check that raises ConformanceError where it is broken."""
+
+    name: str
+    check: Callable[[Chunker, Sequence[Document], Tokenize], None]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def rebuilds_the_document(
+    chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize
+) -> None:
+    """The chunks, overlaps left out, are the document: it has the same SHA-256."""
+    for document, chunks in _cut(chunker, documents, tokenize):
+        _require(is_intact(document, chunks), f"{document.id}: its chunks do not rebuild it")
+
+
+def texts_are_true(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
+    """A chunk's text is what its document holds between its offsets, and is not empty."""
+    for document, chunks in _cut(chunker, documents, tokenize):
+        for chunk in chunks:
+            held = document.text[chunk.start : chunk.end]
+            _require(chunk.doc_id == document.id, f"{document.id}: a chunk of {chunk.doc_id}")
+            _require(bool(chunk.text), f"{document.id}: an empty chunk at {chunk.start}")
+            _require(chunk.text == held, f"{document.id}: text at {chunk.start} is another")
+
+
+def chunks_stand_in_order(
+    chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize
+) -> None:
+    """Each chunk begins and ends after the one before."""
+    for document, chunks in _cut(chunker, documents, tokenize):
+        for one, other in pairwise(chunks):
+            ordered = one.start < other.start and one.end < other.end
+            _require(ordered, f"{document.id}: {_span(one)} stands before {_span(other)}")
+
+
+def overlaps_are_bounded(
+    chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize
+) -> None:
+    """No chunk repeats more tokens of the one before than the chunker says."""
+    for document, chunks in _cut(chunker, documents, tokenize):
+        for one, other in pairwise(chunks):
+            shared = len(tokenize(document.text[other.start : one.end]))
+            _require(shared <= chunker.overlap, f"{document.id}: an overlap of {shared} tokens")
+
+
+def none_is_over_the_limit(
+    chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize
+) -> None:
+    """No chunk has more tokens than the chunker's limit."""
+    for document, chunks in _cut(chunker, documents, tokenize):
+        for chunk in chunks:
+            size = len(tokenize(chunk.text))
+            fits = chunker.limit is None or size <= chunker.limit
+            _require(fits, f"{document.id}: {size} tokens at {chunk.start}")
+
+
+def ids_are_digests(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
+    """An id is 24 hex digits."""
+    for document, chunks in _cut(chunker, documents, tokenize):
+        for chunk in chunks:
+            fine = re.fullmatch(r"[0-9a-f]{24}", chunk.id)
+            _require(fine is not None, f"{document.id}: the id {chunk.id!r}")
+
+
+def ids_never_collide(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
+    """No two chunks of any documents share an id, be their texts the same."""
+    ids = Counter(chunk.id for _, chunks in _cut(chunker, documents, tokenize) for chunk in chunks)
+    twice = [id_ for id_, number in ids.items() if number > 1]
+    _require(not twice, f"ids of several chunks: {twice}")
+
+
+def ids_keep_the_order(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
+    """Parts in another order make another chunk: an id is not made of sorted parts."""
+    for document in documents:
+        one = document.text[: len(document.text) // 2]
+        swapped = replace(document, text=f"Beta. Alpha.\n{one}")
+        straight = replace(document, text=f"Alpha. Beta.\n{one}")
+        ids = [chunker.chunk(item, tokenize)[0].id for item in (straight, swapped)]
+        _require(ids[0] != ids[1], f"{document.id}: the order of its parts is not in the id")
+
+
+def same_input_same_chunks(
+    chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize
+) -> None:
+    """Cutting again, in another order, or with another such chunker gives the same chunks."""
+    first = dict(_cut_by_id(chunker, documents, tokenize))
+    again = dict(_cut_by_id(chunker.model_copy(deep=True), documents[::-1], tokenize))
+    for id_, chunks in first.items():
+        _require(chunks == again[id_], f"{id_}: cut in two ways")
+
+
+def edits_stay_local(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
+    """An edit in a section changes no chunk outside the chunker's scope of that section."""
+    for document in documents:
+        structure = parse_document(document)
+        before = chunker.chunk(document, tokenize)
+        for section in _sample(structure.sections):
+            begin, end = chunker.scope(structure, section.start)
+            near = [chunk for chunk in before if chunk.start < end and begin < chunk.end]
+            after = chunker.chunk(_amend(document, section.end), tokenize)
+            kept = {chunk.id for chunk in after}
+            lost = [chunk for chunk in before if chunk.id not in kept]
+            far = Counter(chunk.text for chunk in lost) - Counter(chunk.text for chunk in near)
+            problem = f"{document.id}: an edit of {section.title!r} changed {list(far)[:1]}"
+            _require(not far, problem)
+
+
+def frontmatter_is_told_apart(
+    chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize
+) -> None:
+    """Frontmatter is in chunks of that kind, and nothing else is."""
+    for document, chunks in _cut(chunker, documents, tokenize):
+        end = parse_document(document).frontmatter.end
+        for chunk in chunks:
+            right = chunk.end <= end if chunk.kind == "frontmatter" else chunk.start >= end
+            _require(right, f"{document.id}: {_span(chunk)} is of the kind {chunk.kind}")
+
+
+def blocks_stay_whole(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
+    """Code blocks and tables within the limit are not cut, if the chunker says so."""
+    if not chunker.keeps_blocks or chunker.limit is None:
+        return
+    for document, chunks in _cut(chunker, documents, tokenize):
+        ends = {chunk.end for chunk in chunks}
+        for block in parse_document(document).blocks:
+            size = len(tokenize(document.text[block.start : block.end]))
+            if block.kind in WHOLE and size <= chunker.limit:
+                cut = [end for end in ends if block.start < end < block.end]
+                _require(not cut, f"{document.id}: a block of {size} tokens is cut at {cut}")
+
+
+def places_are_true(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
+    """Kind, section, headings, anchors and parent are what the document's structure says."""
+    for document, chunks in _cut(chunker, documents, tokenize):
+        structure = parse_document(document)
+        for chunk in chunks:
+            where = f"{document.id}: {_span(chunk)}"
+            _require(chunk.kind in KINDS, f"{where} is of the kind {chunk.kind!r}")
+            if chunk.parent:
+                inside = chunk.parent[0] <= chunk.start and chunk.end <= chunk.parent[1]
+                _require(inside, f"{where} is not in its parent {chunk.parent}")
+            if chunk.kind != "frontmatter":
+                _check_place(structure, chunk, where)
+
+
+RULES = tuple(
+    Rule(check.__name__, check)
+    for check in (
+        rebuilds_the_document,
+        texts_are_true,
+        chunks_stand_in_order,
+        overlaps_are_bounded,
+        none_is_over_the_limit,
+        ids_are_digests,
+        ids_never_collide,
+        ids_keep_the_order,
+        same_input_same_chunks,
+        edits_stay_local,
+        frontmatter_is_told_apart,
+        blocks_stay_whole,
+        places_are_true,
+    )
+)
+
+
+def _check_place(structure: Structure, chunk: Chunk, where: str) -> None:
+    within = structure.sections_within(chunk.start, chunk.end)
+    _require(
+        chunk.section_id in {section.id for section in within},
+        f"{where} is not in the section {chunk.section_id!r}",
+    )
+    depth = len(chunk.headings)
+    _require(
+        any(section.headings[:depth] == chunk.headings for section in within),
+        f"{where} does not stand under {chunk.headings}",
+    )
+    beginning = Counter(
+        item.id
+        for items in (structure.sections, structure.paragraphs)
+        for item in items
+        if item.id and chunk.start <= item.start < chunk.end
+    )
+    _require(Counter(chunk.anchors) == beginning, f"{where} has the anchors {chunk.anchors}")
+
+
+def _cut(
+    chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize
+) -> Iterator[tuple[Document, list[Chunk]]]:
+    for document in documents:
+        yield document, chunker.chunk(document, tokenize)
+
+
+def _cut_by_id(
+    chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize
+) -> Iterator[tuple[str, list[Chunk]]]:
+    for document, chunks in _cut(chunker, documents, tokenize):
+        yield document.id, chunks
+
+
+def _amend(document: Document, end: int) -> Document:
+    """Return `document` with a paragraph more at the end of the section that ends at `end`."""
+    text = f"{document.text[:end]}\n\nAn amendment of some words.\n\n{document.text[end:]}"
+    return replace(document, text=text)
+
+
+def _sample(items: Sequence[Section]) -> Sequence[Section]:
+    """Return the first, the middle and the last of `items`."""
+    return [
+        items[at] for at in sorted({0, len(items) // 2, len(items) - 1}) if 0 <= at < len(items)
+    ]
+
+
+def _span(chunk: Chunk) -> str:
+    return f"the chunk from {chunk.start} to {chunk.end}"
+
+
+def _require(kept: bool, problem: str) -> None:
+    if not kept:
+        raise ConformanceError(problem)

@@ -1,0 +1,144 @@
+"""A folder of files of many formats becomes documents; what gives none is named."""
+
+import queue
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from retrievers.base import AssayError
+from retrievers.documents.conversion import (
+    FORMATS,
+    TEXTS,
+    BlankError,
+    ConversionError,
+    Converted,
+    Converter,
+)
+from retrievers.settings import Workshop
+
+
+@dataclass(frozen=True, slots=True)
+class FolderDocument:
+    """The text of one file.
+
+    `path` is relative to the folder, with `/`. `id` is the path, with `.md` after it when the
+    text was converted to Markdown.
+    """
+
+    id: str
+    path: str
+    converted: Converted
+
+    @property
+    def untouched(self) -> bool:
+        """Whether the text is what the file itself holds, in UTF-8."""
+        return self.converted.encoding == "utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that gives no document, and why: `blank` holds no text, `other` has a format that is
+    not read.
+    """
+
+    path: str
+    reason: str
+    kind: Literal["broken", "blank", "other"] = "broken"
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """What a folder holds, in order of paths."""
+
+    documents: tuple[FolderDocument, ...]
+    skipped: tuple[Skipped, ...]
+
+    @property
+    def untouched(self) -> bool:
+        """Whether its text files are all there is to read, and each is sound and in UTF-8."""
+        broken = (item for item in self.skipped if item.kind == "broken" and _is_text(item.path))
+        return all(item.untouched for item in self.documents) and not any(broken)
+
+
+def read_folder(folder: Path, workshop: Workshop) -> Folder:
+    """Return the documents below `folder`; hidden files and Office's lock files are passed over.
+
+    Raises AssayError when there is no such folder, or no document in it.
+    """
+    if not folder.is_dir():
+        raise AssayError(f"{folder}: there is no such folder")
+    files = _list_files(folder)
+    results = _convert_all(folder, files, workshop)
+    documents: dict[str, FolderDocument] = {}
+    skipped = []
+    # A text keeps its name, so it comes before a converted file that would take the same.
+    for name, result in sorted(results, key=lambda pair: (not _is_text(pair[0]), pair[0])):
+        if isinstance(result, Skipped):
+            skipped.append(result)
+            continue
+        identifier = name if _is_text(name) else f"{name}.md"
+        if identifier in documents:
+            skipped.append(Skipped(name, f"its document would be {identifier}, which is there"))
+            continue
+        documents[identifier] = FolderDocument(identifier, name, result)
+    skipped.sort(key=lambda item: item.path)
+    if not documents:
+        for item in skipped:
+            workshop.progress.say(str(item))
+        raise AssayError(f"{folder}: holds no documents; allowed: {', '.join(FORMATS)}")
+    ordered = sorted(documents.values(), key=lambda item: item.path)
+    return Folder(tuple(ordered), tuple(skipped))
+
+
+def _list_files(folder: Path) -> list[str]:
+    """Return the paths of the files, relative to `folder`, with `/`."""
+    return sorted(
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file()
+        and not any(part.startswith((".", "~$")) for part in path.relative_to(folder).parts)
+    )
+
+
+def _convert_all(
+    folder: Path, names: Sequence[str], workshop: Workshop
+) -> list[tuple[str, Converted | Skipped]]:
+    """Convert the files, as many at a time as the workshop has threads."""
+    free: queue.SimpleQueue[Converter] = queue.SimpleQueue()
+
+    def convert(name: str) -> Converted | Skipped:
+        path = folder / name
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            readable = name.encode("utf-8", "backslashreplace").decode()
+            return Skipped(readable, "its name is not in UTF-8; rename it")
+        if path.suffix.lower() not in FORMATS:
+            kind = f"format {path.suffix}" if path.suffix else "a file without a suffix"
+            return Skipped(name, f"{kind} is not read", "other")
+        converter = free.get()
+        try:
+            return converter.convert(path)
+        except BlankError as error:
+            return Skipped(name, str(error), "blank")
+        except ConversionError as error:
+            return Skipped(name, str(error))
+        finally:
+            free.put(converter)
+
+    with ExitStack() as stack:
+        for _ in range(workshop.threads):
+            free.put(stack.enter_context(closing(Converter(workshop.cache))))
+        pool = stack.enter_context(ThreadPoolExecutor(workshop.threads))
+        results = workshop.progress.track(pool.map(convert, names), "converting", len(names))
+        return list(zip(names, results, strict=True))
+
+
+def _is_text(name: str) -> bool:
+    return name.lower().endswith(TEXTS)

@@ -1,0 +1,101 @@
+"""The YAML block at the head of a document, as typed fields."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+BLOCK = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.S | re.M)
+UNCLOSED = re.compile(r"\ufeff?---[ \t]*\r?\n[\w-]+:[ \t]")
+DATES = ("date", "created", "modified", "updated")
+
+
+@dataclass(frozen=True, slots=True)
+class Frontmatter:
+    """What a document says of itself. `end` is where the block ends, 0 without one.
+
+    `dates` holds date, created, modified and updated, where given, as ISO 8601 where YAML knows
+    them for dates. `note` says in words why a block could not be read; the fields are then empty.
+    """
+
+    end: int = 0
+    title: str = ""
+    description: str = ""
+    keywords: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    author: str = ""
+    category: str = ""
+    dates: Mapping[str, str] = field(default_factory=dict)
+    related: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """The fields that say what the document is about, a line each, for indexing."""
+        lists = (", ".join(values) for values in (self.keywords, self.tags, self.aliases))
+        lines = (self.title, self.description, *lists, self.author, self.category)
+        return "\n".join(line for line in lines if line)
+
+
+def frontmatter_end(text: str) -> int:
+    """Return the offset at which a YAML block at the head of `text` ends; 0 without one."""
+    block = BLOCK.match(text)
+    return block.end() if block else 0
+
+
+def read_frontmatter(text: str) -> Frontmatter:
+    """Return the frontmatter of `text`. A broken block gives a note, never an error."""
+    block = BLOCK.match(text)
+    if block is None:
+        unclosed = UNCLOSED.match(text) is not None
+        return Frontmatter(note="frontmatter is opened by --- and not closed" if unclosed else "")
+    values, note = _load(block[1])
+    return Frontmatter(
+        end=block.end(),
+        title=_one(values.get("title")),
+        description=_one(values.get("description") or values.get("summary")),
+        keywords=_many(values.get("keywords")),
+        tags=_many(values.get("tags")),
+        aliases=_many(values.get("aliases")),
+        author=", ".join(_many(values.get("author") or values.get("authors"))),
+        category=_one(values.get("category") or values.get("type")),
+        dates={name: _one(values[name]) for name in DATES if values.get(name) is not None},
+        related=_many(values.get("related")),
+        note=note,
+    )
+
+
+def _load(block: str) -> tuple[dict[Any, Any], str]:
+    import yaml
+
+    try:
+        values = yaml.safe_load(block)
+    # Not every broken scalar is a YAMLError: `2024-13-45` is a ValueError of the date's making.
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+        return {}, f"frontmatter is not YAML: {' '.join(str(error).split())[:200]}"
+    if values is None:
+        return {}, ""
+    if not isinstance(values, dict):
+        return {}, f"frontmatter is a {type(values).__name__}, not a mapping"
+    return values, ""
+
+
+def _one(value: Any) -> str:
+    if value is None or isinstance(value, (dict, list)):
+        return ""
+    return " ".join(str(value).split())
+
+
+def _many(value: Any) -> tuple[str, ...]:
+    """Return a list's scalars, or the parts of a comma-separated string.
+
+    `[[name]]`, which YAML reads as a list in a list, gives `name`.
+    """
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list):
+        parts = [parts]
+    flat = [item for part in parts for item in (part if isinstance(part, list) else [part])]
+    return tuple(
+        text for item in flat if (text := _one(item).removeprefix("[[").removesuffix("]]"))
+    )

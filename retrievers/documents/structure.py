@@ -1,0 +1,175 @@
+"""The structure of a document: sections, blocks, links, numbered paragraphs, frontmatter.
+
+Markdown is read by a CommonMark parser with tables, once a document. All offsets count code
+points of the document's text.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from retrievers.base import Document
+from retrievers.documents.frontmatter import Frontmatter, read_frontmatter
+from retrievers.documents.identifiers import identify
+from retrievers.documents.markdown import line_starts, plain_text, read_links, tokenize
+from retrievers.documents.paragraphs import Paragraph, number_paragraphs
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+BlockKind = Literal[
+    "paragraph", "list", "item", "code", "indented", "table", "quote", "html", "heading", "rule"
+]
+_BLOCKS: dict[str, BlockKind] = {
+    "paragraph_open": "paragraph",
+    "bullet_list_open": "list",
+    "ordered_list_open": "list",
+    "list_item_open": "item",
+    "fence": "code",
+    # Statutes indent paragraphs so far that CommonMark takes them for code.
+    "code_block": "indented",
+    "table_open": "table",
+    "blockquote_open": "quote",
+    "html_block": "html",
+    "heading_open": "heading",
+    "hr": "rule",
+}
+WHOLE = ("code", "table")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Characters `start` to `end` under one heading, up to the next heading of any level.
+
+    `body` is where the heading line ends. `headings` is the path of titles from the outermost
+    heading down to the section's own. Text before the first heading has level 0 and no title.
+    """
+
+    start: int
+    body: int
+    end: int
+    level: int = 0
+    title: str = ""
+    headings: tuple[str, ...] = ()
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of Markdown; `depth` is 0 outside lists and quotes, `language` that of a fence."""
+
+    kind: BlockKind
+    start: int
+    end: int
+    depth: int = 0
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link or `[[wikilink]]` with its target as written; `start` to `end` is its paragraph."""
+
+    target: str
+    text: str
+    start: int
+    end: int
+    wiki: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What a document is made of, each part in order. Sections cover all but the frontmatter."""
+
+    text: str
+    frontmatter: Frontmatter
+    sections: tuple[Section, ...]
+    blocks: tuple[Block, ...]
+    links: tuple[Link, ...]
+    paragraphs: tuple[Paragraph, ...]
+
+    def section_at(self, offset: int) -> Section:
+        """Return the section that holds `offset`, of the text after the frontmatter."""
+        return self.sections[bisect_right(self.sections, offset, key=_start) - 1]
+
+    def sections_within(self, begin: int, end: int) -> tuple[Section, ...]:
+        """Return the sections that share characters with `begin` to `end`."""
+        first = max(bisect_right(self.sections, begin, key=_start) - 1, 0)
+        return self.sections[first : bisect_left(self.sections, end, key=_start)]
+
+
+def parse_document(document: Document) -> Structure:
+    """Return the structure of `document`; one whose id ends in .txt is plain text."""
+    return parse(document.text, plain=document.id.lower().endswith(".txt"))
+
+
+def parse(text: str, plain: bool = False) -> Structure:
+    """Return the structure of Markdown, or of plain text, in which nothing is markup.
+
+    Headings inside code, quotes and lists open no section.
+    """
+    if plain:
+        whole = (Section(0, 0, len(text)),) if text else ()
+        blocks = tuple(Block("paragraph", *span) for span in _split_plain(text))
+        return Structure(text, Frontmatter(), whole, blocks, (), number_paragraphs(text, whole, ()))
+    frontmatter = read_frontmatter(text)
+    tokens = tokenize(text[frontmatter.end :])
+    starts = line_starts(text, frontmatter.end)
+    sections = tuple(_read_sections(text, tokens, starts))
+    blocks = tuple(_read_blocks(text, tokens, starts))
+    links = tuple(
+        Link(found.target, found.text, starts[found.first], starts[found.last], found.wiki)
+        for found in read_links(tokens)
+    )
+    verbatim = tuple((block.start, block.end) for block in blocks if block.kind in WHOLE)
+    paragraphs = number_paragraphs(text, sections, verbatim)
+    return Structure(text, frontmatter, sections, blocks, links, paragraphs)
+
+
+def _start(section: Section) -> int:
+    return section.start
+
+
+def _read_sections(text: str, tokens: "list[Token]", starts: list[int]) -> Iterator[Section]:
+    begin = starts[0]
+    marks: list[tuple[int, int, int, str]] = []
+    for token, inline in pairwise(tokens):
+        if token.type == "heading_open" and token.level == 0 and token.map:
+            first, last = token.map
+            title = plain_text(inline).strip()
+            marks.append((starts[first], starts[last], int(token.tag[1]), title))
+    if not marks or marks[0][0] > begin:
+        marks.insert(0, (begin, begin, 0, ""))
+    ends = [start for start, *_ in marks[1:]] + [len(text)]
+    above: list[tuple[int, str]] = []
+    for (start, body, level, title), end in zip(marks, ends, strict=True):
+        if level:
+            above = [heading for heading in above if heading[0] < level]
+            above.append((level, title))
+        if end > start:
+            headings = tuple(heading for _, heading in above)
+            yield Section(start, body, end, level, title, headings, identify(title))
+
+
+def _read_blocks(text: str, tokens: "list[Token]", starts: list[int]) -> Iterator[Block]:
+    for token in tokens:
+        kind = _BLOCKS.get(token.type)
+        if kind and token.map:
+            first, last = token.map
+            end = starts[first] + len(text[starts[first] : starts[last]].rstrip())
+            language = token.info.split()[0] if kind == "code" and token.info.strip() else ""
+            yield Block(kind, starts[first], end, token.level, language)
+
+
+def _split_plain(text: str) -> Iterator[tuple[int, int]]:
+    starts = line_starts(text, 0)
+    begin: int | None = None
+    for start, end in pairwise(starts):
+        if text[start:end].strip():
+            begin = start if begin is None else begin
+        elif begin is not None:
+            yield begin, start
+            begin = None
+    if begin is not None:
+        yield begin, len(text)

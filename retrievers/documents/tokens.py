@@ -1,0 +1,38 @@
+"""The tokens of a document, read once, so that the length of any span is a look-up."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+
+# The start and end of each token of a text, in code points.
+Tokenize = Callable[[str], Sequence[tuple[int, int]]]
+
+
+class TokenMap:
+    """Where the tokens of a text begin.
+
+    A span that begins and ends between words has as many tokens as begin within it. Elsewhere
+    the text is read again, because a cut within a word changes its tokens.
+    """
+
+    def __init__(self, text: str, tokenize: Tokenize) -> None:
+        self._text = text
+        self._tokenize = tokenize
+        self._starts = [start for start, _ in tokenize(text)]
+
+    def estimate(self, begin: int, end: int) -> int:
+        """Return the number of tokens that begin from `begin` to `end`."""
+        return bisect_left(self._starts, end) - bisect_left(self._starts, begin)
+
+    def count(self, begin: int, end: int) -> int:
+        """Return the number of tokens of the text from `begin` to `end`, read by itself."""
+        return len(self._tokenize(self._text[begin:end]))
+
+    def reach(self, begin: int, tokens: int) -> int:
+        """Return the furthest offset up to which at most `tokens` tokens begin from `begin`."""
+        number = bisect_left(self._starts, begin) + tokens
+        return self._starts[number] if number < len(self._starts) else len(self._text)
+
+    def back(self, end: int, tokens: int) -> int:
+        """Return the offset from which at most `tokens` tokens begin before `end`."""
+        number = max(bisect_left(self._starts, end) - tokens, 0)
+        return self._starts[number] if number < len(self._starts) else end

@@ -1,0 +1,212 @@
+"""Ingestion: documents cut, contextualised, embedded and indexed, with what became of each."""
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from retrievers.base import AssayError, Chunk, Document, Quiet
+from retrievers.config import PipelineConfig
+from retrievers.documents.chunkers import CombineSplitChunker
+from retrievers.documents.definitions import find_definitions
+from retrievers.documents.preparation import Cut, cut_documents, prepare
+from retrievers.documents.references import find_references
+from retrievers.documents.structure import Structure, parse_document
+from retrievers.documents.targets import Targets
+from retrievers.documents.tokens import TokenMap
+from retrievers.models.encoders import CachingEncoder, EncoderSettings
+from retrievers.models.tokens import Tokenizer
+from retrievers.pipeline import PipelineSettings
+from retrievers.settings import Workshop
+
+SPECIAL_TOKENS = 2  # an encoder puts one before the text and one after
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What became of one document.
+
+    `tokens` counts each chunk that is searched, as the chunker does. `oversize` counts those over
+    the chunker's maximum, `unread` those of which the encoder does not read the end. `intact`
+    says that the chunks give the document back; None where the collection prescribes passages.
+    `seconds` are of the stages that did anything: none, when all was in the cache.
+    """
+
+    id: str
+    tokens: tuple[int, ...]
+    oversize: int
+    unread: int
+    intact: bool | None
+    decisions: Mapping[str, int]
+    definitions: int
+    references: int
+    resolved: int
+    embedded: int
+    seconds: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Ingestion:
+    """What became of all documents.
+
+    `seconds` is the wall time by stage: chunk, context, embed and each index. `limit` is the
+    chunker's maximum and `window` what the encoder reads, in tokens. `facts` are the retriever's.
+    """
+
+    documents: tuple[Ingested, ...]
+    seconds: Mapping[str, float]
+    cached: tuple[str, ...]
+    collisions: int
+    limit: int | None
+    window: int | None
+    bytes: int
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def ingest(documents: Sequence[Document], config: PipelineConfig, workshop: Workshop) -> Ingestion:
+    """Make `documents` searchable by the pipeline of `config`, one stage after the other.
+
+    What was done before for the same text and settings is taken from the cache. Raises AssayError
+    when there is nothing to search, two chunks share an id, or the retriever is no pipeline.
+    """
+    if not isinstance(config.retriever, PipelineSettings):
+        raise AssayError(
+            f"{config.name}: retriever.type: {config.retriever.type} indexes documents in its own "
+            "way; only a pipeline can be watched"
+        )
+    watch = _Watch()
+    with config.build(workshop) as retriever:
+        with watch.time("chunk"):
+            cut = cut_documents(documents, config.documents, workshop)
+        with watch.time("context"):
+            prepared = prepare(documents, config.documents, workshop)
+        chunks: dict[str, list[Chunk]] = defaultdict(list)
+        for chunk in prepared.chunks:
+            chunks[chunk.doc_id].append(chunk)
+        embedding = _Embedding(_encoders(config.retriever, workshop))
+        if embedding.encoders:
+            with watch.time("embed"):
+                for document in workshop.progress.track(documents, "embedding", len(documents)):
+                    embedding.embed(document.id, chunks[document.id])
+        report = retriever.index(documents)
+        facts = dict(retriever.facts())
+    indexes = {
+        name: taken
+        for name, taken in report.seconds.items()
+        if name != "chunk" and not name.endswith(".embed")
+    }
+    inspector = _Inspector(documents, config, workshop, embedding.window)
+    return Ingestion(
+        documents=tuple(
+            inspector.inspect(document, cut, chunks[document.id], embedding)
+            for document in documents
+        ),
+        seconds=watch.seconds | indexes,
+        cached=tuple(name for name in report.cached if name in indexes),
+        collisions=_count_collisions(cut),
+        limit=inspector.limit,
+        window=embedding.window,
+        bytes=report.bytes,
+        facts=facts,
+    )
+
+
+class _Watch:
+    """Adds up the seconds of stages."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def time(self, stage: str) -> Iterator[None]:
+        begin = time.perf_counter()
+        yield
+        self.seconds[stage] = time.perf_counter() - begin
+
+
+class _Embedding:
+    """Embeds document by document, so that each can be timed; the legs then find the vectors."""
+
+    def __init__(self, encoders: Sequence[CachingEncoder]) -> None:
+        self.encoders = encoders
+        windows = [encoder.facts().get("max_tokens") for encoder in encoders]
+        self.window = min((size for size in windows if size), default=None)
+        self.fresh: Counter[str] = Counter()
+        self.seconds: dict[str, float] = {}
+
+    def embed(self, doc_id: str, chunks: Sequence[Chunk]) -> None:
+        texts = [chunk.searchable for chunk in chunks]
+        begin = time.perf_counter()
+        self.fresh[doc_id] = sum(encoder.encode(texts).fresh for encoder in self.encoders)
+        self.seconds[doc_id] = time.perf_counter() - begin
+
+
+class _Inspector:
+    """Looks at what became of the documents, after the fact and outside of any timing."""
+
+    def __init__(
+        self,
+        documents: Sequence[Document],
+        config: PipelineConfig,
+        workshop: Workshop,
+        window: int | None,
+    ) -> None:
+        settings = config.documents
+        cut = [item for item in documents if not (settings.passages and item.passages)]
+        self._structures = {item.id: parse_document(item) for item in cut}
+        self._targets = Targets(self._structures)
+        self._tokenizer = Tokenizer(settings.tokenizer, workshop)
+        self._chunker = settings.chunker
+        self._window = window
+        self.limit = self._chunker.limit if cut else None
+
+    def inspect(
+        self, document: Document, cut: Cut, chunks: Sequence[Chunk], embedding: _Embedding
+    ) -> Ingested:
+        structure = self._structures.get(document.id)
+        known, count = cut.tokens, self._tokenizer.count
+        tokens = tuple(known[chunk.id] if structure else count(chunk.text) for chunk in chunks)
+        references = find_references(structure) if structure else []
+        fresh = embedding.fresh[document.id]
+        seconds = {"chunk": cut.seconds[document.id]} if document.id in cut.seconds else {}
+        if fresh:
+            seconds["embed"] = embedding.seconds[document.id]
+        return Ingested(
+            id=document.id,
+            tokens=tokens,
+            oversize=sum(size > self.limit for size in tokens) if self.limit else 0,
+            unread=sum(map(self._overflows, chunks)),
+            intact=document.id not in cut.torn if structure else None,
+            decisions=self._decisions(structure),
+            definitions=len(find_definitions(structure)) if structure else 0,
+            references=len(references),
+            resolved=sum(self._targets.find(item, document.id) is not None for item in references),
+            embedded=fresh,
+            seconds=seconds,
+        )
+
+    def _overflows(self, chunk: Chunk) -> bool:
+        if self._window is None:
+            return False
+        return self._tokenizer.count(chunk.searchable) + SPECIAL_TOKENS > self._window
+
+    def _decisions(self, structure: Structure | None) -> Mapping[str, int]:
+        if structure is None or not isinstance(self._chunker, CombineSplitChunker):
+            return {}
+        tokens = TokenMap(structure.text, self._tokenizer.offsets)
+        return dict(self._chunker.combine(structure, tokens).decisions)
+
+
+def _encoders(pipeline: PipelineSettings, workshop: Workshop) -> list[CachingEncoder]:
+    """Return the distinct encoders of the legs. They keep silent: documents are what is shown."""
+    settings = (value for leg in pipeline.legs.values() for _, value in leg)
+    silent = replace(workshop, progress=Quiet())
+    built = [item.build(silent) for item in settings if isinstance(item, EncoderSettings)]
+    return list({encoder.identity: encoder for encoder in built}.values())
+
+
+def _count_collisions(cut: Cut) -> int:
+    ids = [chunk.id for chunks in cut.chunks.values() for chunk in chunks]
+    return len(ids) - len(set(ids))

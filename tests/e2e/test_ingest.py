@@ -1,0 +1,97 @@
+"""`assay ingest` as a user calls it, on real files, again after an edit, and on bad input."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from originals import WRITERS, read_blocks, write_unreadable
+from processes import ROOT
+
+from retrievers.store.cache import Cache, default_root
+
+DOCS = ROOT / "datasets" / "harbourline" / "docs"
+AssayJson = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Documents in several formats, and files that give none."""
+    folder = tmp_path / "papers"
+    (folder / "bad").mkdir(parents=True)
+    shutil.copy(DOCS / "api" / "changelog.md", folder)
+    blocks = list(read_blocks((DOCS / "ops" / "alert-catalogue.md").read_text(encoding="utf-8")))
+    for suffix in (".docx", ".html", ".pdf"):
+        WRITERS[suffix](folder / f"alerts{suffix}", blocks)
+    write_unreadable(folder / "bad", blocks[:3])
+    return folder
+
+
+def test_a_folder_is_ingested_and_only_changes_are_done_again(
+    assay: Any, assay_json: AssayJson, folder: Path, tmp_path: Path
+) -> None:
+    models = Cache(default_root()).root / "models"
+    models.mkdir(exist_ok=True)
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "models").symlink_to(models)
+    cache = {"ASSAY_CACHE": str(tmp_path / "cache")}
+    call = ("ingest", str(folder), "--config", "configs/bm25.yaml", "--no-track")
+    first = assay_json(*call, **cache)
+    assert (first["documents"], first["fresh_documents"], first["skipped"]) == (4, 4, 13)
+    assert (first["oversize"], first["integrity_failures"], first["collisions"]) == (0, 0, 0)
+    assert first["seconds_per_100_pages"]["with_embedding"] > 0
+    assert {"convert", "chunk"} < first["seconds"].keys()
+    stored = json.loads(Path(first["report"]).with_name("ingestion.json").read_text())
+    assert stored["figures"]["chunks"] == first["chunks"] == sum(first["ranges"].values())
+
+    again = assay_json(*call, **cache)
+    assert (again["fresh_documents"], again["chunks"]) == (0, first["chunks"])
+    assert again["seconds_per_100_pages"]["with_embedding"] is None
+
+    (folder / "alerts.pdf").unlink()
+    with (folder / "changelog.md").open("a") as file:
+        file.write("\n## One more\n\nA line that was not there.\n")
+    edited = assay_json(*call, **cache)
+    assert (edited["documents"], edited["fresh_documents"]) == (3, 1)
+
+    done = assay(*call, **cache)
+    assert done.returncode == 0, done.stderr
+    assert "bad/locked.pdf: is protected by a password" in done.stdout
+    assert "files of formats that are not read: 1 without a suffix, 1 .png" in done.stdout
+    assert "█" in done.stdout
+
+
+def test_a_collection_is_ingested_and_recorded(
+    assay_json: AssayJson, places: dict[str, str]
+) -> None:
+    made = assay_json("ingest", "harbourline", "documents.chunker={type: combine_split}")
+    assert made["documents"] == len(list(DOCS.rglob("*.md")))
+    assert made["decisions"]["hard_break"] > 0
+    assert made["references"]["found"] >= made["references"]["resolved"] > 0
+    from mlflow.tracking import MlflowClient
+
+    run = MlflowClient(places["MLFLOW_TRACKING_URI"]).get_run(made["mlflow_run"])
+    assert run.info.status == "FINISHED"
+    assert run.data.metrics["ingest/chunks"] == made["chunks"]
+    assert run.data.metrics["ingest/integrity_failures"] == 0
+    assert run.data.params["documents.chunker.type"] == "combine_split"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("nowhere",), ("nowhere", "no such collection", "harbourline")),
+        (("harbourline", "--config", "nowhere.yaml"), ("nowhere.yaml", "no such config")),
+        (("harbourline", "retriever.fusion.size=3"), ("size", "unknown key")),
+        (("harbourline", "--config", "examples/word_overlap.yaml"), ("retriever.type: python",)),
+        (("configs",), ("configs: holds no documents", ".pdf")),
+    ],
+)
+def test_bad_input(assay: Any, arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
+    done = assay("ingest", *arguments, "--no-track")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr

@@ -1,0 +1,107 @@
+"""Cross-references in worked texts; their precision and recall are benchmarks/definitions.py's."""
+
+import pytest
+
+from retrievers.documents.references import find_references
+from retrievers.documents.structure import parse
+from retrievers.documents.targets import Targets
+
+HERE = "# § 7. Here.\n\n(a) First.\n\n  (1) Sub.\n\n(b) Second.\n\n  (2) {text}\n"
+
+
+def find(text: str) -> list[str]:
+    return [found.target for found in find_references(parse(HERE.format(text=text)))]
+
+
+@pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        ("see § 42–3131.17(a)(2)", ["sec_42_3131_17_a_2"]),
+        ("see Section 5(a)", ["sec_5_a"]),
+        ("see section 5 (a).", ["sec_5_a"]),
+        ("under clause 4.2.", ["sec_4_2"]),
+        ("§§ 801 through 804 and §§ 811 to 819", ["sec_801", "sec_811"]),
+        ("§§ 42-1.06 and 42-1.07, and 42-1.09(b)", ["sec_42_1_06", "sec_42_1_07", "sec_42_1_09_b"]),
+        ("§ 5, 30 days after", ["sec_5"]),
+        ("§§ 42-1 and 42-2, 30 days after", ["sec_42_1", "sec_42_2"]),
+        ("§ 5(e)(3) or (4)", ["sec_5_e_3", "sec_5_e_4"]),
+        ("§ 5(h-2) and (h-4)", ["sec_5_h2", "sec_5_h4"]),
+        ("§ 5(a) and (1) the fee", ["sec_5_a"]),
+        ("subsection (a) of this section", ["sec_7_a"]),
+        ("paragraphs (1) and (3) of this subsection", ["sec_7_b_1", "sec_7_b_3"]),
+        ("paragraph (1)", ["sec_7_b_1"]),
+        ("paragraph (b)", ["sec_7_b"]),
+        ("subsections (a) and (c) of § 9", ["sec_9_a", "sec_9_c"]),
+        ("paragraph (9) of subsection (a) of this section", ["sec_7_a_9"]),
+        ("subchapters IV and V of this chapter", ["subchapter_iv", "subchapter_v"]),
+        ("Appendix B", ["appendix_b"]),
+        ("as defined in Here", ["sec_7"]),
+        ("in this section and in this chapter", []),
+        ("section heading, part of it, title deed", []),
+    ],
+)
+def test_targets(text: str, targets: list[str]) -> None:
+    assert find(text) == targets
+
+
+def test_code_and_headings_hold_no_references() -> None:
+    assert find_references(parse("# § 5. See § 6.\n\n```\n§ 7\n```\n")) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "42 U.S.C. § 1437f",
+        "29 C.F.R. § 1630.2(g)(1)",
+        "section 3(2)(A) of the Americans with Disabilities Act of 1990",
+        "title II of the Housing Act",
+    ],
+)
+def test_other_bodies_of_law(text: str) -> None:
+    (found,) = find_references(parse(text))
+    assert found.external
+
+
+def test_units_within_units() -> None:
+    (found,) = find_references(parse("under subchapter I of Chapter 5 of Title 2, and so on"))
+    assert (found.section, found.within) == ("subchapter_i", ("chapter_5", "title_2"))
+
+
+DOCUMENTS = {
+    "law/fees.md": parse(
+        "# Title 2. Fees.\n\n## § 4.2 Amounts\n\n(a) One.\n\n(b) Two.\n\n## Chapter 5\n\nx\n"
+    ),
+    "law/ships.md": parse("# Title 3. Ships.\n\n## § 9 Hulls\n\nText.\n\n## Chapter 5\n\nx\n"),
+    "guide.md": parse("# Guide\n\n## 1.1 Tickets\n\nx\n"),
+    "other.md": parse("# Other\n\n## 1.1 Dogs\n\nx\n"),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("§ 4.2(b)", ("law/fees.md", "sec_4_2_b")),
+        ("§ 4.2(z)", ("law/fees.md", "sec_4_2")),
+        ("§ 4.3", None),
+        ("§ 1.1", None),  # in two documents
+        ("§ 1.1 of the [[guide]]", ("guide.md", "sec_1_1")),
+        ("section 1.1 of [the other](./other.md)", ("other.md", "sec_1_1")),
+        ("§ 9 of the [[ships|Act]]", ("law/ships.md", "sec_9")),
+        ("Chapter 5", None),
+        ("Chapter 5 of Title 3", ("law/ships.md", "chapter_5")),
+        ("26 U.S.C. § 9", None),
+    ],
+)
+def test_where_targets_stand(text: str, place: tuple[str, str] | None) -> None:
+    structure = parse(text)
+    (reference,) = find_references(structure)
+    found = Targets({**DOCUMENTS, "here.md": structure}).find(reference, "here.md")
+    assert (found and (found.doc_id, found.id)) == place
+
+
+def test_the_own_document_comes_first() -> None:
+    structure = parse("# 1.1 Mine\n\nSee section 1.1.\n")
+    (reference,) = find_references(structure)
+    found = Targets({**DOCUMENTS, "here.md": structure}).find(reference, "here.md")
+    assert found is not None
+    assert structure.text[found.start : found.end] == structure.text
