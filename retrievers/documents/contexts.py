@@ -69,8 +69,9 @@ def _shipped(chunk: Chunk, contexts: Sequence[Context]) -> str:
 
 
 def _headings(chunk: Chunk, document: Document) -> str:
-    path = [document.title, *chunk.headings]
-    return " > ".join(dict.fromkeys(part for part in path if part))
+    path = dict.fromkeys((document.title, *chunk.headings))
+    # A prescribed passage may bear the document's title itself.
+    return " > ".join(part for part in path if part and part != chunk.title)
 
 
 def _opening(document: Document, words: int) -> tuple[str, int]:

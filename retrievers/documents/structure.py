@@ -4,6 +4,7 @@ Markdown is read by a CommonMark parser with tables, once a document. All offset
 points of the document's text.
 """
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -114,7 +115,9 @@ def parse(text: str, plain: bool = False) -> Structure:
         blocks = tuple(Block("paragraph", *span) for span in _split_plain(text))
         return Structure(text, Frontmatter(), whole, blocks, (), number_paragraphs(text, whole, ()))
     frontmatter = read_frontmatter(text)
-    tokens = tokenize(text[frontmatter.end :])
+    # A byte order mark would keep the first line from being a heading; a space does not.
+    body = re.sub(r"\A\ufeff", " ", text[frontmatter.end :])
+    tokens = tokenize(body)
     starts = line_starts(text, frontmatter.end)
     sections = tuple(_read_sections(text, tokens, starts))
     blocks = tuple(_read_blocks(text, tokens, starts))

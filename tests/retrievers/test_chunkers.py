@@ -1,6 +1,7 @@
 """What each chunker does; the rules common to all are test_chunker_conformance.py's."""
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -211,6 +212,8 @@ def test_passages_and_contexts() -> None:
     assert shipped[1].searchable == "about the second\n\nHead\nSecond part."
     headings = contextualise(chunks, document, "headings", 50)
     assert headings[0].searchable == "Title\n\nFirst part."
+    titled = replace(chunks[1], title="Title")
+    assert contextualise([titled], document, "headings", 50)[0].context == ""
     opening = contextualise(chunks, document, "opening", 2)
     assert [chunk.context for chunk in opening] == ["", "First part."]
     assert contextualise(chunks, document, "none", 50) == chunks

@@ -268,3 +268,9 @@ def test_the_default_collection_parses() -> None:
         structure = parse(path.read_bytes().decode())
         assert structure.sections
         assert not structure.frontmatter.note, path
+
+
+def test_a_byte_order_mark_hides_no_heading() -> None:
+    (section,) = parse("\ufeff# Title\n\nbody\n").sections
+    assert section.headings == ("Title",)
+    assert section.start == 0
