@@ -44,9 +44,9 @@ name: {name}
 dataset: {dataset}
 
 documents:
-  # The passages that are searched: sections, cut at headings and then to size; or document,
-  # each file whole.
-  chunker: {{type: sections, max_tokens: 400}}
+  # The passages that are searched: structure, sections cut to size between sentences; fixed,
+  # combine_split, parent_child; or document, each file whole.
+  chunker: {{type: structure, max_tokens: 800, overlap_tokens: 50}}
   # Put before each passage in every index: none; headings (title and headings above it);
   # opening (the document's first words); collection (contexts.jsonl); auto (collection where
   # there is one, else headings).
