@@ -10,7 +10,6 @@ from retrievers.ranking import Scored, ordered
 from retrievers.settings import Settings
 
 Legs = Mapping[str, Sequence[Scored]]
-Weights = Mapping[str, float]
 
 
 class RrfSettings(Settings):

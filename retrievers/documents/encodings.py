@@ -16,8 +16,6 @@ CANDIDATES = (
     "cp932", "euc_jp", "gb18030", "big5", "cp949",
 )  # fmt: skip
 WORST_MESS = 0.3
-# Differences in mess and coherence that say nothing on a short text.
-TOLERANCE = 0.05
 
 
 class NotTextError(Exception):
