@@ -23,9 +23,10 @@ from eval.cli.config import RunConfig, load_config
 from retrievers.base import Document, Passage, Progress
 from retrievers.legs.dense import DenseLegSettings
 from retrievers.legs.keyword import KeywordLegSettings
+from retrievers.legs.kinds import LegSettings
 from retrievers.legs.native import NativeHybridSettings
 from retrievers.models.encoders import CachingEncoder, EncoderSettings
-from retrievers.pipeline import LegSettings, PipelineSettings
+from retrievers.recipe import PipelineSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
 

@@ -104,7 +104,8 @@ class StageTrace:
     """What one stage did to one query.
 
     `kind` is `query`, `leg`, `fusion` or `stage`; `candidates` are the (chunk id, score) pairs
-    the stage put out, best first. `note` says in words what it changed, where that is not plain.
+    the stage put out, best first. `note` says in words what it changed, where that is not plain,
+    `counts` in numbers by name.
     """
 
     name: str
@@ -112,6 +113,7 @@ class StageTrace:
     milliseconds: float
     candidates: tuple[tuple[str, float], ...] = ()
     note: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +172,17 @@ class Retriever(ABC):
     def timed(self) -> "Retriever":
         """The same retriever with every per-query cache off: what latency is measured on."""
         return self
+
+    def list_chunks(self) -> Sequence[Chunk]:
+        """Every indexed chunk, or none where the retriever does not tell; known after `index`."""
+        return ()
+
+    def probe(self, query: str, depth: int) -> Mapping[str, Sequence[str]]:
+        """Return the chunk ids each leg would list to `depth`, past the depth it hands on.
+
+        Empty where the retriever has no legs to tell of. Never part of a timed search.
+        """
+        return {}
 
     def facts(self) -> Mapping[str, Any]:
         """What identifies this retriever beyond its settings. JSON values; known after `index`.

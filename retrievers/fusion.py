@@ -1,7 +1,8 @@
 """Fusion: several ranked lists become one."""
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -12,30 +13,65 @@ from retrievers.settings import Settings
 Legs = Mapping[str, Sequence[Scored]]
 
 
-class RrfSettings(Settings):
-    """Reciprocal rank fusion: the sum over legs of weight / (k + rank), ranks from 1."""
+class Fusion(Settings, ABC):
+    """Merges ranked lists; `weights` and `boosts` are by the names of legs."""
 
-    type: Literal["rrf"] = "rrf"
-    k: int = Field(60, ge=0, description="damping constant; a larger k flattens the ranks")
     weights: dict[str, float] = Field(
         default_factory=dict, description="weight of each leg by its name; 1 where not given"
     )
+    boosts: dict[str, float] = Field(
+        default_factory=dict,
+        description=(
+            "by a leg's name, what is added to the score of each chunk it found, divided by its "
+            "rank there; 10 for exact matches puts them first, in that leg's order"
+        ),
+    )
 
-    def fuse(self, legs: Legs) -> list[Scored]:
+    def fuse(self, legs: Legs, factors: Mapping[str, float] | None = None) -> list[Scored]:
         """Return the fused (position, score) pairs, best first.
 
-        Source: Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and
-        individual Rank Learning Methods", SIGIR 2009; the weights are an extension.
+        `factors` multiply the weights of the legs they name.
         """
-        scores: dict[int, float] = defaultdict(float)
-        for name, candidates in legs.items():
-            weight = self.weights.get(name, 1.0)
-            for rank, (position, _) in enumerate(candidates, start=1):
-                scores[position] += weight / (self.k + rank)
+        factors = factors or {}
+        weights = {name: self.weights.get(name, 1.0) * factors.get(name, 1.0) for name in legs}
+        scores = self._add_up(legs, weights)
+        for name, boost in self.boosts.items():
+            for rank, (position, _) in enumerate(legs.get(name, ()), start=1):
+                scores[position] += boost / rank
         return ordered(scores.items())
 
+    @abstractmethod
+    def top(self, legs: Iterable[str]) -> float:
+        """Return the highest score that a chunk can have, boosts apart."""
 
-class LinearSettings(Settings):
+    @abstractmethod
+    def _add_up(self, legs: Legs, weights: Mapping[str, float]) -> dict[int, float]:
+        """Return the score of each position that a leg found."""
+
+
+class RrfSettings(Fusion):
+    """Reciprocal rank fusion: the sum over legs of weight / (k + rank), ranks from 1.
+
+    Source: Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and
+    individual Rank Learning Methods", SIGIR 2009; the weights are an extension.
+    """
+
+    type: Literal["rrf"] = "rrf"
+    k: int = Field(60, ge=0, description="damping constant; a larger k flattens the ranks")
+
+    def top(self, legs: Iterable[str]) -> float:
+        """Return the score of a chunk that is first in every leg."""
+        return sum(self.weights.get(name, 1.0) for name in legs) / (self.k + 1)
+
+    def _add_up(self, legs: Legs, weights: Mapping[str, float]) -> dict[int, float]:
+        scores: dict[int, float] = defaultdict(float)
+        for name, candidates in legs.items():
+            for rank, (position, _) in enumerate(candidates, start=1):
+                scores[position] += weights[name] / (self.k + rank)
+        return scores
+
+
+class LinearSettings(Fusion):
     """Weighted sum of normalised leg scores; a chunk that a leg lacks adds nothing there."""
 
     type: Literal["linear"]
@@ -47,19 +83,19 @@ class LinearSettings(Settings):
             "shifted so that the worst candidate is 0"
         ),
     )
-    weights: dict[str, float] = Field(
-        default_factory=dict, description="weight of each leg by its name; 1 where not given"
-    )
 
-    def fuse(self, legs: Legs) -> list[Scored]:
-        """Return the fused (position, score) pairs, best first."""
+    def top(self, legs: Iterable[str]) -> float:
+        """Return the sum of the weights; of z-scores, which have no bound, three times that."""
+        total = sum(self.weights.get(name, 1.0) for name in legs)
+        return total if self.normalisation == "min-max" else 3 * total
+
+    def _add_up(self, legs: Legs, weights: Mapping[str, float]) -> dict[int, float]:
         scores: dict[int, float] = defaultdict(float)
         for name, candidates in legs.items():
-            weight = self.weights.get(name, 1.0)
             normalised = _NORMALISATIONS[self.normalisation]([score for _, score in candidates])
             for (position, _), score in zip(candidates, normalised, strict=True):
-                scores[position] += weight * score
-        return ordered(scores.items())
+                scores[position] += weights[name] * score
+        return scores
 
 
 FusionSettings = RrfSettings | LinearSettings

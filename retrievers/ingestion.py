@@ -18,7 +18,7 @@ from retrievers.documents.targets import Targets
 from retrievers.documents.tokens import TokenMap
 from retrievers.models.encoders import CachingEncoder, EncoderSettings
 from retrievers.models.tokens import Tokenizer
-from retrievers.pipeline import PipelineSettings
+from retrievers.recipe import PipelineSettings
 from retrievers.settings import Workshop
 
 SPECIAL_TOKENS = 2  # an encoder puts one before the text and one after

@@ -1,11 +1,9 @@
-"""The pipeline: legs, fused into one list, then stages, every step timed and traced."""
+"""The pipeline: query steps, legs, fusion, stages; every one timed and traced."""
 
 import copy
 import time
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
-
-from pydantic import Field, model_validator
+from typing import Any
 
 from retrievers.base import (
     Chunk,
@@ -17,53 +15,22 @@ from retrievers.base import (
     Retriever,
     StageTrace,
 )
+from retrievers.corpus import Corpus
 from retrievers.documents.preparation import DocumentSettings, prepare
-from retrievers.fusion import FusionSettings
 from retrievers.legs.base import Leg, LegResult
-from retrievers.legs.dense import DenseLegSettings
-from retrievers.legs.keyword import KeywordLegSettings
-from retrievers.legs.native import NativeHybridSettings
+from retrievers.query.base import QueryStep, Request
 from retrievers.ranking import Scored
-from retrievers.settings import Settings, Workshop
+from retrievers.recipe import PipelineSettings
+from retrievers.settings import Workshop
 from retrievers.stages.base import Stage
-from retrievers.stages.rerank import RerankSettings
-
-LegSettings = DenseLegSettings | KeywordLegSettings | NativeHybridSettings
-StageSettings = RerankSettings
-
-
-class PipelineSettings(Settings):
-    """Legs, their fusion, and the stages after it."""
-
-    type: Literal["pipeline"] = "pipeline"
-    legs: dict[str, Annotated[LegSettings, Field(discriminator="type")]] = Field(
-        min_length=1, description="the ranked lists that enter fusion, by a name of your choice"
-    )
-    fusion: Annotated[FusionSettings, Field(discriminator="type")] | None = Field(
-        None, description="how several legs become one list; not allowed with a single leg"
-    )
-    stages: list[StageSettings] = Field(
-        default_factory=list, description="what happens to the fused list, in this order"
-    )
-
-    @model_validator(mode="after")
-    def _fits(self) -> "PipelineSettings":
-        names = ", ".join(self.legs)
-        if len(self.legs) > 1 and self.fusion is None:
-            raise ValueError(f"fusion: missing; needed for more than one leg ({names})")
-        if len(self.legs) == 1 and self.fusion is not None:
-            raise ValueError(f"fusion: not allowed with the single leg {names}")
-        if self.fusion and (unknown := self.fusion.weights.keys() - self.legs.keys()):
-            raise ValueError(f"fusion.weights.{min(unknown)}: no such leg; allowed: {names}")
-        return self
-
-    def build(self, documents: DocumentSettings, workshop: Workshop) -> Retriever:
-        """Return the retriever, not yet indexed."""
-        return Pipeline(self, documents, workshop)
 
 
 class Pipeline(Retriever):
-    """Runs the legs one after the other, fuses what they find, and applies the stages."""
+    """Asks the legs one after the other, fuses what they find, and applies the stages.
+
+    A keyword leg that cannot be built or asked is left out where a semantic leg remains; the
+    ranking says so.
+    """
 
     volatile = False
 
@@ -74,70 +41,142 @@ class Pipeline(Retriever):
         self._documents = documents
         self._workshop = workshop
         self._legs: dict[str, Leg] = {
-            name: leg.build(workshop) for name, leg in settings.legs.items()
+            name: leg.build(workshop) for name, leg in settings.active.items()
         }
+        kinds = {name: leg.kind for name, leg in settings.active.items()}
+        self._steps: list[tuple[str, QueryStep]] = [
+            (step.type, step.build(workshop, kinds)) for step in settings.query
+        ]
         self._stages: list[tuple[str, Stage]] = [
             (stage.type, stage.build(workshop)) for stage in settings.stages
         ]
-        self._chunks: Sequence[Chunk] = ()
+        self._corpus = Corpus(())
+        self._down: dict[str, str] = {}
         self._context_source = "none"
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
         """Cut, contextualise and index `documents`."""
         prepared = prepare(documents, self._documents, self._workshop)
-        self._chunks = prepared.chunks
         self._context_source = prepared.context_source
+        self._corpus = Corpus(prepared.chunks, documents)
+        self._down = {}
         seconds = {"chunk": prepared.seconds}
         cached = ["chunk"] if prepared.cached else []
         size = 0
         for name, leg in self._legs.items():
-            report = leg.index(self._chunks)
+            try:
+                report = leg.index(self._corpus)
+            except Exception as error:
+                self._leave_out(name, "built", error)
+                continue
             seconds |= {f"{name}.{step}": taken for step, taken in report.seconds.items()}
             cached += [f"{name}.{step}" for step in report.cached]
             size += report.bytes
-        return IndexReport(len(self._chunks), seconds, size, tuple(cached), prepared.facts)
+        for _, step in self._steps:
+            step.index(self._corpus)
+        for _, stage in self._stages:
+            stage.index(self._corpus, self._top())
+        return IndexReport(len(self.list_chunks()), seconds, size, tuple(cached), prepared.facts)
 
     def search(self, query: str, k: int) -> Ranking:
         """Return at most `k` hits with the trace of every step."""
         trace: list[StageTrace] = []
-        results = {}
-        for name, leg in self._legs.items():
-            results[name] = leg.search(query, self._settings.legs[name].depth)
-            trace += self._trace_leg(name, results[name])
+        request = self._ask(query, trace)
+        down = dict(self._down)
+        results = self._search_legs(request, trace, down)
         begin = time.perf_counter()
-        fused = self._fuse({name: result.candidates for name, result in results.items()})
-        hits = fused_hits = self._hits(fused, results)
+        hits = self._hits(self._fuse(results, request.factors), results)
+        named = {hit.chunk.id: hit.chunk for hit in hits}
         if self._settings.fusion:
-            trace.append(self._trace("fusion", "fusion", begin, hits))
+            trace.append(_entry("fusion", "fusion", begin, hits))
         for name, stage in self._stages:
             begin = time.perf_counter()
             result = stage.apply(query, hits)
             hits = result.hits
-            trace.append(self._trace(name, "stage", begin, hits, result.note))
+            named |= {hit.chunk.id: hit.chunk for hit in hits}
+            trace.append(_entry(name, "stage", begin, hits, result.note, result.counts))
         returned = {hit.chunk.id for hit in hits[:k]}
-        others = (hit.chunk for hit in fused_hits if hit.chunk.id not in returned)
-        return Ranking(tuple(hits[:k]), tuple(trace), tuple(others))
+        others = (chunk for id_, chunk in named.items() if id_ not in returned)
+        return Ranking(tuple(hits[:k]), tuple(trace), tuple(others), tuple(down.values()))
 
     def timed(self) -> "Pipeline":
         """The same pipeline, on the same indexes, with every per-query cache off."""
         other = copy.copy(self)
+        other._steps = [(name, step.timed()) for name, step in self._steps]
         other._stages = [(name, stage.timed()) for name, stage in self._stages]
         return other
+
+    def list_chunks(self) -> Sequence[Chunk]:
+        """Return every chunk, in descending order of id."""
+        return self._corpus.chunks
+
+    def probe(self, query: str, depth: int) -> Mapping[str, Sequence[str]]:
+        """Return each leg's list of chunk ids to `depth`."""
+        results = self._search_legs(self._ask(query, []), [], dict(self._down), depth)
+        chunks = self._corpus.chunks
+        return {
+            name: [chunks[at].id for at, _ in result.candidates] for name, result in results.items()
+        }
 
     def facts(self) -> Mapping[str, Any]:
         """The source of contexts, and the facts of each leg and stage."""
         legs = {name: leg.facts() for name, leg in self._legs.items()}
+        steps = [{"type": name, **step.facts()} for name, step in self._steps]
         stages = [{"type": name, **stage.facts()} for name, stage in self._stages]
-        return {"context_source": self._context_source, "legs": legs, "stages": stages}
+        query = {"query": steps} if steps else {}
+        return {"context_source": self._context_source, **query, "legs": legs, "stages": stages}
 
     def close(self) -> None:
         """Close every leg."""
         for leg in self._legs.values():
             leg.close()
 
-    def _fuse(self, candidates: Mapping[str, Sequence[Scored]]) -> Sequence[Scored]:
+    def _ask(self, query: str, trace: list[StageTrace]) -> Request:
+        """Return the request that the query steps make of `query`."""
+        request = Request(query)
+        for name, step in self._steps:
+            begin = time.perf_counter()
+            result = step.apply(request)
+            request = result.request
+            trace.append(_entry(name, "query", begin, (), result.note, result.counts))
+        return request
+
+    def _search_legs(
+        self,
+        request: Request,
+        trace: list[StageTrace],
+        down: dict[str, str],
+        depth: int | None = None,
+    ) -> dict[str, LegResult]:
+        """Return what each leg finds, to its own depth or to `depth`."""
+        results: dict[str, LegResult] = {}
+        found: dict[str, Sequence[Scored]] = {}
+        for name, leg in self._legs.items():
+            if name in down:
+                continue
+            wanted = depth or self._settings.legs[name].depth
+            # What may not be found is dropped from the full list, so that depth stays depth.
+            asked = wanted if request.allowed is None else len(self._corpus.chunks)
+            try:
+                result = leg.follow(request.ask(name), asked, found)
+            except Exception as error:
+                self._require_another(name, error)
+                down[name] = _describe(name, "asked", error)
+                continue
+            if request.allowed is not None:
+                kept = [scored for scored in result.candidates if scored[0] in request.allowed]
+                result = LegResult(kept[:wanted], result.milliseconds, result.note)
+            results[name] = result
+            found[name] = result.candidates
+            trace += self._trace_leg(name, result)
+        return results
+
+    def _fuse(
+        self, results: Mapping[str, LegResult], factors: Mapping[str, float]
+    ) -> Sequence[Scored]:
+        candidates = {name: result.candidates for name, result in results.items()}
         if self._settings.fusion:
-            return self._settings.fusion.fuse(candidates)
+            return self._settings.fusion.fuse(candidates, factors)
         return next(iter(candidates.values()))
 
     def _hits(self, fused: Sequence[Scored], results: Mapping[str, LegResult]) -> list[Hit]:
@@ -145,20 +184,47 @@ class Pipeline(Retriever):
         for name, result in results.items():
             for rank, (position, score) in enumerate(result.candidates, start=1):
                 placed[position][name] = Placed(rank, score)
-        return [Hit(self._chunks[position], score, placed[position]) for position, score in fused]
+        chunks = self._corpus.chunks
+        return [Hit(chunks[position], score, placed[position]) for position, score in fused]
+
+    def _top(self) -> float:
+        fusion = self._settings.fusion
+        return fusion.top(self._legs.keys() - fusion.boosts.keys()) if fusion else 1.0
+
+    def _leave_out(self, name: str, what: str, error: Exception) -> None:
+        self._require_another(name, error)
+        self._down[name] = _describe(name, what, error)
+        self._workshop.progress.say(f"warning: {self._down[name]}")
+
+    def _require_another(self, name: str, error: Exception) -> None:
+        """Raise `error` unless the leg is a keyword leg and a semantic one remains."""
+        kinds = {leg.kind for other, leg in self._settings.active.items() if other != name}
+        if self._settings.legs[name].kind != "keyword" or "semantic" not in kinds:
+            raise error
 
     def _trace_leg(self, name: str, result: LegResult) -> list[StageTrace]:
         *before, (_, last) = result.milliseconds.items()
-        candidates = tuple((self._chunks[at].id, score) for at, score in result.candidates)
+        chunks = self._corpus.chunks
+        candidates = tuple((chunks[at].id, score) for at, score in result.candidates)
         return [
             *(StageTrace(f"{name}.{step}", "query", taken) for step, taken in before),
-            StageTrace(name, "leg", last, candidates),
+            StageTrace(name, "leg", last, candidates, result.note),
         ]
 
-    @staticmethod
-    def _trace(
-        name: str, kind: str, begin: float, hits: Sequence[Hit], note: str = ""
-    ) -> StageTrace:
-        milliseconds = (time.perf_counter() - begin) * 1000
-        candidates = tuple((hit.chunk.id, hit.score) for hit in hits)
-        return StageTrace(name, kind, milliseconds, candidates, note)
+
+def _entry(
+    name: str,
+    kind: str,
+    begin: float,
+    hits: Sequence[Hit],
+    note: str = "",
+    counts: Mapping[str, int] | None = None,
+) -> StageTrace:
+    milliseconds = (time.perf_counter() - begin) * 1000
+    candidates = tuple((hit.chunk.id, hit.score) for hit in hits)
+    return StageTrace(name, kind, milliseconds, candidates, note, counts or {})
+
+
+def _describe(name: str, what: str, error: Exception) -> str:
+    reason = " ".join(str(error).split()) or type(error).__name__
+    return f"the keyword leg {name} cannot be {what}: {reason}; searched without it"

@@ -46,12 +46,13 @@ def list_components() -> Iterator[Component]:
     from retrievers.documents.preparation import DocumentSettings
     from retrievers.legs.keyword import KeywordLegSettings
     from retrievers.legs.native import NativeHybridSettings
-    from retrievers.pipeline import PipelineSettings
+    from retrievers.recipe import PipelineSettings
 
     yield from _types("documents.chunker", DocumentSettings, "chunker")
     for name, summary in SOURCES.items():
         yield Component("documents.context.source", name, summary)
     yield from _types("retriever", RunConfig, "retriever")
+    yield from _types("retriever.query.*", PipelineSettings, "query")
     yield from _types("retriever.legs.*", PipelineSettings, "legs")
     yield from _types("retriever.legs.*.analyzer", KeywordLegSettings, "analyzer")
     yield from _types("retriever.legs.*.engine", NativeHybridSettings, "engine")

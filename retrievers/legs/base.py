@@ -3,31 +3,37 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from retrievers.base import Chunk, IndexReport
+from retrievers.base import IndexReport
+from retrievers.corpus import Corpus
 from retrievers.ranking import Scored
+
+# What a leg goes by. A pipeline's `mode` chooses among its legs by it.
+Kind = Literal["semantic", "keyword", "exact", "graph", "hybrid"]
 
 
 @dataclass(frozen=True, slots=True)
 class LegResult:
     """A leg's ranked list as (position in the indexed chunks, score), best first.
 
-    `milliseconds` gives the time of each step (`encode`, `search`, …) in the order they ran.
+    `milliseconds` gives the time of each step (`encode`, `search`, …) in the order they ran;
+    `note` says in words why these chunks, where that is not plain.
     """
 
     candidates: list[Scored]
     milliseconds: Mapping[str, float]
+    note: str = ""
 
 
 class Leg(ABC):
     """One index over the chunks of a collection."""
 
     @abstractmethod
-    def index(self, chunks: Sequence[Chunk]) -> IndexReport:
-        """Make `chunks` searchable by their `searchable` text, in place of any before.
+    def index(self, corpus: Corpus) -> IndexReport:
+        """Make the chunks of `corpus`, of which there may be none, searchable in place of others.
 
-        `chunks` are in descending order of id and may be empty.
+        A leg searches their `searchable` text unless it says otherwise.
         """
 
     @abstractmethod
@@ -36,6 +42,10 @@ class Leg(ABC):
 
         Safe to call from several threads. `depth` may exceed the number of chunks.
         """
+
+    def follow(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
+        """As `search`, for a leg that starts from what the legs before it `found`."""
+        return self.search(query, depth)
 
     def facts(self) -> Mapping[str, Any]:
         """What identifies this leg beyond its settings (digests, versions). JSON values."""

@@ -1,14 +1,15 @@
 """Dense search: cosine of the query's vector and every chunk's."""
 
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
-from retrievers.base import Chunk, IndexReport
-from retrievers.legs.base import Leg, LegResult
+from retrievers.base import IndexReport
+from retrievers.corpus import Corpus
+from retrievers.legs.base import Kind, Leg, LegResult
 from retrievers.models.encoders import CachingEncoder, EncoderSettings
 from retrievers.ranking import best
 from retrievers.settings import Settings, Workshop
@@ -17,6 +18,7 @@ from retrievers.settings import Settings, Workshop
 class DenseLegSettings(Settings):
     """Embeddings and exact cosine search."""
 
+    kind: ClassVar[Kind] = "semantic"
     type: Literal["dense"]
     encoder: EncoderSettings = Field(
         default_factory=EncoderSettings, description="the embedding model, or its name"
@@ -35,15 +37,13 @@ class DenseLeg(Leg):
         self._encoder = encoder
         self._matrix = np.empty((0, 0), np.float32)
 
-    def index(self, chunks: Sequence[Chunk]) -> IndexReport:
-        """Encode `chunks` into a matrix of shape (chunks, dimensions)."""
+    def index(self, corpus: Corpus) -> IndexReport:
+        """Encode the chunks into a matrix of shape (chunks, dimensions)."""
         begin = time.perf_counter()
-        encoded = self._encoder.encode([chunk.searchable for chunk in chunks])
-        # A copy: numpy asks the system for large memory pages for arrays of its own, and scanning
-        # 100,000 vectors then takes three quarters of the time.
-        self._matrix = encoded.vectors.copy()
+        encoded = corpus.encode(self._encoder)
+        self._matrix = encoded.vectors
         return IndexReport(
-            chunks=len(chunks),
+            chunks=len(corpus.chunks),
             seconds={"embed": time.perf_counter() - begin},
             bytes=self._matrix.nbytes,
             cached=() if encoded.fresh else ("embed",),

@@ -4,13 +4,14 @@ import time
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from retrievers.base import Chunk, IndexReport
-from retrievers.legs.base import Leg, LegResult
+from retrievers.base import IndexReport
+from retrievers.corpus import Corpus
+from retrievers.legs.base import Kind, Leg, LegResult
 from retrievers.legs.bm25 import Bm25sScorer, Formula, RankBm25Scorer, Scorer, Variant
 from retrievers.ranking import best
 from retrievers.settings import Settings, Workshop
@@ -26,6 +27,7 @@ DECIMALS = 9
 class KeywordLegSettings(Settings):
     """BM25 over words, stems and identifiers."""
 
+    kind: ClassVar[Kind] = "keyword"
     type: Literal["bm25"] = "bm25"
     analyzer: AnalyzerSettings = Field(
         default_factory=LanguageAnalyzerSettings,
@@ -74,12 +76,12 @@ class KeywordLeg(Leg):
         self._analyzer = settings.analyzer.build()
         self._scorer: Scorer | None = None
 
-    def index(self, chunks: Sequence[Chunk]) -> IndexReport:
-        """Analyse `chunks` and tabulate their scores, or find this done in the cache."""
-        texts = [chunk.searchable for chunk in chunks]
+    def index(self, corpus: Corpus) -> IndexReport:
+        """Analyse the chunks and tabulate their scores, or find this done in the cache."""
+        texts = [chunk.searchable for chunk in corpus.chunks]
         self._scorer = None
         if not any(map(self._analyzer.analyze, texts)):
-            return IndexReport(len(chunks))
+            return IndexReport(len(texts))
         scorer = self._make_scorer()
 
         def make(folder: Path) -> None:
@@ -89,7 +91,7 @@ class KeywordLeg(Leg):
         scorer.load(folder.path)
         self._scorer = scorer
         return IndexReport(
-            chunks=len(chunks),
+            chunks=len(texts),
             seconds={"keyword": folder.seconds},
             bytes=sum(file.stat().st_size for file in folder.path.iterdir()),
             cached=("keyword",) if folder.cached else (),

@@ -1,15 +1,16 @@
 """The native hybrid: an engine's own query over its dense and its keyword index."""
 
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from retrievers.base import Chunk, IndexReport
+from retrievers.base import IndexReport
+from retrievers.corpus import Corpus
 from retrievers.engines import EngineSettings
 from retrievers.engines.base import Engine
-from retrievers.legs.base import Leg, LegResult
+from retrievers.legs.base import Kind, Leg, LegResult
 from retrievers.models.encoders import CachingEncoder, EncoderSettings
 from retrievers.settings import Settings, Workshop
 
@@ -17,6 +18,7 @@ from retrievers.settings import Settings, Workshop
 class NativeHybridSettings(Settings):
     """An engine's own hybrid query: dense and keyword lists fused inside the engine."""
 
+    kind: ClassVar[Kind] = "hybrid"
     type: Literal["native_hybrid"] = "native_hybrid"
     engine: EngineSettings = Field(
         default_factory=EngineSettings, description="the engine that indexes and fuses"
@@ -38,15 +40,15 @@ class NativeHybridLeg(Leg):
         self._engine = engine
         self._encoder = encoder
 
-    def index(self, chunks: Sequence[Chunk]) -> IndexReport:
-        """Encode `chunks` and index texts and vectors in the engine."""
-        texts = [chunk.searchable for chunk in chunks]
+    def index(self, corpus: Corpus) -> IndexReport:
+        """Encode the chunks and index texts and vectors in the engine."""
+        texts = [chunk.searchable for chunk in corpus.chunks]
         begin = time.perf_counter()
-        encoded = self._encoder.encode(texts)
+        encoded = corpus.encode(self._encoder)
         seconds = time.perf_counter() - begin
         report = self._engine.index(texts, encoded.vectors, self._encoder.identity)
         return IndexReport(
-            chunks=len(chunks),
+            chunks=len(texts),
             seconds={"embed": seconds, **report.seconds},
             bytes=report.bytes,
             cached=(*(() if encoded.fresh else ("embed",)), *report.cached),

@@ -1,6 +1,5 @@
 """Reranking: a cross-encoder reads the best hits again and puts them in its own order."""
 
-import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from retrievers.base import Hit
 from retrievers.models.base import CrossEncoder
 from retrievers.models.cross_encoders import CrossEncoderSettings
 from retrievers.settings import Settings, Workshop
-from retrievers.stages.base import Stage, StageResult
+from retrievers.stages.base import Stage, StageResult, descend
 from retrievers.store.cache import Cache
 from retrievers.store.digest import digest
 
@@ -56,12 +55,9 @@ class Rerank(Stage):
         read, rest = hits[: self._depth], hits[self._depth :]
         scores = self._score(query, [hit.chunk.searchable for hit in read])
         pairs = sorted(zip(read, scores, strict=True), key=lambda pair: -pair[1])
-        ranked: list[Hit] = []
-        bound = math.inf
-        for hit, score in pairs:
-            bound = min(score, math.nextafter(bound, -math.inf))
-            ranked.append(replace(hit, score=bound))
-        ranked += [replace(hit, score=bound - place) for place, hit in enumerate(rest, start=1)]
+        ranked = descend(pairs)
+        lowest = ranked[-1].score
+        ranked += [replace(hit, score=lowest - place) for place, hit in enumerate(rest, start=1)]
         return StageResult(ranked, f"read {len(read)} of {len(hits)} hits")
 
     def timed(self) -> Stage:

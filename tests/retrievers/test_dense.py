@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from retrievers.base import Chunk
+from retrievers.corpus import Corpus
 from retrievers.legs.dense import DenseLeg, DenseLegSettings
 from retrievers.models.encoders import EncoderSettings
 from retrievers.settings import Workshop
@@ -29,7 +30,7 @@ def leg(model_workshop: Workshop) -> DenseLeg:
 
 def test_candidates_are_the_exact_cosines_in_order(leg: DenseLeg, model_workshop: Workshop) -> None:
     chunks = make_chunks(TEXTS)
-    leg.index(chunks)
+    leg.index(Corpus(chunks))
     encoder = EncoderSettings().build(model_workshop)
     vectors = encoder.encode_passages([chunk.text for chunk in chunks])
     wanted = vectors.astype(np.float64) @ encoder.encode_query("which animals live with people")
@@ -44,7 +45,7 @@ def test_candidates_are_the_exact_cosines_in_order(leg: DenseLeg, model_workshop
 
 @pytest.mark.parametrize("count", [2, 5, 33])
 def test_equal_texts_tie_exactly_and_keep_their_position(leg: DenseLeg, count: int) -> None:
-    leg.index(make_chunks(["The same text everywhere."] * count))
+    leg.index(Corpus(make_chunks(["The same text everywhere."] * count)))
     candidates = leg.search("the same", count).candidates
     assert [position for position, _ in candidates] == list(range(count))
     assert len({score for _, score in candidates}) == 1
@@ -52,7 +53,7 @@ def test_equal_texts_tie_exactly_and_keep_their_position(leg: DenseLeg, count: i
 
 def test_indexes_the_title_and_the_context(leg: DenseLeg, model_workshop: Workshop) -> None:
     chunk = Chunk("a", "d", 0, 4, "body", title="title", context="context")
-    leg.index([chunk])
+    leg.index(Corpus([chunk]))
     encoder = EncoderSettings().build(model_workshop)
     assert encoder.encode(["context\n\ntitle\nbody"]).fresh == 0
 
@@ -60,31 +61,31 @@ def test_indexes_the_title_and_the_context(leg: DenseLeg, model_workshop: Worksh
 def test_reports_the_size_and_what_came_from_the_cache(
     leg: DenseLeg, model_workshop: Workshop
 ) -> None:
-    report = leg.index(make_chunks(TEXTS))
+    report = leg.index(Corpus(make_chunks(TEXTS)))
     assert (report.chunks, report.bytes, report.cached) == (4, 4 * 384 * 4, ())
-    again = DenseLegSettings(type="dense").build(model_workshop).index(make_chunks(TEXTS))
+    again = DenseLegSettings(type="dense").build(model_workshop).index(Corpus(make_chunks(TEXTS)))
     assert again.cached == ("embed",)
     assert again.seconds["embed"] < report.seconds["embed"]
-    more = leg.index(make_chunks([*TEXTS, "one more"]))
+    more = leg.index(Corpus(make_chunks([*TEXTS, "one more"])))
     assert more.cached == ()
 
 
 @pytest.mark.parametrize("query", ["", "  \n"])
 def test_a_blank_query_finds_nothing(leg: DenseLeg, query: str) -> None:
-    leg.index(make_chunks(TEXTS))
+    leg.index(Corpus(make_chunks(TEXTS)))
     result = leg.search(query, 5)
     assert result.candidates == []
     assert list(result.milliseconds) == ["encode", "search"]
 
 
 def test_no_chunks_find_nothing(leg: DenseLeg) -> None:
-    assert leg.index([]).chunks == 0
+    assert leg.index(Corpus([])).chunks == 0
     assert leg.search("cats", 5).candidates == []
 
 
 def test_a_second_index_replaces_the_first(leg: DenseLeg) -> None:
-    leg.index(make_chunks(TEXTS))
-    leg.index(make_chunks(TEXTS[:1]))
+    leg.index(Corpus(make_chunks(TEXTS)))
+    leg.index(Corpus(make_chunks(TEXTS[:1])))
     assert [position for position, _ in leg.search("cats", 5).candidates] == [0]
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from retrievers.base import Chunk
+from retrievers.corpus import Corpus
 from retrievers.legs.bm25 import Bm25sScorer, Formula, RankBm25Scorer
 from retrievers.legs.keyword import KeywordLeg, KeywordLegSettings
 from retrievers.settings import Workshop
@@ -39,7 +40,7 @@ def make_chunks(texts: list[str]) -> list[Chunk]:
 
 def make_leg(folder: Path, texts: list[str], **settings: Any) -> KeywordLeg:
     leg = KeywordLegSettings.model_validate(settings).build(Workshop(Cache(folder)))
-    leg.index(make_chunks(texts))
+    leg.index(Corpus(make_chunks(texts)))
     return leg
 
 
@@ -152,7 +153,7 @@ def test_the_index_is_cached_by_what_it_depends_on(folder: Path) -> None:
 
     def index(texts: list[str], **settings: Any) -> tuple[bool, list[tuple[int, float]]]:
         leg = KeywordLegSettings.model_validate(settings).build(workshop)
-        report = leg.index(make_chunks(texts))
+        report = leg.index(Corpus(make_chunks(texts)))
         assert report.chunks == len(texts)
         assert report.bytes > 0
         assert report.seconds["keyword"] > 0
@@ -169,7 +170,7 @@ def test_the_index_is_cached_by_what_it_depends_on(folder: Path) -> None:
 
 def test_indexing_again_replaces(folder: Path) -> None:
     leg = make_leg(folder, ["cat", "dog", "bird"])
-    leg.index(make_chunks(["dog", "fish", "fox"]))
+    leg.index(Corpus(make_chunks(["dog", "fish", "fox"])))
     assert leg.search("cat", 5).candidates == []
     assert [position for position, _ in leg.search("dog", 5).candidates] == [0]
 

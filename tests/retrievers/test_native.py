@@ -15,6 +15,7 @@ import pytest
 from pydantic import ValidationError
 
 from retrievers.base import Chunk
+from retrievers.corpus import Corpus
 from retrievers.engines.qdrant_edge import QdrantEdgeEngine, QdrantEdgeSettings
 from retrievers.legs.native import NativeHybridLeg, NativeHybridSettings
 from retrievers.models.base import Encoder, Vectors
@@ -60,7 +61,7 @@ def make_leg(
         Chunk(id=f"{len(texts) - number:06d}", doc_id="d", start=0, end=1, text=text)
         for number, text in enumerate(texts)
     ]
-    leg.index(chunks)
+    leg.index(Corpus(chunks))
     return engine, leg
 
 
@@ -168,11 +169,11 @@ def test_the_shard_is_cached_and_its_copy_removed(
     def index(**settings: Any) -> tuple[str, ...]:
         engine = QdrantEdgeSettings.model_validate(settings).build(workshop)
         leg = NativeHybridLeg(engine, CachingEncoder(HashingEncoder(), "hashing", workshop))
-        report = leg.index(chunks)
+        report = leg.index(Corpus(chunks))
         assert set(report.seconds) == {"embed", "engine"}
         assert report.bytes > 0
         assert leg.search("cat", 5).candidates
-        leg.index(chunks)
+        leg.index(Corpus(chunks))
         assert len(list((tmp_path / "copies").iterdir())) == 1
         leg.close()
         return report.cached

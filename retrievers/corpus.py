@@ -1,0 +1,49 @@
+"""What a pipeline searches: chunks, and the documents they were cut from."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+
+from retrievers.base import Chunk, Document
+from retrievers.documents.frontmatter import Frontmatter, read_frontmatter
+from retrievers.models.encoders import CachingEncoder, Encoded
+
+
+class Corpus:
+    """Chunks in descending order of id, their documents by id, and what both have in common.
+
+    A chunk's position is its place in `chunks`. Legs, query steps and stages share one corpus, so
+    that what several of them need is computed once.
+    """
+
+    def __init__(self, chunks: Sequence[Chunk], documents: Iterable[Document] = ()) -> None:
+        self.chunks = tuple(chunks)
+        self.documents = {document.id: document for document in documents}
+        self._encoded: dict[str, Encoded] = {}
+
+    @cached_property
+    def positions(self) -> Mapping[str, int]:
+        """The position of each chunk by its id."""
+        return {chunk.id: position for position, chunk in enumerate(self.chunks)}
+
+    @cached_property
+    def by_document(self) -> Mapping[str, Sequence[int]]:
+        """The positions of each document's chunks, in the order of the text."""
+        found: dict[str, list[int]] = {}
+        order = sorted(range(len(self.chunks)), key=lambda at: (self.chunks[at].start, -at))
+        for position in order:
+            found.setdefault(self.chunks[position].doc_id, []).append(position)
+        return found
+
+    @cached_property
+    def frontmatter(self) -> Mapping[str, Frontmatter]:
+        """What each document says of itself, by document id."""
+        return {id_: read_frontmatter(document.text) for id_, document in self.documents.items()}
+
+    def encode(self, encoder: CachingEncoder) -> Encoded:
+        """Return the vectors of the chunks' `searchable` texts, shape (chunks, dimensions)."""
+        if encoder.identity not in self._encoded:
+            encoded = encoder.encode([chunk.searchable for chunk in self.chunks])
+            # A copy: numpy asks the system for large memory pages for arrays of its own, and
+            # scanning 100,000 vectors then takes three quarters of the time.
+            self._encoded[encoder.identity] = Encoded(encoded.vectors.copy(), encoded.fresh)
+        return self._encoded[encoder.identity]

@@ -1,0 +1,60 @@
+"""What a query step is: a request in, a request out, before any leg searches."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from retrievers.corpus import Corpus
+from retrievers.legs.base import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A query on its way to the legs.
+
+    `text` is as it was typed. `texts` holds what single legs are asked instead and `factors` what
+    their weights in fusion are multiplied by, both by the leg's name. `allowed` are the positions
+    of the chunks that may be found; None: all.
+    """
+
+    text: str
+    texts: Mapping[str, str] = field(default_factory=dict)
+    factors: Mapping[str, float] = field(default_factory=dict)
+    allowed: frozenset[int] | None = None
+
+    def ask(self, leg: str) -> str:
+        """Return the text that the leg of this name is asked."""
+        return self.texts.get(leg, self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """The request a step hands on; in words and numbers what it did, if that is not plain."""
+
+    request: Request
+    note: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+# The kind of each leg by its name.
+LegKinds = Mapping[str, Kind]
+
+
+class QueryStep(ABC):
+    """One step before the legs. Stateless between queries but for caches."""
+
+    def index(self, corpus: Corpus) -> None:
+        """Learn what the step needs of `corpus`, in place of any before."""
+
+    @abstractmethod
+    def apply(self, request: Request) -> StepResult:
+        """Return what becomes of `request`. Safe to call from threads."""
+
+    def timed(self) -> "QueryStep":
+        """The same step with every per-query cache off."""
+        return self
+
+    def facts(self) -> Mapping[str, Any]:
+        """What identifies this step beyond its settings. JSON values."""
+        return {}
