@@ -5,12 +5,16 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+_ARGUMENTS: ContextVar[tuple[str, ...] | None] = ContextVar("arguments", default=None)
 PACKAGES = (
     "assay",
     "bm25s",
@@ -37,8 +41,27 @@ def describe() -> dict[str, Any]:
         "system": platform.platform(),
         "processor": _processor(),
         "cores": os.cpu_count(),
-        "command": ["assay", *sys.argv[1:]],
+        "command": command(),
     }
+
+
+def command() -> list[str]:
+    """Return the command line that does what is being done."""
+    given = _ARGUMENTS.get()
+    return ["assay", *(sys.argv[1:] if given is None else given)]
+
+
+@contextmanager
+def as_command(*arguments: str) -> Iterator[None]:
+    """Let `command` return `assay` with `arguments` within the block, not this process's own.
+
+    A notebook's process was started by a command line that repeats nothing.
+    """
+    token = _ARGUMENTS.set(arguments)
+    try:
+        yield
+    finally:
+        _ARGUMENTS.reset(token)
 
 
 @cache
@@ -60,7 +83,7 @@ def digest_code() -> str:
     files = [
         *(ROOT / "retrievers").rglob("*.py"),
         *(here / "collections").glob("*.py"),
-        *(here / f"{name}.py" for name in ("execution", "join", "latency", "runs")),
+        *(here / f"{name}.py" for name in ("execution", "join", "latency", "placements", "runs")),
     ]
     whole = hashlib.sha256()
     for file in sorted(files):

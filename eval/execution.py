@@ -12,6 +12,7 @@ from eval import environment
 from eval.collections.collection import Collection, Query
 from eval.join import RULE
 from eval.latency import LatencySettings, measure
+from eval.placements import Placer, matches_itself
 from eval.runs import (
     FORMAT,
     MANIFEST,
@@ -77,6 +78,19 @@ def execute(
         return Outcome(load(path), reused=False)
 
 
+def search(retriever: Retriever, collection: Collection, query: Query, depth: int) -> Ranking:
+    """Return the first `depth` hits; without the query itself where the collection drops it."""
+    ranking = retriever.search(query.text, depth + collection.drop_self_matches)
+    return _without_self(ranking, query.id, depth) if collection.drop_self_matches else ranking
+
+
+def sample(queries: tuple[Query, ...], limit: int | None) -> list[Query]:
+    """Return `limit` of `queries`, evenly spaced, or all."""
+    if limit is None or limit >= len(queries):
+        return list(queries)
+    return [queries[at * len(queries) // limit] for at in range(limit)]
+
+
 def _make(
     folder: RunFolder,
     plan: Plan,
@@ -88,7 +102,7 @@ def _make(
 ) -> None:
     import yaml
 
-    queries = _sample(collection.queries, plan.limit)
+    queries = sample(collection.queries, plan.limit)
     gold = [item for query in queries for item in collection.gold[query.id]]
     texts = {document.id: document.text for document in collection.documents}
     folder.write_text(
@@ -143,18 +157,17 @@ def _search_all(
     queries: list[Query],
     progress: Progress,
 ) -> None:
-    prescribed = frozenset(passage.id for item in collection.documents for passage in item.passages)
     done = folder.finished_queries()
     missing = [query for query in queries if query.id not in done]
+    placer = Placer(retriever, collection.prescribed, collection.drop_self_matches)
     for query in progress.track(missing, "searching", len(missing)):
-        ranking = retriever.search(query.text, depth + collection.drop_self_matches)
-        if collection.drop_self_matches:
-            ranking = _without_self(ranking, query.id, depth)
-        folder.add_ranking(query.id, ranking, prescribed)
+        ranking = search(retriever, collection, query, depth)
+        folder.add_placements(query.id, placer.place(query, ranking, collection.gold[query.id]))
+        folder.add_ranking(query.id, ranking, collection.prescribed)
 
 
 def _without_self(ranking: Ranking, query_id: str, depth: int) -> Ranking:
-    hits = [hit for hit in ranking.hits if query_id not in (hit.chunk.id, hit.chunk.doc_id)]
+    hits = [hit for hit in ranking.hits if not matches_itself(query_id, hit.chunk)]
     kept = tuple(hits[:depth])
     dropped = (hit.chunk for hit in ranking.hits if hit not in kept)
     return replace(ranking, hits=kept, others=(*ranking.others, *dropped))
@@ -178,12 +191,6 @@ def _new_id(plan: Plan, collection: Collection, identity: str) -> str:
     now = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3]
     name = collection.name.replace(":", ".").replace("/", ".")
     return f"{plan.name}-{name}-{now}-{identity[:8]}"
-
-
-def _sample(queries: tuple[Query, ...], limit: int | None) -> list[Query]:
-    if limit is None or limit >= len(queries):
-        return list(queries)
-    return [queries[at * len(queries) // limit] for at in range(limit)]
 
 
 def _describe(collection: Collection) -> CollectionFacts:

@@ -5,6 +5,7 @@
     queries.jsonl        the queries, and their gold items with their texts in gold.jsonl
     rankings.jsonl       a line a query: hits, trace, degradation
     passages.jsonl       every chunk that some stage of some query put out
+    placements.jsonl     a line a query: its gold items among all chunks, past the legs' depths
     latency.jsonl        a line a timed query
 
 Everything a report says is computed from these files alone.
@@ -24,10 +25,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from eval.collections.collection import GoldItem, Query
 from eval.join import JoinedHit, Retrieved, join
 from eval.latency import LatencySample
+from eval.placements import Placement
 from eval.token_counts import TokenCounts
 from retrievers.base import AssayError, Chunk, Hit, Placed, Ranking, StageTrace
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 
 
@@ -91,7 +93,8 @@ class Manifest(BaseModel):
 class StoredRun:
     """A finished run, as read from its folder.
 
-    Mappings are by query id, but for `gold_texts`, which is by the id of a gold item.
+    Mappings are by query id, but for `gold_texts`, which is by the id of a gold item; `placements`
+    are by query id and then by the id of a gold item.
     """
 
     folder: Path
@@ -100,6 +103,7 @@ class StoredRun:
     gold: Mapping[str, tuple[GoldItem, ...]]
     gold_texts: Mapping[str, str]
     rankings: Mapping[str, Ranking]
+    placements: Mapping[str, Mapping[str, Placement]]
     prescribed: frozenset[str]
     latency: tuple[LatencySample, ...]
 
@@ -131,6 +135,11 @@ class RunFolder:
         """Return each line of degradation with the number of queries it befell."""
         rows = read_rows(self.path / "rankings.jsonl")
         return dict(Counter(line for row in rows for line in row["degraded"]))
+
+    def add_placements(self, query_id: str, placements: Mapping[str, Placement]) -> None:
+        """Store the placements of a query, before its ranking: that is what finishes it."""
+        items = {item: asdict(placement) for item, placement in placements.items()}
+        self._append("placements.jsonl", [{"query": query_id, "items": items}])
 
     def add_ranking(self, query_id: str, ranking: Ranking, prescribed: frozenset[str]) -> None:
         """Store one ranking: first the passages it needs, then its own line."""
@@ -194,6 +203,7 @@ def load(folder: Path) -> StoredRun:
         gold={query: tuple(items) for query, items in gold.items()},
         gold_texts=gold_texts,
         rankings={query: _read_ranking(stored[query], chunks) for query in queries},
+        placements=_read_placements(folder),
         prescribed=frozenset(row["chunk"]["id"] for row in passages if row["prescribed"]),
         latency=tuple(LatencySample(**row) for row in read_rows(folder / "latency.jsonl")),
     )
@@ -251,7 +261,14 @@ def _ranking_row(query_id: str, ranking: Ranking) -> dict[str, Any]:
             for hit in ranking.hits
         ],
         "trace": [
-            [entry.name, entry.kind, entry.milliseconds, entry.candidates, entry.note]
+            [
+                entry.name,
+                entry.kind,
+                entry.milliseconds,
+                entry.candidates,
+                entry.note,
+                entry.counts,
+            ]
             for entry in ranking.trace
         ],
         "degraded": ranking.degraded,
@@ -264,13 +281,23 @@ def _read_ranking(row: Mapping[str, Any], chunks: Mapping[str, Chunk]) -> Rankin
         for id_, score, legs in row["hits"]
     )
     trace = tuple(
-        StageTrace(name, kind, taken, tuple((id_, score) for id_, score in candidates), note)
-        for name, kind, taken, candidates, note in row["trace"]
+        StageTrace(
+            name, kind, taken, tuple((id_, score) for id_, score in candidates), note, counts
+        )
+        for name, kind, taken, candidates, note, counts in row["trace"]
     )
     returned = {hit.chunk.id for hit in hits}
     named = dict.fromkeys(id_ for entry in trace for id_, _ in entry.candidates)
     others = tuple(chunks[id_] for id_ in named if id_ in chunks and id_ not in returned)
     return Ranking(hits, trace, others, tuple(row["degraded"]))
+
+
+def _read_placements(folder: Path) -> dict[str, dict[str, Placement]]:
+    """Read the placements; of a query that was searched again after a kill, the later stand."""
+    return {
+        row["query"]: {item: Placement(**placement) for item, placement in row["items"].items()}
+        for row in read_rows(folder / "placements.jsonl")
+    }
 
 
 def _read_chunk(row: Mapping[str, Any]) -> Chunk:

@@ -3,19 +3,29 @@
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from eval.exports import PER_QUERY, QRELS, RUN
+from eval.exports import ATTRIBUTION, PER_QUERY, QRELS, RUN
+from eval.flattening import flatten
 from eval.latency import TOTAL
 from eval.runs import MANIFEST, CollectionFacts, Manifest
 from eval.statistics import Estimate
 from eval.summary import Summary
 
-ARTIFACTS = (RUN, QRELS, PER_QUERY, "config.yaml", MANIFEST, "report.md", "report.html")
+ARTIFACTS = (
+    RUN,
+    QRELS,
+    PER_QUERY,
+    ATTRIBUTION,
+    "config.yaml",
+    MANIFEST,
+    "report.md",
+    "report.html",
+)
 HEADLINE = "nDCG@10"
 # MLflow allows letters, digits, `_ - . /` and space. Runs of anything else become one `_`.
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9./ -]+")
@@ -59,7 +69,7 @@ def describe(summary: Summary) -> Record:
         name=f"{manifest.name} on {manifest.collection.name}",
         time=int(datetime.fromisoformat(manifest.created).timestamp() * 1000),
         tags=_tags(manifest),
-        params=dict(flatten(manifest.config)),
+        params=list_params(manifest.config),
         metrics=_metrics(summary),
         headline=(metric_name(measure), summary.means[measure].value),
         dataset=_dataset(manifest.collection),
@@ -77,16 +87,9 @@ def headlines(records: Sequence[Record]) -> dict[str, float]:
     return found
 
 
-def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield (dotted key, text) for every leaf; a list of mappings counts its items from 0."""
-    for key, value in values.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
-            value = {str(at): item for at, item in enumerate(value)}
-        if isinstance(value, Mapping) and value:
-            yield from flatten(value, f"{name}.")
-        else:
-            yield metric_name(name), value if isinstance(value, str) else json.dumps(value)
+def list_params(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return every leaf of a config by the name under which MLflow holds it."""
+    return {metric_name(key): text for key, text in flatten(config)}
 
 
 def _tags(manifest: Manifest) -> dict[str, str]:
@@ -110,11 +113,14 @@ def _metrics(summary: Summary) -> dict[str, float]:
     manifest = summary.run.manifest
     found: dict[str, float] = {"queries": len(summary.run.queries)}
     for measure, mean in summary.means.items():
-        found |= _with_interval(metric_name(measure), mean)
+        found |= with_interval(metric_name(measure), mean)
     for stage, figures in summary.latency.items():
         for percentile, figure in figures.items():
             name = f"latency_ms/{metric_name(stage)}.{percentile}"
-            found |= _with_interval(name, figure) if stage == TOTAL else {name: figure.value}
+            found |= with_interval(name, figure) if stage == TOTAL else {name: figure.value}
+    totals = summary.attribution.totals()
+    items = sum(totals.values())
+    found |= {f"attribution/{fate}": number / items for fate, number in totals.items() if items}
     if manifest.throughput is not None:
         found["throughput/queries_per_second"] = manifest.throughput
         found["throughput/concurrency"] = manifest.concurrency
@@ -130,7 +136,8 @@ def _metrics(summary: Summary) -> dict[str, float]:
     return found
 
 
-def _with_interval(name: str, estimate: Estimate) -> dict[str, float]:
+def with_interval(name: str, estimate: Estimate) -> dict[str, float]:
+    """Return an estimate and the ends of its interval by their names in MLflow."""
     return {name: estimate.value, f"{name}.low": estimate.low, f"{name}.high": estimate.high}
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eval.flattening import flatten
 from eval.tracking import metric_name, redact
-from eval.tracking.record import flatten
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,7 @@ def check_child(tracking, summary: Summary, run_id: str, parent: str) -> None:
     assert metrics["latency_ms/total.p95"] == total.value
     assert metrics["latency_ms/total.p95.high"] == total.high
     assert metrics["latency_ms/count words.p50"] == pytest.approx(0.1)
+    assert metrics["attribution/found"] == pytest.approx(2 / 3)
     assert metrics["throughput/queries_per_second"] == manifest.throughput
     assert metrics["index/seconds.words"] == 0.25
     assert (metrics["index/bytes"], metrics["index/chunks"], metrics["queries"]) == (123, 2, 3)
@@ -118,7 +119,7 @@ def check_child(tracking, summary: Summary, run_id: str, parent: str) -> None:
     assert manifest.collection.digest.startswith(dataset.digest)
     assert json.loads(dataset.profile)["judgments"] == 3
     names = {"run.trec", "qrels.trec", "per_query.parquet", "manifest.json", "report.md"}
-    names |= {"config.yaml"}
+    names |= {"config.yaml", "attribution.json"}
     assert {file.path for file in tracking.list_artifacts(run_id)} == names
     copy = Path(tracking.download_artifacts(run_id, "run.trec", str(Path.cwd())))
     assert copy.read_bytes() == (summary.run.folder / "run.trec").read_bytes()

@@ -1,0 +1,161 @@
+"""`assay explain`: where the answers of a run went."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from eval.attribution import Attribution, ItemFate
+    from eval.runs import StoredRun
+
+EXCERPT = 300  # characters of a gold item
+WIDTH = 112  # columns that the tables need
+STYLES = {"found": "green", "in no chunk": "red", "in no leg": "red", "beyond depth": "red"}
+
+
+@click.command()
+@click.argument("run")
+@click.option("--query", help="The id of a query: tell of each of its gold items.")
+@click.option(
+    "-k", default=10, type=click.IntRange(min=1), help="How many hits count.", show_default=True
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def explain(run: str, query: str | None, k: int, as_json: bool) -> None:
+    """Tell where the answers of RUN went: found, or where on their way they were lost.
+
+    RUN is a config (run where no equal run is stored), the id of a run, the beginning of one, its
+    folder, or the id of a run in MLflow. Nothing of a stored run is searched again.
+    """
+    from eval.attribution import attribute
+    from eval.cli.console import ConsoleProgress, print_json
+    from eval.cli.references import resolve
+    from retrievers.base import AssayError
+
+    stored = resolve(run, (), ConsoleProgress())
+    if query is not None and query not in stored.queries:
+        some = ", ".join(list(stored.queries)[:5])
+        raise AssayError(f"--query {query}: not in {stored.manifest.id}, which has {some}, …")
+    attribution = attribute(stored, k)
+    if as_json:
+        items = {"query": _describe(stored, attribution, query)} if query is not None else {}
+        print_json({"run": stored.manifest.id, **attribution.as_json(), **items})
+    elif query is None:
+        _print_run(stored, attribution)
+    else:
+        _print_query(stored, attribution, query)
+
+
+def _describe(run: "StoredRun", attribution: "Attribution", query: str) -> dict[str, Any]:
+    asked = run.queries[query]
+    items = [
+        {**item.as_json(), "words": item.words, "excerpt": _excerpt(run, item)}
+        for item in attribution.items[query]
+    ]
+    return {"id": query, "text": asked.text, "type": asked.type, "items": items}
+
+
+def _print_run(run: "StoredRun", attribution: "Attribution") -> None:
+    from rich.console import Console
+
+    totals = {fate: number for fate, number in attribution.totals().items() if number}
+    items = sum(totals.values())
+    console = Console(highlight=False)
+    console.width = max(console.width, WIDTH)
+    console.print(
+        f"{run.manifest.id}: {items:,} gold items of {len(run.queries):,} queries, "
+        f"first {attribution.k} hits",
+        markup=False,
+        soft_wrap=True,
+    )
+    console.print(_totals(attribution, totals))
+    if attribution.by_type and totals:
+        console.print(_types(attribution, list(totals)))
+    console.print("What a perfect order of the candidates of each step would score:")
+    console.print(_ceilings(attribution))
+
+
+def _totals(attribution: "Attribution", totals: dict[str, int]) -> "Table":
+    from rich.markup import escape
+
+    from eval.attribution import MEANINGS
+
+    table = _table("fate", "items", "share")
+    for name in ("where", "meaning"):
+        table.add_column(name)
+    whole = sum(totals.values())
+    for fate, items in totals.items():
+        causes = ", ".join(f"{name} {n:,}" for name, n in attribution.causes(fate).items())
+        meaning = MEANINGS[fate].format(k=attribution.k)
+        table.add_row(
+            fate,
+            f"{items:,}",
+            f"{100 * items / whole:.1f} %",
+            escape(causes),
+            meaning,
+            style=STYLES.get(fate),
+        )
+    return table
+
+
+def _types(attribution: "Attribution", fates: list[str]) -> "Table":
+    from rich.markup import escape
+
+    table = _table("type of query", *fates)
+    for kind, totals in attribution.by_type.items():
+        table.add_row(
+            escape(kind), *(f"{totals[fate]:,}" if totals[fate] else "–" for fate in fates)
+        )
+    return table
+
+
+def _ceilings(attribution: "Attribution") -> "Table":
+    from rich.markup import escape
+
+    from eval.measures import spoken
+
+    table = _table("candidates of", "how many", *map(spoken, attribution.reached))
+    rows = [(escape(at.step), f"{at.candidates:.1f}", at.measures) for at in attribution.ceilings]
+    for step, candidates, scores in [*rows, ("as ranked", "", attribution.reached)]:
+        figures = (f"{at.value:.3f} ({at.low:.3f} – {at.high:.3f})" for at in scores.values())
+        style = "bold" if step == "as ranked" else None
+        table.add_row(step, candidates, *figures, style=style)
+    return table
+
+
+def _print_query(run: "StoredRun", attribution: "Attribution", query: str) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.print(f"{query}: {run.queries[query].text}", style="bold", markup=False)
+    for number, item in enumerate(attribution.items[query], start=1):
+        _print_item(console, run, item, number)
+    if not attribution.items[query]:
+        console.print("Nothing is judged relevant to this query.")
+
+
+def _print_item(console: "Console", run: "StoredRun", item: "ItemFate", number: int) -> None:
+    gold = item.item
+    title = f"\n{number}. {gold.id} (grade {gold.grade}): {item.words}"
+    console.print(title, style=STYLES.get(item.fate, "yellow"), markup=False, soft_wrap=True)
+    console.print(f"   {item.trail}", markup=False, soft_wrap=True)
+    console.print(f"   “{_excerpt(run, item)}”", style="dim", markup=False)
+
+
+def _excerpt(run: "StoredRun", item: "ItemFate") -> str:
+    from eval.report.formats import shorten
+
+    return shorten(run.gold_texts[item.item.id], EXCERPT)
+
+
+def _table(first: str, *others: str) -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column(first, no_wrap=True)
+    for name in others:
+        table.add_column(name, justify="right")
+    return table

@@ -1,0 +1,67 @@
+"""`assay explain` as a user meets it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from eval.attribution import FATES
+
+RUN = ("run", "configs/bm25.yaml", "latency.queries=0", "limit=20", "--no-track")
+
+
+@pytest.fixture(scope="module")
+def result(assay_json):
+    return assay_json(*RUN)
+
+
+def test_totals_types_and_ceilings(assay, assay_json, result) -> None:
+    told = assay_json("explain", result["run"])
+    assert told["run"] == result["run"]
+    assert tuple(told["totals"]) == FATES
+    assert sum(told["totals"].values()) == told["items"] > 0
+    by_type = told["by_type"].values()
+    assert sum(sum(totals.values()) for totals in by_type) == told["items"]
+    assert [ceiling["step"] for ceiling in told["ceilings"]] == ["keyword", "final"]
+    assert told["reached"]["nDCG@10"]["value"] == result["measures"]["nDCG@10"]["mean"]
+    stored = json.loads((Path(result["report"]).parent / "attribution.json").read_text())
+    assert stored["totals"] == told["totals"]
+    printed = assay("explain", result["run"]).stdout
+    for fate, items in told["totals"].items():
+        assert (fate in printed) == (items > 0)
+
+
+def test_the_cutoff_is_free_to_choose(assay_json, result) -> None:
+    found = [assay_json("explain", result["run"], "-k", k)["totals"]["found"] for k in "159"]
+    assert found == sorted(found)
+    assert found[0] < found[-1]
+
+
+def test_a_query_tells_of_each_of_its_items(assay, assay_json, result) -> None:
+    stored = json.loads((Path(result["report"]).parent / "attribution.json").read_text())
+    query, items = next(
+        (id_, items)
+        for id_, items in stored["queries"].items()
+        if {"found"} < {item["fate"] for item in items}
+    )
+    told = assay_json("explain", result["run"], "--query", query)["query"]
+    assert [item["fate"] for item in told["items"]] == [item["fate"] for item in items]
+    assert all(item["excerpt"] for item in told["items"])
+    printed = " ".join(assay("explain", result["run"], "--query", query).stdout.split())
+    assert told["text"] in printed
+    for item in told["items"]:
+        assert item["words"] in printed
+        assert item["excerpt"][:30] in printed
+        assert f"final {item['ranks']['final'] or '–'}" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(("--query", "none"), "--query none: not in bm25-"), (("-k", "0"), "0 is not in the range")],
+)
+def test_bad_input_is_one_line(assay, result, arguments, words: str) -> None:
+    done = assay("explain", result["run"], *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not done.stdout

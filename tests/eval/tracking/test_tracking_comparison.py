@@ -1,0 +1,106 @@
+"""What MLflow holds of a comparison."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tracked import check_child, client, make_summary, run_ids
+
+from eval.comparison import Comparison, compare
+from eval.report.comparison import write
+from eval.runs import StoredRun
+from eval.summary import Summary
+from eval.tracking import TrackingError, log, log_comparison
+
+
+@pytest.fixture
+def summaries(tmp_path: Path) -> dict[str, Summary]:
+    """Three runs by their ids."""
+    made = [make_summary(tmp_path / "reports", name) for name in ("words", "others", "others")]
+    return {summary.run.manifest.id: summary for summary in made}
+
+
+@pytest.fixture
+def compared(summaries: dict[str, Summary]) -> Comparison:
+    return compare([summary.run for summary in summaries.values()], ("nDCG@10", "AP(rel=2)"))
+
+
+def send(compared: Comparison, summaries: dict[str, Summary], reports: Path) -> str:
+    def complete(run: StoredRun) -> Summary:
+        return summaries[run.manifest.id]
+
+    folder = write(compared, reports).parent
+    return log_comparison(compared, folder, "assay compare words others others", complete)
+
+
+@pytest.mark.usefixtures("store")
+def test_a_comparison_is_the_parent_of_runs_that_are_new_and_names_all(
+    compared: Comparison, summaries: dict[str, Summary], tmp_path: Path
+) -> None:
+    first, *rest = summaries.values()
+    (known,) = log([first], "assay run words")
+    run_id = send(compared, summaries, tmp_path / "reports")
+    tracking = client()
+    run = tracking.get_run(run_id)
+    assert run.info.status == "FINISHED"
+    tags = run.data.tags
+    assert run.info.run_name == tags["assay.command"] == "assay compare words others others"
+    assert tags["assay.base"] == known.run_id
+    assert tags["assay.comparison"].startswith("compare-words-others-others-tiny-")
+    for child, summary in zip(json.loads(tags["assay.others"]), rest, strict=True):
+        check_child(tracking, summary, child, run_id)
+    verdicts = json.loads(tags["assay.verdicts"])
+    assert list(verdicts) == [pair.other.run.manifest.id for pair in compared.pairs]
+    assert {"comparison.json", "report.html", "report.md"} == {
+        file.path for file in tracking.list_artifacts(run_id)
+    }
+    assert run.data.params["base"] == first.run.manifest.id
+
+
+@pytest.mark.usefixtures("store")
+def test_its_metrics_are_those_of_the_comparison(
+    compared: Comparison, summaries: dict[str, Summary], tmp_path: Path
+) -> None:
+    metrics = client().get_run(send(compared, summaries, tmp_path / "reports")).data.metrics
+    assert (metrics["queries"], metrics["children"], metrics["tests"]) == (3, 3, compared.tests)
+    for pair in compared.pairs:
+        other = pair.other.run.manifest.id
+        for item, name in zip(pair.differences, ("nDCG_at_10", "AP_rel_2"), strict=True):
+            place = f"{name}/{other}"
+            assert metrics[f"difference/{place}"] == item.difference.value
+            assert metrics[f"difference/{place}.low"] == item.difference.low
+            assert metrics.get(f"p/{place}") == item.adjusted
+            assert metrics[f"detectable/{place}"] == item.detectable
+        (half, most) = pair.latency
+        assert metrics[f"latency_ratio/p50/{other}"] == half.ratio.value
+        assert metrics[f"latency_ratio/p95/{other}.high"] == most.ratio.high
+
+
+@pytest.mark.usefixtures("store")
+def test_the_same_comparison_is_sent_once(
+    compared: Comparison, summaries: dict[str, Summary], tmp_path: Path
+) -> None:
+    first = send(compared, summaries, tmp_path / "reports")
+    assert send(compared, summaries, tmp_path / "reports") == first
+    assert len(run_ids(client())) == 4
+    client().delete_run(first)
+    assert send(compared, summaries, tmp_path / "reports") != first
+    assert len(run_ids(client())) == 4
+
+
+def test_a_store_out_of_reach_loses_nothing(
+    compared: Comparison,
+    summaries: dict[str, Summary],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://me:hunter2@127.0.0.1:9/")
+    with pytest.raises(TrackingError) as caught:
+        send(compared, summaries, tmp_path / "reports")
+    assert "hunter2" not in str(caught.value)
+    (folder,) = (tmp_path / "reports").glob("compare-*")
+    assert {file.name for file in folder.iterdir()} == {
+        "comparison.json",
+        "report.html",
+        "report.md",
+    }
