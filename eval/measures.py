@@ -89,7 +89,7 @@ def score(measures: Sequence[str], joined: Joined, gold: Gold) -> Scores:
     plain = []
     for name in measures:
         if match := BUDGETED_RECALL.fullmatch(name):
-            limits = {query: _fitting(joined[query], int(match[1])) for query in gold}
+            limits = {query: count_fitting(joined[query], int(match[1])) for query in gold}
             scores[name] = _recall(joined, gold, limits)
         elif match := TOKENS.fullmatch(name):
             scores[name] = {
@@ -143,7 +143,7 @@ def _recall(joined: Joined, gold: Gold, limits: Mapping[str, int]) -> dict[str, 
     return _calculate([f"R@{deepest}"], grades, found)[f"R@{deepest}"]
 
 
-def _fitting(hits: Sequence[JoinedHit], budget: int) -> int:
+def count_fitting(hits: Sequence[JoinedHit], budget: int) -> int:
     """Return how many of the first hits fit into `budget` tokens together."""
     total = 0
     for number, hit in enumerate(hits):

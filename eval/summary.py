@@ -6,9 +6,11 @@ from functools import cached_property
 from typing import Any
 
 from eval import measures
+from eval.attribution import Attribution, attribute
 from eval.latency import TOTAL
 from eval.runs import StoredRun
 from eval.statistics import Estimate, estimate_mean, estimate_percentile
+from eval.unjudged import Unjudged, examine
 
 PERCENTILES = (50, 95, 99)
 
@@ -40,6 +42,16 @@ class Summary:
             for kind in types
         }
 
+    @cached_property
+    def attribution(self) -> Attribution:
+        """What became of every gold item on its way to the first ten hits."""
+        return attribute(self.run)
+
+    @cached_property
+    def unjudged(self) -> tuple[Unjudged, ...]:
+        """What hits that no one has judged leave open in every measure."""
+        return examine(self.run, self.scores)
+
     def as_json(self) -> dict[str, Any]:
         """Return the figures as the JSON object that `assay run --json` prints."""
         manifest = self.run.manifest
@@ -53,6 +65,7 @@ class Summary:
                 name: {"mean": mean.value, "low": mean.low, "high": mean.high}
                 for name, mean in self.means.items()
             },
+            "unjudged": {item.measure: item.as_json() for item in self.unjudged},
             "latency_ms": _values(self.latency[TOTAL]) if self.latency else None,
             "stages_ms": {
                 stage: _values(figures) for stage, figures in self.latency.items() if stage != TOTAL

@@ -6,6 +6,7 @@ from typing import Any
 
 from eval import measures
 from eval.report import formats
+from eval.report.attribution import AttributionView, view_attribution
 from eval.report.circumstances import Circumstances, describe
 from eval.report.drilldown import collect
 from eval.report.formats import Figure, count, figure, percent
@@ -14,6 +15,7 @@ from eval.report.indexing import IndexRow, index_facts, index_rows
 from eval.report.plots import LinearAxis, Whisker, whisker
 from eval.report.queries import Bar, QueryRow, bars, primary, query_rows, slowest, worst
 from eval.report.timing import Timing, time_stages
+from eval.report.unjudged import UnjudgedView, show_unjudged
 from eval.statistics import Estimate
 from eval.summary import Summary
 
@@ -69,6 +71,8 @@ class View:
     found_at: tuple[Bar, ...]
     type_measures: tuple[str, ...]
     types: tuple[TypeRow, ...]
+    unjudged: UnjudgedView
+    attribution: AttributionView | None
     timing: Timing | None
     throughput: str
     index: tuple[IndexRow, ...]
@@ -108,6 +112,8 @@ def make_view(summary: Summary) -> View:
             for kind, means in summary.by_type.items()
             if type_measures
         ),
+        unjudged=show_unjudged(summary),
+        attribution=view_attribution(summary.attribution),
         timing=time_stages(summary),
         throughput=_throughput(summary),
         index=index_rows(manifest.index),

@@ -1,0 +1,102 @@
+"""`assay pool`: what must be judged before runs can be compared on equal terms."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from eval.pooling import Pool
+    from eval.runs import StoredRun
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN... [KEY.PATH=VALUE]...")
+@click.option(
+    "--depth",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Judge the first so many hits of every query.",
+)
+@click.option("--limit", type=click.IntRange(1), help="Write only so many pairs, the first.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("pool.csv"),
+    show_default=True,
+    help="The table to be filled in.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def pool(runs: tuple[str, ...], depth: int, limit: int | None, output: Path, as_json: bool) -> None:
+    """Write the table of the pairs to judge: what no one has judged of the first hits of RUNS.
+
+    Each is a config, the id of a run, the beginning of one, its folder, or the id of a run in
+    MLflow, all on the same collection and judgments. The pairs that can move the comparison most
+    come first, and nothing says which run returned them. Fill in the column grade; `assay label`
+    then adds the judgments to the collection.
+    """
+    from eval.cli.console import ConsoleProgress, print_json
+    from eval.cli.references import resolve, split_overrides
+    from eval.collections.worksheet import render
+    from eval.pooling import make_pool
+    from eval.runs import write_atomically
+    from retrievers.base import AssayError
+
+    if output.exists():
+        raise AssayError(
+            f"{output}: is there already, and may hold grades; say --output with another name"
+        )
+    references, overrides = split_overrides(runs)
+    progress = ConsoleProgress()
+    stored = [resolve(reference, overrides, progress) for reference in references]
+    made = make_pool(stored, depth)
+    written = made.pairs[:limit]
+    if written:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(output, render(written, _collection(stored[0])))
+    if as_json:
+        print_json(_describe(made, depth, len(written), output))
+    else:
+        _print(made, depth, len(written), output)
+
+
+def _collection(run: "StoredRun") -> str:
+    """Return what the config calls the collection, by which it is found again."""
+    return str(run.manifest.config.get("dataset") or run.manifest.collection.name)
+
+
+def _describe(made: "Pool", depth: int, written: int, output: Path) -> dict[str, Any]:
+    return {
+        "file": str(output) if written else None,
+        "written": written,
+        "pairs": len(made.pairs),
+        "by_query": made.count_by_query(),
+        "overlapping": made.overlapping,
+        "depth": depth,
+        "judged_before": {
+            run: {"mean": share.value, "low": share.low, "high": share.high, "n": share.n}
+            for run, share in made.judged.items()
+        },
+    }
+
+
+def _print(made: "Pool", depth: int, written: int, output: Path) -> None:
+    for run, share in made.judged.items():
+        interval = f"95 % interval {100 * share.low:.1f} – {100 * share.high:.1f} %, n = {share.n}"
+        click.echo(f"{run}: {100 * share.value:.1f} % of the first {depth} judged ({interval})")
+    if not written:
+        click.echo(f"Nothing to judge: all of the first {depth} hits are judged.")
+        return
+    counts = made.count_by_query().values()
+    click.echo(
+        f"{len(made.pairs)} pairs to judge, of {len(counts)} queries: {min(counts)} to "
+        f"{max(counts)} a query, {len(made.pairs) / len(counts):.1f} on average"
+    )
+    if made.overlapping:
+        click.echo(
+            f"{made.overlapping} of them share half or more with another passage of their query; "
+            "judge each by itself, since the longer may answer where the shorter does not"
+        )
+    what = "all" if written == len(made.pairs) else "the most informative"
+    click.echo(f"{output}: {written} pairs ({what}); fill in grade, then: assay label {output}")

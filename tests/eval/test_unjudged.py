@@ -1,0 +1,155 @@
+"""What unjudged hits leave open: worked cases, and bounds against trying every judgment."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from planned_runs import make_run
+from report_sample import make_run as make_sample
+
+from eval import measures
+from eval.bounds import bound
+from eval.collections.collection import GoldItem
+from eval.join import JoinedHit, Retrieved, join
+from eval.report import write
+from eval.summary import summarise
+from eval.unjudged import condense, examine, share_judged
+from retrievers.base import Chunk
+
+BOUNDED = (
+    "Success@1", "Success@3", "RR@4", "RR", "P@3", "R@2", "R@5", "AP@3", "AP", "nDCG@3", "nDCG",
+    "R@9tok",
+)  # fmt: skip
+
+
+def passage(at: int) -> Chunk:
+    return Chunk(f"p{at}", f"d{at}", 0, 20, "four words of text")
+
+
+def judge(at: int, grade: int) -> GoldItem:
+    return GoldItem("q", f"d{at}", f"d{at}", 0, 20, grade)
+
+
+def rank(places: list[int], gold: list[GoldItem]) -> dict[str, list[JoinedHit]]:
+    return {"q": join([Retrieved(passage(at)) for at in places], gold)}
+
+
+def of(scores: dict[str, dict[str, float]]) -> dict[str, float]:
+    return {name: by_query["q"] for name, by_query in scores.items()}
+
+
+def test_by_hand() -> None:
+    """Unjudged, grade 2, unjudged, grade 0; and a passage of grade 1 that is not returned."""
+    gold = [judge(1, 2), judge(3, 0), judge(9, 1)]
+    joined, items = rank([0, 1, 2, 3], gold), {"q": gold}
+    assert share_judged("nDCG@10", joined, items) == {"q": 0.5}
+    assert share_judged("P@3", joined, items) == {"q": pytest.approx(1 / 3)}
+    assert share_judged("Success@1", joined, items) == {"q": 0}
+    # Four tokens a passage: two fit into nine.
+    assert share_judged("R@9tok", joined, items) == {"q": 0.5}
+    condensed = of(condense(["RR@4", "P@2", "nDCG@4", "R@1"], joined, items))
+    log3 = 1.5849625007
+    assert condensed == pytest.approx(
+        {"RR@4": 1, "P@2": 0.5, "nDCG@4": 2 / (2 + 1 / log3), "R@1": 0.5}
+    )
+    limits = {name: tuple(side["q"] for side in bound(name, joined, items)) for name in BOUNDED}
+    assert limits["Success@1"] == (0, 1)
+    assert limits["RR@4"] == (0.5, 1)
+    assert limits["P@3"] == pytest.approx((1 / 3, 1))
+    assert limits["R@2"] == pytest.approx((1 / 2, 2 / 3)), "one more found, one more to find"
+    assert limits["R@5"] == pytest.approx((1 / 2, 3 / 4))
+    # Highest: 2, 2, 1 of the ideal 2, 2, 1; lowest: 0, 2, 2 of the ideal 2, 2, 1.
+    best = (2 + 2 / log3 + 1 / 2) / (2 + 2 / log3 + 1 / 2)
+    plain = (2 / log3) / (2 + 1 / log3)
+    assert limits["nDCG@3"] == pytest.approx(
+        (min(plain, (2 / log3 + 1) / (2 + 2 / log3 + 0.5)), best)
+    )
+
+
+def test_a_hit_that_proves_relevant_may_lower_what_has_an_ideal() -> None:
+    gold = [judge(0, 1)]
+    joined, items = rank([0, 1, 2], gold), {"q": gold}
+    log3 = 1.5849625007
+    assert of({"nDCG@3": bound("nDCG@3", joined, items)[0]}) == pytest.approx(
+        {"nDCG@3": (1 + 0.5) / (1 + 1 / log3)}
+    )
+    assert bound("nDCG@3", joined, items)[1] == {"q": 1}
+    assert bound("AP@3", joined, items) == ({"q": pytest.approx((1 + 2 / 3) / 2)}, {"q": 1})
+    assert bound("P@3", joined, items) == ({"q": pytest.approx(1 / 3)}, {"q": 1})
+
+
+cases = st.tuples(
+    st.permutations(range(6)),
+    st.integers(0, 6),
+    st.dictionaries(st.integers(0, 7), st.integers(0, 3), min_size=1, max_size=6),
+)
+
+
+@given(cases, st.sampled_from(BOUNDED))
+def test_bounds_are_those_of_every_judgment_there_could_be(case, name: str) -> None:
+    order, length, grades = case
+    gold = [judge(at, grade) for at, grade in grades.items()]
+    joined, items = rank(order[:length], gold), {"q": gold}
+    top = max([1, *grades.values()])
+    cutoff = int("".join(filter(str.isdigit, name)) or 6)
+    above = order[:length][: 2 if name.endswith("tok") else cutoff]
+    unjudged = [at for at in above if at not in grades]
+    tried = []
+    for several in itertools.product(range(top + 1), repeat=len(unjudged)):
+        more = [*gold, *itertools.starmap(judge, zip(unjudged, several, strict=True))]
+        tried.append(measures.score([name], rank(order[:length], more), {"q": more})[name]["q"])
+    low, high = (side["q"] for side in bound(name, joined, items))
+    assert low == pytest.approx(min(tried))
+    assert high == pytest.approx(max(tried))
+    assert 0 <= low <= tried[0] + 1e-9
+    assert tried[0] <= high + 1e-9
+    assert high <= 1 + 1e-9
+
+
+@given(cases)
+def test_where_all_is_judged_nothing_is_open(case) -> None:
+    order, length, grades = case
+    gold = [judge(at, grades.get(at, 0)) for at in range(8)]
+    joined, items = rank(order[:length], gold), {"q": gold}
+    plain = of(measures.score(BOUNDED, joined, items))
+    assert of(condense(BOUNDED, joined, items)) == plain
+    for name in BOUNDED:
+        assert share_judged(name, joined, items) == {"q": 1 if length else 0}
+        assert bound(name, joined, items) == ({"q": plain[name]}, {"q": plain[name]})
+
+
+def test_of_a_run(tmp_path: Path) -> None:
+    """Of ten documents one is judged for each query; two queries do not find theirs."""
+    run = make_run(tmp_path, "planned", [1, 2, 1, 0, 0, 1, 1, 1, 1, 1])
+    summary = summarise(run, ["Success@1", "Judged@1", "nDCG@10", "Bpref", "Tokens@10"])
+    found = {item.measure: item for item in examine(run, summary.scores)}
+    assert list(found) == ["Success@1", "nDCG@10", "Bpref"]
+    first = found["Success@1"]
+    assert first.scored == summary.means["Success@1"]
+    assert (first.scored.value, first.judged.value, first.judged.n) == (0.7, 0.7, 10)
+    assert (first.condensed.value, first.lower.value, first.upper.value) == (0.8, 0.7, 1)
+    assert first.judged.low < first.judged.value < first.judged.high
+    assert found["nDCG@10"].upper.value == pytest.approx(1, abs=0.2)
+    assert (found["Bpref"].lower, found["Bpref"].upper) == (None, None)
+    shown = summary.as_json()["unjudged"]
+    assert list(shown) == list(found)
+    assert shown["Success@1"]["judged"]["mean"] == 0.7
+    assert shown["Success@1"]["bounds"]["upper"]["mean"] == 1
+    assert shown["Bpref"]["bounds"] is None
+
+
+def test_in_the_report(tmp_path: Path) -> None:
+    summary = summarise(make_sample(tmp_path), ["nDCG@10", "Judged@10", "Bpref"])
+    page = write(summary)
+    (ndcg, _) = summary.unjudged
+    assert ndcg.lower.value < ndcg.scored.value < ndcg.upper.value
+    ends = f"{ndcg.lower.value:.3f} – {ndcg.upper.value:.3f}"
+    lines = page.with_name("report.md").read_text().splitlines()
+    (row,) = [line for line in lines if line.startswith("| nDCG@10 |") and ends in line]
+    assert f"| {ndcg.judged.value:.3f} |" in row
+    assert any(line.startswith("| Bpref |") and line.endswith("| – |") for line in lines)
+    section = page.read_text().partition('<section id="unjudged"')[2].partition("</section>")[0]
+    assert ends in section
+    assert "here 1 of 11 judgments" in section
