@@ -91,12 +91,31 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
+class Definition:
+    """What a document says that a term means: `text` is characters `start` to `end` of it.
+
+    `exceptions` are the clauses that take something out of the meaning, as written.
+    """
+
+    term: str
+    text: str
+    exceptions: tuple[str, ...]
+    doc_id: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
-    """A retrieved chunk, its final score, and where each leg that found it had placed it."""
+    """A retrieved chunk, its final score, and where each leg that found it had placed it.
+
+    `definitions` are of terms that the chunk uses and does not define, where the pipeline tells.
+    """
 
     chunk: Chunk
     score: float
     legs: Mapping[str, Placed] = field(default_factory=dict)
+    definitions: tuple[Definition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

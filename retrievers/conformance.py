@@ -21,7 +21,7 @@ DOCUMENTS = tuple(
             "# Ferries\n\nThe ferry to the northern islands sails twice a day in winter.",
             "# Refunds\n\nA cancelled sailing is refunded in full within five working days.",
             "# Luggage\n\nEach passenger may carry two suitcases and one bicycle free of charge.",
-            "# Dogs\n\nDogs travel on the open deck; guide dogs may enter the saloon.",
+            "# Dogs\n\nDogs travel on open deck, see [[doc2]]; guide dogs may enter the saloon.",
             "# API\n\nCall `getSailingById` to look a sailing up by its identifier.",
             "# Twin\n\nThis very sentence stands in two documents of the collection.",
             "# Twin\n\nThis very sentence stands in two documents of the collection.",

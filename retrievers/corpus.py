@@ -5,6 +5,7 @@ from functools import cached_property
 
 from retrievers.base import Chunk, Document
 from retrievers.documents.frontmatter import Frontmatter, read_frontmatter
+from retrievers.documents.structure import Structure, parse_document
 from retrievers.models.encoders import CachingEncoder, Encoded
 
 
@@ -38,6 +39,11 @@ class Corpus:
     def frontmatter(self) -> Mapping[str, Frontmatter]:
         """What each document says of itself, by document id."""
         return {id_: read_frontmatter(document.text) for id_, document in self.documents.items()}
+
+    @cached_property
+    def structures(self) -> Mapping[str, Structure]:
+        """What each document is made of, by document id."""
+        return {id_: parse_document(document) for id_, document in self.documents.items()}
 
     def encode(self, encoder: CachingEncoder) -> Encoded:
         """Return the vectors of the chunks' `searchable` texts, shape (chunks, dimensions)."""

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 Scored = tuple[int, float]
 
+DECIMALS = 9
+
 
 def best(scores: NDArray[np.floating], depth: int) -> list[Scored]:
     """Return the `depth` best (position, score) pairs of `scores`, best first."""
@@ -22,6 +24,17 @@ def best(scores: NDArray[np.floating], depth: int) -> list[Scored]:
         candidates = np.arange(len(scores))
     order = candidates[np.argsort(-scores[candidates], kind="stable")][:depth]
     return [(int(position), float(scores[position])) for position in order]
+
+
+def best_matches(scores: NDArray[np.floating], depth: int) -> list[Scored]:
+    """Return the `depth` best (position, score) pairs of `scores` above 0, best first.
+
+    Sums taken in another order differ in their last bits. Rounding keeps equal evidence equal, so
+    that ties are broken by position whichever library scored.
+    """
+    rounded = np.round(scores, DECIMALS)
+    found = np.flatnonzero(rounded > 0)
+    return [(int(found[at]), score) for at, score in best(rounded[found], depth)]
 
 
 def ordered(scored: Iterable[Scored]) -> list[Scored]:

@@ -46,7 +46,7 @@ class Targets:
                 doc: place
                 for doc, place in self._places.get(above.target, {}).items()
                 if all(doc in self._places.get(unit, {}) for unit in reference.within)
-                and (not reference.document or _is_named(doc, reference.document))
+                and (not reference.document or is_named(doc, reference.document))
             }
             if doc_id in places:
                 return places[doc_id]
@@ -55,10 +55,10 @@ class Targets:
         return None
 
 
-def _is_named(doc_id: str, name: str) -> bool:
+def is_named(doc_id: str, name: str) -> bool:
     """Say whether a link's target `name` means the document: by its path's end or its stem."""
     path, wanted = PurePosixPath(doc_id.lower()), PurePosixPath(name.lower())
-    parts = [part for part in wanted.parts if part not in (".", "..")]
+    parts = [part for part in wanted.parts if part not in ("/", ".", "..")]
     if wanted.suffix != path.suffix:
         path = path.with_suffix("") if path.suffix else path
     return bool(parts) and list(path.parts[-len(parts) :]) == parts

@@ -47,6 +47,10 @@ class Leg(ABC):
         """As `search`, for a leg that starts from what the legs before it `found`."""
         return self.search(query, depth)
 
+    def timed(self) -> "Leg":
+        """The same leg, on the same index, with every per-query cache off."""
+        return self
+
     def facts(self) -> Mapping[str, Any]:
         """What identifies this leg beyond its settings (digests, versions). JSON values."""
         return {}

@@ -119,11 +119,23 @@ class Bm25sScorer(Scorer):
         return scores
 
 
+def okapi_idf(
+    frequencies: NDArray[np.integer], passages: int, epsilon: float
+) -> NDArray[np.float64]:
+    """Return BM25Okapi's idf of terms that so many of `passages` hold."""
+    idf: NDArray[np.float64] = np.log(passages - frequencies + 0.5) - np.log(frequencies + 0.5)
+    idf[idf < 0] = epsilon * idf.mean()
+    return idf
+
+
+def lucene_idf(frequencies: NDArray[np.integer], passages: int) -> NDArray[np.float64]:
+    """Return Lucene's idf of terms that so many of `passages` hold."""
+    idf: NDArray[np.float64] = np.log1p((passages - frequencies + 0.5) / (frequencies + 0.5))
+    return idf
+
+
 def _give_okapi_idf(table: dict[str, Any], epsilon: float) -> None:
     """Put BM25Okapi's idf in the place of Lucene's in a table with one column a term."""
-    frequencies = np.diff(table["indptr"])
-    without = table["num_docs"] - frequencies + 0.5
-    idf = np.log(without) - np.log(frequencies + 0.5)
-    idf[idf < 0] = epsilon * idf.mean()
-    lucene = np.log1p(without / (frequencies + 0.5))
-    table["data"] *= np.repeat(idf / lucene, frequencies)
+    frequencies, passages = np.diff(table["indptr"]), table["num_docs"]
+    idf = okapi_idf(frequencies, passages, epsilon)
+    table["data"] *= np.repeat(idf / lucene_idf(frequencies, passages), frequencies)

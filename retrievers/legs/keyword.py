@@ -6,22 +6,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 
 from retrievers.base import IndexReport
 from retrievers.corpus import Corpus
 from retrievers.legs.base import Kind, Leg, LegResult
 from retrievers.legs.bm25 import Bm25sScorer, Formula, RankBm25Scorer, Scorer, Variant
-from retrievers.ranking import best
+from retrievers.ranking import best_matches
 from retrievers.settings import Settings, Workshop
 from retrievers.store.digest import digest, digest_sources
 from retrievers.text import analyzers
 from retrievers.text.analyzers import AnalyzerSettings, LanguageAnalyzerSettings
-
-# Sums taken in another order differ in their last bits. Rounding keeps equal evidence equal, so
-# that ties are broken by position whichever library scored.
-DECIMALS = 9
 
 
 class KeywordLegSettings(Settings):
@@ -104,9 +99,7 @@ class KeywordLeg(Leg):
         analysed = time.perf_counter()
         candidates = []
         if self._scorer is not None and terms:
-            scores = np.round(self._scorer.score(terms), DECIMALS)
-            found = np.flatnonzero(scores > 0)
-            candidates = [(int(found[at]), score) for at, score in best(scores[found], depth)]
+            candidates = best_matches(self._scorer.score(terms), depth)
         end = time.perf_counter()
         return LegResult(
             candidates, {"analyse": (analysed - begin) * 1e3, "search": (end - analysed) * 1e3}

@@ -8,7 +8,7 @@ import re
 import threading
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Annotated, Any, Literal, get_args
 
@@ -60,6 +60,12 @@ WORDS = re.compile(WORD)
 JOINED = re.compile(
     rf"(?:(?<!_)_+)?{WORD}(?:(?:_+|[-.']|::|(?<=\d) ?- ?(?=\d)){WORD})*_*"
     r"(?:(?<=\d)(?: ?\((?:[A-Za-z]{1,2}|\d{1,3}|[ivxIVX]{1,5})\))+)?"
+)
+# C++, ->, parse_json: names whole, operators of several characters, languages with marks.
+CODE = re.compile(
+    rf"(?<!\w)(?:[CG]\+\+|[CFJ]\#)(?![^\W\d])|(?:(?<!_)_+)?{WORD}(?:_+{WORD})*_*"
+    r"|::|->|=>|&&|\|\||[=!<>]=",
+    re.IGNORECASE,
 )
 MEMBERS = re.compile(rf"_*{WORD}(?:_+{WORD})*_*")
 # HTTPServer2 is HTTP, Server, 2; RNAs is one word.
@@ -121,6 +127,16 @@ class PlainAnalyzerSettings(Settings):
         return _PlainAnalyzer()
 
 
+class CodeAnalyzerSettings(Settings):
+    """Names of source code, whole and split; operators; nothing dropped or stemmed."""
+
+    type: Literal["code"] = "code"
+
+    def build(self) -> "CodeAnalyzer":
+        """Return the analyzer."""
+        return CodeAnalyzer()
+
+
 class WordsAnalyzerSettings(Settings):
     r"""The bare tokenizer of many BM25 scripts: `\w+` of the text in lower case."""
 
@@ -132,13 +148,13 @@ class WordsAnalyzerSettings(Settings):
 
 
 def _expand_name(value: Any) -> Any:
-    """Let a name stand for its settings: `plain`, `words`, or a language."""
+    """Let a name stand for its settings: `plain`, `words`, `code`, or a language."""
     if isinstance(value, str):
         if value in get_args(Language):
             return {"type": "language", "language": value}
-        if value not in ("plain", "words"):
+        if value not in ("plain", "words", "code"):
             raise ValueError(
-                f"unknown analyzer {value!r}; allowed: plain, words, or a language: "
+                f"unknown analyzer {value!r}; allowed: plain, words, code, or a language: "
                 f"{', '.join(get_args(Language))}"
             )
         return {"type": value}
@@ -148,14 +164,14 @@ def _expand_name(value: Any) -> Any:
 
 
 AnyAnalyzerSettings = Annotated[
-    LanguageAnalyzerSettings | PlainAnalyzerSettings | WordsAnalyzerSettings,
+    LanguageAnalyzerSettings | PlainAnalyzerSettings | WordsAnalyzerSettings | CodeAnalyzerSettings,
     Field(discriminator="type"),
 ]
 AnalyzerSettings = Annotated[
     AnyAnalyzerSettings,
     BeforeValidator(
         _expand_name,
-        json_schema_input_type=AnyAnalyzerSettings | Literal["plain", "words"] | Language,
+        json_schema_input_type=AnyAnalyzerSettings | Literal["plain", "words", "code"] | Language,
     ),
 ]
 
@@ -178,6 +194,30 @@ class _PlainAnalyzer(Analyzer):
         return WORDS.findall(fold(text))
 
 
+class CodeAnalyzer(Analyzer):
+    """Keeps every name whole, without distinction of case, and adds the parts it is made of."""
+
+    def __init__(self) -> None:
+        self._memo = _Memo(self._terms)
+
+    def analyze(self, text: str) -> list[str]:
+        """Return the tokens of `text`, each followed by its parts."""
+        return list(chain.from_iterable(self._read(text)))
+
+    def find_tokens(self, text: str) -> dict[str, bool]:
+        """Return each token of `text` as a term, and whether it is a name of several parts."""
+        return {whole: bool(parts) for whole, *parts in self._read(text)}
+
+    def _read(self, text: str) -> Iterator[tuple[str, ...]]:
+        return map(self._memo.__getitem__, CODE.findall(_normalise(text)))
+
+    def _terms(self, token: str) -> tuple[str, ...]:
+        if token[-1] in "+#" or len(token) > LONGEST_SPLIT:
+            return (fold(token),)
+        parts = _split_name(token)
+        return (fold(token), *(fold(part) for part in parts if part != token))
+
+
 class _LanguageAnalyzer(Analyzer):
     """Finds tokens by one expression; what a token becomes is worked out once and remembered."""
 
@@ -191,9 +231,7 @@ class _LanguageAnalyzer(Analyzer):
         self._memo = _Memo(self._terms)
 
     def analyze(self, text: str) -> list[str]:
-        if not text.isascii():
-            text = unicodedata.normalize("NFKC", text).translate(PUNCTUATION)
-        tokens = self._tokens.findall(text)
+        tokens = self._tokens.findall(_normalise(text))
         return list(chain.from_iterable(map(self._memo.__getitem__, tokens)))
 
     def _terms(self, token: str) -> tuple[str, ...]:
@@ -221,7 +259,7 @@ class _LanguageAnalyzer(Analyzer):
 
     def _member(self, name: str) -> tuple[str, ...]:
         """Return the terms of a name without hyphens or dots: getUserById, parse_json, word."""
-        humps = (HUMPS if name.isascii() else LETTERS_OR_DIGITS).findall(name)
+        humps = _split_name(name)
         if len(humps) == 1 and "_" not in name:
             return self._word(name)
         # The parts of a name are terms even where they are stop words: the `by` of getUserById.
@@ -240,6 +278,15 @@ class _LanguageAnalyzer(Analyzer):
             return fold(word)
         with self._lock:  # a PyStemmer object must not be shared by threads
             return fold(self._stemmer(word))
+
+
+def _normalise(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFKC", text).translate(PUNCTUATION)
+
+
+def _split_name(name: str) -> list[str]:
+    """Return the parts of a name: get, User, By, Id."""
+    return (HUMPS if name.isascii() else LETTERS_OR_DIGITS).findall(name)
 
 
 class _Memo(dict[str, tuple[str, ...]]):

@@ -21,7 +21,8 @@ def make(settings: Any) -> Analyzer:
 
 
 ENGLISH = make("english")
-EVERY = [ENGLISH, make("plain"), make("words"), make({"identifiers": False}), make("french")]
+CODE = make("code")
+EVERY = [ENGLISH, CODE, make("plain"), make("words"), make({"identifiers": False}), make("french")]
 
 
 @pytest.mark.parametrize(
@@ -72,6 +73,29 @@ def test_other_analyzers(settings: Any, text: str, terms: list[str]) -> None:
     assert make(settings).analyze(text) == terms
 
 
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("getUserById", ["getuserbyid", "get", "user", "by", "id"]),
+        ("parse_json_data", ["parse_json_data", "parse", "json", "data"]),
+        ("HTTPResponse", ["httpresponse", "http", "response"]),
+        ("std::vector", ["std", "::", "vector"]),
+        ("C++", ["c++"]),
+        ("myVar123", ["myvar123", "my", "var", "123"]),
+        ("C++17, c# and F#", ["c++", "17", "c#", "and", "f#"]),
+        ("i++", ["i"]),
+        ("self.__init__(x) -> y", ["self", "__init__", "init", "x", "->", "y"]),
+        ("the functions", ["the", "functions"]),
+        ("a!=b", ["a", "!=", "b"]),
+        ("größe_neu", ["grosse_neu", "grosse", "neu"]),
+        ("( ) ; ' _", []),
+        ("", []),
+    ],
+)
+def test_code(text: str, terms: list[str]) -> None:
+    assert CODE.analyze(text) == terms
+
+
 def test_a_name_stands_for_settings() -> None:
     assert SETTINGS.validate_python("german") == SETTINGS.validate_python({"language": "german"})
     assert SETTINGS.validate_python("plain") == SETTINGS.validate_python({"type": "plain"})
@@ -82,7 +106,7 @@ def test_a_name_stands_for_settings() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ("klingon", "allowed: plain, words, or a language: arabic"),
+        ("klingon", "allowed: plain, words, code, or a language: arabic"),
         ({"language": "hindi"}, "set stop_words: false"),
         ({"type": "plain", "stemming": True}, "Extra inputs"),
         ({"language": "english", "stemming": "yes"}, "valid boolean"),
@@ -147,7 +171,8 @@ def test_a_section_number_is_found_with_any_dash_and_space(
 )
 def test_long_runs_of_one_mark_end(piece: str) -> None:
     # At quadratic cost these would take minutes each.
-    assert "" not in ENGLISH.analyze(piece * 100_000)
+    for analyzer in (ENGLISH, CODE):
+        assert "" not in analyzer.analyze(piece * 100_000)
 
 
 def test_the_memo_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:

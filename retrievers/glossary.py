@@ -1,0 +1,166 @@
+"""What the documents of a corpus say their terms mean, by term."""
+
+import json
+import re
+import time
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from retrievers.base import Document
+from retrievers.corpus import Corpus
+from retrievers.documents.definitions import Definition, defines, find_definitions
+from retrievers.documents.identifiers import identify, split_title
+from retrievers.documents.structure import Section, parse_document
+from retrievers.settings import Workshop
+from retrievers.store.digest import digest, digest_sources
+from retrievers.text.analyzers import WORDS, fold
+
+CACHE_KIND = "definitions"
+# What decides which definitions are found; a change to it makes those in the cache void.
+SOURCES = (
+    "definitions.py", "frontmatter.py", "identifiers.py", "markdown.py", "paragraphs.py",
+    "sentences.py", "structure.py",
+)  # fmt: skip
+
+# A definition and the titles of its section and those above it, outermost first.
+Defined = tuple[Definition, tuple[str, ...]]
+
+_POSSESSIVE = re.compile(r"'s?(?!\w)")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A definition, the chunk that holds it by its position, and the titles it stands under.
+
+    `scope` is 0 where these titles head a place of definitions, 1 where they do not, 2 for a
+    short name. It is `shared` when its whole document is a glossary: then others have its terms.
+    """
+
+    definition: Definition
+    doc_id: str
+    position: int
+    titles: tuple[str, ...]
+    scope: int
+    shared: bool
+
+    @cached_property
+    def ids(self) -> frozenset[str]:
+        """The ids of the sections it stands in."""
+        return frozenset({self.definition.section_id, *map(identify, self.titles)})
+
+    @cached_property
+    def title_words(self) -> Sequence[frozenset[str]]:
+        """The words of each title, its number left out."""
+        return [frozenset(read_words(split_title(title))) for title in self.titles]
+
+
+class Glossary:
+    """The definitions that chunks hold, by term, in the order of documents' ids and their text.
+
+    What was found in a document is kept in the cache; `fresh` counts the documents read anew.
+    """
+
+    def __init__(self, corpus: Corpus, workshop: Workshop) -> None:
+        begin = time.perf_counter()
+        self._corpus = corpus
+        found, self.fresh = _find_all(corpus.documents, workshop)
+        entries: dict[str, list[Entry]] = defaultdict(list)
+        for doc_id in sorted(found):
+            for entry in self._place(doc_id, found[doc_id]):
+                if term := " ".join(read_words(entry.definition.term)):
+                    entries[term].append(entry)
+        self.entries: Mapping[str, Sequence[Entry]] = dict(entries)
+        self._longest: dict[str, int] = defaultdict(int)
+        for term in entries:
+            first, *rest = term.split(" ")
+            self._longest[first] = max(self._longest[first], len(rest) + 1)
+        self.seconds = time.perf_counter() - begin
+
+    def longest_term(self, words: Sequence[str], at: int = 0) -> str:
+        """Return the longest term that `words` spell from number `at` on; empty if none does."""
+        for length in range(min(self._longest.get(words[at], 0), len(words) - at), 0, -1):
+            term = " ".join(words[at : at + length])
+            if term in self.entries:
+                return term
+        return ""
+
+    def _place(self, doc_id: str, defined: Sequence[Defined]) -> Iterator[Entry]:
+        """Yield the definitions that stand in a chunk; of several, in that which holds the most."""
+        chunks, title = self._corpus.chunks, self._corpus.documents[doc_id].title
+        positions = self._corpus.by_document.get(doc_id, ())
+        starts = [chunks[position].start for position in positions]
+        for definition, headings in defined:
+            best, most = -1, 0
+            for number in range(bisect_right(starts, definition.at) - 1, -1, -1):
+                chunk = chunks[positions[number]]
+                if chunk.end <= definition.at:
+                    break
+                held = min(chunk.end, definition.end) - max(chunk.start, definition.start)
+                if held > most:
+                    best, most = positions[number], held
+            if best >= 0:
+                titles = tuple(filter(None, (*headings, chunks[best].title, title)))
+                scope = 2 if definition.form == "short name" else 1 - _head(titles)
+                shared = _head((title, *headings[:1]))
+                yield Entry(definition, doc_id, best, titles, scope, shared)
+
+
+def read_words(text: str) -> list[str]:
+    """Return the words of `text` in the form in which terms are compared: folded, singular."""
+    return [_singular(word) for word in WORDS.findall(_strip_possessives(fold(text)))]
+
+
+def _strip_possessives(text: str) -> str:
+    return _POSSESSIVE.sub("", text) if "'" in text else text
+
+
+@lru_cache(maxsize=1 << 16)
+def _singular(word: str) -> str:
+    """Return one form for the singular and the regular plural of an English word."""
+    if len(word) > 4 and word.endswith("ies"):
+        return f"{word[:-3]}y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def _head(titles: tuple[str, ...]) -> bool:
+    """Say whether one of `titles` heads a place of definitions."""
+    return defines(Section(0, 0, 0, headings=titles))
+
+
+def _find_all(
+    by_id: Mapping[str, Document], workshop: Workshop
+) -> tuple[dict[str, list[Defined]], int]:
+    """Return what each document defines, by its id, and how many were not in the cache."""
+    here = Path(__file__)
+    sources = digest_sources(here, *(here.with_name("documents") / name for name in SOURCES))
+    keys = {
+        id_: digest(CACHE_KIND, sources, id_.lower().endswith(".txt"), document.text)
+        for id_, document in by_id.items()
+    }
+    known = workshop.cache.get_many(CACHE_KIND, keys.values())
+    missing = [document for id_, document in by_id.items() if keys[id_] not in known]
+    fresh = {}
+    for document in workshop.progress.track(missing, "definitions", len(missing)):
+        structure = parse_document(document)
+        rows = [
+            [asdict(definition), structure.section_at(definition.at).headings]
+            for definition in find_definitions(structure)
+        ]
+        fresh[keys[document.id]] = json.dumps(rows, ensure_ascii=False).encode()
+    if fresh:
+        workshop.cache.put_many(CACHE_KIND, fresh)
+    known |= fresh
+    return {id_: list(_read_rows(known[key])) for id_, key in keys.items()}, len(missing)
+
+
+def _read_rows(stored: bytes) -> Iterator[Defined]:
+    for row, headings in json.loads(stored):
+        yield Definition(**row | {"exceptions": tuple(row["exceptions"])}), tuple(headings)

@@ -1,0 +1,97 @@
+"""The exact leg: sections by the ids that a query names, phrases by their quotation marks."""
+
+import time
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from retrievers.base import IndexReport
+from retrievers.corpus import Corpus
+from retrievers.fusion import RrfSettings
+from retrievers.legs.base import Kind, Leg, LegResult
+from retrievers.legs.phrases import Match, PhraseIndex, read_phrases
+from retrievers.legs.sections import Found, SectionIndex
+from retrievers.ranking import Scored
+from retrievers.settings import Settings, Workshop
+
+
+class ExactLegSettings(Settings):
+    """Sections by number in any spelling, and quoted phrases; nothing for other queries."""
+
+    kind: ClassVar[Kind] = "exact"
+    type: Literal["exact"]
+    depth: int = Field(
+        100,
+        ge=1,
+        description="how many chunks enter fusion; give the leg a boost there to put them first",
+    )
+
+    def build(self, workshop: Workshop) -> Leg:
+        """Return the leg, not yet indexed."""
+        return ExactLeg()
+
+
+class ExactLeg(Leg):
+    """Finds what a query names, and nothing where it names nothing.
+
+    For each section or numbered paragraph, the chunk in which it begins comes first; then the
+    other chunks of their sections in the order of the text; then those that hold quoted phrases.
+    A paragraph that is not there gives the nearest one above it. The score is 1 / rank.
+    """
+
+    def __init__(self) -> None:
+        self.index(Corpus(()))
+
+    def index(self, corpus: Corpus) -> IndexReport:
+        """Tabulate the sections, paragraphs and words of the chunks."""
+        begin = time.perf_counter()
+        self._sections = SectionIndex(corpus)
+        self._phrases = PhraseIndex([f"{chunk.title}\n{chunk.text}" for chunk in corpus.chunks])
+        seconds = time.perf_counter() - begin
+        return IndexReport(len(corpus.chunks), {"exact": seconds}, self._phrases.bytes)
+
+    def search(self, query: str, depth: int) -> LegResult:
+        """Return the chunks of what `query` names or quotes."""
+        return self.follow(query, depth, {})
+
+    def follow(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
+        """As `search`; chunks with as many quoted phrases stand in the order of the legs before.
+
+        What those did not find comes after, where the phrase begins earliest first.
+        """
+        begin = time.perf_counter()
+        places = self._sections.find(query)
+        phrases = read_phrases(query)
+        matches = _order(self._phrases.find(phrases), found) if phrases else []
+        positions = dict.fromkeys(
+            chain(
+                chain.from_iterable(place.first for place in places),
+                chain.from_iterable(place.rest for place in places),
+                (match.position for match in matches),
+            )
+        )
+        ranked = [(position, 1 / rank) for rank, position in enumerate(positions, start=1)]
+        milliseconds = (time.perf_counter() - begin) * 1000
+        return LegResult(
+            ranked[:depth], {"search": milliseconds}, _describe(places, phrases, matches)
+        )
+
+
+def _order(matches: Sequence[Match], found: Mapping[str, Sequence[Scored]]) -> list[Match]:
+    """Return `matches` by number of phrases, then by what the legs before `found`."""
+    ranks = {position: rank for rank, (position, _) in enumerate(RrfSettings().fuse(found))}
+    return sorted(
+        matches, key=lambda match: (-match.phrases, ranks.get(match.position, len(ranks)))
+    )
+
+
+def _describe(places: Sequence[Found], phrases: Sequence[str], matches: Sequence[Match]) -> str:
+    parts = [
+        f"{place.id} {'above' if place.nearest else 'by'} {place.mention.text}" for place in places
+    ]
+    if phrases:
+        quoted = ", ".join(f"“{phrase}”" for phrase in phrases)
+        parts.append(f"{quoted} in {len(matches)} chunks")
+    return "; ".join(parts)

@@ -1,0 +1,183 @@
+"""The graph leg: from the best chunks of other legs along links, references and relations."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from retrievers.base import Chunk, IndexReport
+from retrievers.corpus import Corpus
+from retrievers.documents.links import Names, PointerKind, find_pointers
+from retrievers.fusion import RrfSettings
+from retrievers.legs.base import Kind, Leg, LegResult
+from retrievers.ranking import Scored, ordered
+from retrievers.settings import Settings, Workshop
+from retrievers.store.digest import digest, digest_sources
+
+Edge = tuple[int, int, PointerKind]  # positions of two chunks, and how one points at the other
+
+SHOWN = 5  # edges that a note tells of
+
+
+class EdgeWeights(Settings):
+    """How much of a chunk's score an edge carries; 0 leaves edges of its kind out.
+
+    Related documents, wikilinks and transclusions are made by someone who says that the two belong
+    together; references and links also point at definitions and procedure in passing.
+    """
+
+    related: float = Field(1.0, ge=0, description="a document that the frontmatter calls related")
+    wikilink: float = Field(1.0, ge=0, description="[[name]]")
+    transclusion: float = Field(1.0, ge=0, description="![[name]]")
+    reference: float = Field(0.5, ge=0, description="a cross-reference such as § 4.2")
+    link: float = Field(0.5, ge=0, description="a Markdown link to another document or heading")
+
+
+class GraphLegSettings(Settings):
+    """Chunks that the best chunks of the legs before point at: links, references, relations."""
+
+    kind: ClassVar[Kind] = "graph"
+    type: Literal["graph"]
+    weights: EdgeWeights = Field(
+        default_factory=EdgeWeights, description="how much of a score an edge of each kind carries"
+    )
+    seeds: int = Field(
+        5, ge=1, description="how many of the best chunks of the legs before, fused, are followed"
+    )
+    hops: int = Field(1, ge=1, le=2, description="how many edges in a row are followed")
+    decay: float = Field(0.5, gt=0, le=1, description="what the second hop counts beside the first")
+    depth: int = Field(100, ge=1, description="candidates handed on")
+
+    def build(self, workshop: Workshop) -> "GraphLeg":
+        """Return the leg, which has indexed nothing yet."""
+        return GraphLeg(self, workshop)
+
+
+class GraphLeg(Leg):
+    """Scores a chunk by the sum of seed score × weight over the edges that lead to it.
+
+    A seed's score is that of reciprocal rank fusion over the legs before. Between two chunks there
+    is one edge, the heaviest.
+    """
+
+    def __init__(self, settings: GraphLegSettings, workshop: Workshop) -> None:
+        self._settings = settings
+        self._workshop = workshop
+        self._chunks: Sequence[Chunk] = ()
+        self._edges: Mapping[int, Mapping[int, PointerKind]] = {}
+        self._weights: Mapping[str, float] = settings.weights.model_dump()
+
+    def index(self, corpus: Corpus) -> IndexReport:
+        """Find the edges between the chunks, or find this done in the cache."""
+
+        def make(folder: Path) -> None:
+            (folder / "edges.json").write_text(json.dumps(sorted(find_edges(corpus))))
+
+        folder = self._workshop.cache.folder("graph", _key(corpus), make)
+        self._chunks = corpus.chunks
+        self._edges = self._choose(json.loads((folder.path / "edges.json").read_text()))
+        return IndexReport(
+            chunks=len(corpus.chunks),
+            seconds={"graph": folder.seconds},
+            bytes=(folder.path / "edges.json").stat().st_size,
+            cached=("graph",) if folder.cached else (),
+        )
+
+    def search(self, query: str, depth: int) -> LegResult:
+        """Return nothing: a query leads nowhere before other legs have found chunks."""
+        return LegResult([], {"search": 0.0})
+
+    def follow(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
+        """Return the chunks that the best chunks `found` point at."""
+        begin = time.perf_counter()
+        reached = RrfSettings().fuse(found)[: self._settings.seeds]
+        scores: dict[int, float] = {}
+        steps: list[tuple[float, int, int]] = []
+        for hop in range(self._settings.hops):
+            carried: dict[int, float] = {}
+            for position, score in reached:
+                for target, kind in self._edges.get(position, {}).items():
+                    share = score * self._weights[kind] * self._settings.decay**hop
+                    carried[target] = carried.get(target, 0.0) + share
+                    steps.append((-share, position, target))
+            for target, score in carried.items():
+                scores[target] = scores.get(target, 0.0) + score
+            reached = list(carried.items())
+        candidates = ordered(scores.items())[:depth]
+        note = "; ".join(self._tell(source, target) for _, source, target in sorted(steps)[:SHOWN])
+        return LegResult(candidates, {"search": (time.perf_counter() - begin) * 1e3}, note)
+
+    def _choose(self, edges: Sequence[Edge]) -> dict[int, dict[int, PointerKind]]:
+        """Return the heaviest edge from each chunk to each, of those that carry anything."""
+        chosen: dict[int, dict[int, PointerKind]] = {}
+        for source, target, kind in sorted(edges, key=lambda edge: self._weights[edge[2]]):
+            if self._weights[kind]:
+                chosen.setdefault(source, {})[target] = kind
+        return chosen
+
+    def _tell(self, source: int, target: int) -> str:
+        kind = self._edges[source][target]
+        return f"{_label(self._chunks[source])} → {_label(self._chunks[target])} ({kind})"
+
+
+def find_edges(corpus: Corpus) -> set[Edge]:
+    """Return an edge for each chunk that points at another, once for each kind of pointer."""
+    titles = [
+        (id_, title)
+        for id_, document in corpus.documents.items()
+        for about in (corpus.frontmatter[id_],)
+        for title in {document.title, about.title, *about.aliases} - {""}
+    ]
+    pointers = find_pointers(corpus.structures, Names(corpus.documents, titles))
+    spans = _Spans(corpus)
+    return {
+        (source, target, pointer.kind)
+        for pointer in pointers
+        for source in spans.find(pointer.doc_id, pointer.start, pointer.end)
+        for target in spans.find(pointer.target.doc_id, pointer.target.start, pointer.target.end)
+        if source != target
+    }
+
+
+class _Spans:
+    """Where the chunks of each document stand."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        chunks = corpus.chunks
+        self._arrays = {
+            doc_id: np.array([(at, chunks[at].start, chunks[at].end) for at in positions]).T
+            for doc_id, positions in corpus.by_document.items()
+        }
+
+    def find(self, doc_id: str, start: int, end: int) -> Sequence[int]:
+        """Return the chunks that share with a span at least half of the shorter.
+
+        Where none does, that is the first chunk which ends after `start`, if there is one.
+        """
+        if doc_id not in self._arrays:
+            return []
+        positions, starts, ends = self._arrays[doc_id]
+        shared = np.minimum(ends, end) - np.maximum(starts, start)
+        held = (shared > 0) & (2 * shared >= np.minimum(ends - starts, end - start))
+        found: list[int] = positions[
+            held if held.any() else np.flatnonzero(ends > start)[:1]
+        ].tolist()
+        return found
+
+
+def _label(chunk: Chunk) -> str:
+    heading = chunk.title or (chunk.headings[-1] if chunk.headings else "")
+    return f"{chunk.doc_id} › {heading}" if heading else chunk.doc_id
+
+
+def _key(corpus: Corpus) -> str:
+    here = Path(__file__)
+    return digest(
+        digest_sources(here, here.parents[1] / "documents"),
+        [(chunk.doc_id, chunk.start, chunk.end) for chunk in corpus.chunks],
+        {id_: [document.title, document.text] for id_, document in corpus.documents.items()},
+    )

@@ -1,0 +1,248 @@
+import math
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from retrievers.base import Chunk, Document
+from retrievers.corpus import Corpus
+from retrievers.legs.bm25 import Formula
+from retrievers.legs.bm25f import FieldScorer, FieldTerms
+from retrievers.legs.fielded import FieldedLeg, FieldedLegSettings
+from retrievers.legs.keyword import KeywordLegSettings
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache
+
+TERMS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
+PASSAGES = st.lists(TERMS, min_size=1, max_size=12).filter(any)
+QUERY = st.lists(st.sampled_from("abcdefghxyz"), min_size=1, max_size=6)
+
+ABOUT = """---
+title: Ferry prices
+description: What a crossing costs.
+keywords: [fares, tariff]
+tags: [money]
+aliases: [price list]
+author: Ida Holm
+category: policy
+---
+"""
+
+
+def make_leg(folder: Path, corpus: Corpus, **settings: Any) -> FieldedLeg:
+    values = {"type": "bm25f", "analyzer": "plain", "variant": "lucene"} | settings
+    leg = FieldedLegSettings.model_validate(values).build(Workshop(Cache(folder)))
+    leg.index(corpus)
+    return leg
+
+
+def make_chunk(number: int, text: str, **fields: Any) -> Chunk:
+    return Chunk(f"{999 - number}", f"{number}.md", 0, len(text), text, **fields)
+
+
+def make_corpus(*bodies: str) -> Corpus:
+    return Corpus([make_chunk(number, body) for number, body in enumerate(bodies)])
+
+
+def test_scores_by_hand(tmp_path: Path) -> None:
+    corpus = Corpus(
+        [
+            make_chunk(0, "dog dog", title="cat"),
+            make_chunk(1, "cat bird"),
+            make_chunk(2, "bird", title="fish"),
+        ]
+    )
+    weights = {"title": 2.0, "body": 1.0}
+    leg = make_leg(tmp_path, corpus, k1=1.0, b=0.5, weights=weights)
+    # Two of three chunks hold cat. A title has 1 term on average of the two that have one, a body
+    # 5/3. In the first chunk 2 · 1 / (.5 + .5 · 1 / 1), in the second 1 / (.5 + .5 · 2 / (5/3)).
+    idf = math.log(1 + 1.5 / 2.5)
+    first, second = 2.0, 1 / 1.1
+    expected = [(0, idf * first / (first + 1)), (1, idf * second / (second + 1))]
+    found = leg.search("cat", 10).candidates
+    assert [position for position, _ in found] == [0, 1]
+    assert [score for _, score in found] == pytest.approx([score for _, score in expected])
+    # Both fields of one chunk are summed before they saturate: dog twice in the body and bird.
+    twice = 2 / (0.5 + 0.5 * 2 / (5 / 3))
+    dog = math.log(1 + 2.5 / 1.5) * twice / (twice + 1)
+    assert leg.search("dog cat", 1).candidates[0][1] == pytest.approx(dog + expected[0][1])
+
+
+def test_fields_are_summed_before_they_saturate(tmp_path: Path) -> None:
+    corpus = Corpus([make_chunk(0, "cat", title="cat"), make_chunk(1, "dog", title="dog")])
+    weights = {"title": 3.0}
+    leg = make_leg(tmp_path, corpus, k1=1.0, b=0.3, weights=weights)
+    assert leg.search("cat", 5).candidates == [(0, pytest.approx(math.log(2) * 4 / 5))]
+
+
+def test_lengths_of_single_fields(tmp_path: Path) -> None:
+    corpus = Corpus([make_chunk(0, "x", title="cat a b c"), make_chunk(1, "y", title="dog")])
+    plain, flat = (
+        make_leg(tmp_path, corpus, k1=1.0, b=1.0, field_b=field_b)
+        for field_b in ({}, {"title": 0.0})
+    )
+    discounted = 3 / (4 / 2.5)
+    assert plain.search("cat", 1).candidates[0][1] == pytest.approx(
+        math.log(2) * discounted / (discounted + 1)
+    )
+    assert flat.search("cat", 1).candidates[0][1] == pytest.approx(math.log(2) * 3 / 4)
+
+
+@given(PASSAGES, QUERY, st.sampled_from(["okapi", "lucene"]), st.floats(0.01, 3), st.floats(0, 1))
+def test_a_body_alone_scores_as_bm25_does(
+    passages: list[list[str]], query: list[str], variant: str, k1: float, b: float
+) -> None:
+    # A passage without terms still has a body.
+    corpus = make_corpus(*(" ".join(passage) or "…" for passage in passages))
+    constants = {"variant": variant, "k1": k1, "b": b}
+    with tempfile.TemporaryDirectory() as name:
+        fielded = make_leg(Path(name), corpus, **constants)
+        settings = KeywordLegSettings.model_validate({"analyzer": "plain", **constants})
+        keyword = settings.build(Workshop(Cache(Path(name))))
+        keyword.index(corpus)
+        expected = dict(keyword.search(" ".join(query), 20).candidates)
+        found = dict(fielded.search(" ".join(query), 20).candidates)
+    # A score at the edge of what is rounded to 0 may be found by one of them alone.
+    for position in expected.keys() | found.keys():
+        one, other = expected.get(position, 0.0), found.get(position, 0.0)
+        assert one == pytest.approx(other, rel=1e-8, abs=2e-9)
+
+
+@given(PASSAGES, st.data(), st.floats(1, 5))
+def test_more_weight_lifts_what_stands_in_the_field_alone(
+    bodies: list[list[str]], data: st.DataObject, factor: float
+) -> None:
+    size = len(bodies)
+    titles = data.draw(st.lists(TERMS, min_size=size, max_size=size))
+    scores = []
+    for weight in (1.0, factor):
+        scorer = FieldScorer(Formula("lucene", 1.2, 0.0, 0.0))
+        with tempfile.TemporaryDirectory() as name:
+            fields = [FieldTerms(1.0, 0.75, bodies), FieldTerms(weight, 0.75, titles)]
+            scorer.build(fields, Path(name))
+            scorer.load(Path(name))
+            scores.append(scorer.score(["a"]))
+    titled = np.array(["a" in title for title in titles])
+    assert np.all(scores[1][titled] >= scores[0][titled])
+    assert np.array_equal(scores[1][~titled], scores[0][~titled])
+
+
+@pytest.mark.parametrize(
+    ("field", "query"),
+    [
+        ("title", "prices"),
+        ("headings", "children"),
+        ("keywords", "tariff"),
+        ("description", "crossing"),
+        ("tags", "money"),
+        ("aliases", "list"),
+        ("author", "holm"),
+        ("category", "policy"),
+        ("body", "half"),
+    ],
+)
+def test_every_field_is_searched(tmp_path: Path, field: str, query: str) -> None:
+    text = "They pay half."
+    documents = [Document("0.md", ABOUT + text), Document("1.md", "Dogs"), Document("2.md", "Cats")]
+    chunks = [
+        make_chunk(0, text, headings=("Ferries", "Children")),
+        make_chunk(1, "Dogs"),
+        make_chunk(2, "Cats"),
+    ]
+    corpus = Corpus(chunks, documents)
+    ((position, high),) = make_leg(tmp_path, corpus).search(query, 5).candidates
+    assert position == 0
+    low = make_leg(tmp_path, corpus, weights={field: 0.1}).search(query, 5).candidates[0][1]
+    assert low < high
+    assert make_leg(tmp_path, corpus, weights={field: 0.0}).search(query, 5).candidates == []
+
+
+def test_a_chunk_has_its_own_title_else_its_documents(tmp_path: Path) -> None:
+    bodies = [(ABOUT, "one"), ("", "two"), ("", "three"), ("", "four")]
+    documents = [
+        Document(f"{number}.md", text + body, title=f"given{number}")
+        for number, (text, body) in enumerate(bodies)
+    ]
+    chunks = [make_chunk(number, body) for number, (_, body) in enumerate(bodies[:3])]
+    chunks.append(make_chunk(3, "four", title="own"))
+    leg = make_leg(tmp_path, Corpus(chunks, documents))
+    found = {
+        query: [position for position, _ in leg.search(query, 5).candidates]
+        for query in ("ferry", "given0", "given1", "given2", "given3", "own")
+    }
+    assert found == {
+        "ferry": [0], "given0": [], "given1": [1], "given2": [2], "given3": [], "own": [3]
+    }  # fmt: skip
+
+
+def test_the_context_is_part_of_the_body(tmp_path: Path) -> None:
+    chunks = [make_chunk(0, "cat", context="about whiskers"), make_chunk(1, "dog")]
+    leg = make_leg(tmp_path, Corpus(chunks), weights={"title": 0.0, "headings": 0.0})
+    assert [position for position, _ in leg.search("whiskers", 5).candidates] == [0]
+
+
+def test_nothing_found(tmp_path: Path) -> None:
+    for corpus in (Corpus(()), make_corpus("…", "( )")):
+        leg = make_leg(tmp_path, corpus)
+        assert leg.search("cat", 10).candidates == []
+    leg = make_leg(tmp_path, make_corpus("cat", "dog", "cat fish", "…"))
+    for query in ("", "  ", "zebra"):
+        assert leg.search(query, 10).candidates == []
+    assert [position for position, _ in leg.search("cat zebra", 1000).candidates] == [0, 2]
+
+
+def test_the_index_is_cached_by_what_it_depends_on(tmp_path: Path) -> None:
+    workshop = Workshop(Cache(tmp_path))
+    document = Document("0.md", ABOUT + "cat")
+    chunks = [make_chunk(0, "cat"), make_chunk(1, "dog")]
+
+    def index(document: Document, **settings: Any) -> tuple[bool, list[tuple[int, float]]]:
+        leg = FieldedLegSettings.model_validate(
+            {"type": "bm25f", "variant": "lucene"} | settings
+        ).build(workshop)
+        report = leg.index(Corpus(chunks, [document]))
+        assert report.chunks == 2
+        assert report.bytes > 0
+        assert report.seconds["keyword"] > 0
+        return report.cached == ("keyword",), leg.search("cat tariff", 5).candidates
+
+    fresh = index(document)
+    assert fresh[0] is False
+    assert index(document) == (True, fresh[1])
+    assert index(document, depth=7) == (True, fresh[1])
+    for change in ({"k1": 1.0}, {"weights": {"tags": 9.0}}, {"field_b": {"title": 0.1}}):
+        assert index(document, **change)[0] is False
+    edited = Document("0.md", document.text.replace("tariff", "toll"))
+    assert index(edited)[0] is False
+    assert index(edited)[1] != fresh[1]
+
+
+def test_indexing_again_replaces(tmp_path: Path) -> None:
+    leg = make_leg(tmp_path, make_corpus("cat", "dog", "bird"))
+    leg.index(make_corpus("dog", "fish", "fox"))
+    assert leg.search("cat", 5).candidates == []
+    assert [position for position, _ in leg.search("dog", 5).candidates] == [0]
+    leg.index(Corpus(()))
+    assert leg.search("dog", 5).candidates == []
+
+
+def test_threads_agree(tmp_path: Path) -> None:
+    texts = [f"word{number} cat{number % 7} dog{number % 3}" for number in range(300)]
+    leg = make_leg(tmp_path, make_corpus(*texts))
+    expected = [leg.search(text, 20).candidates for text in texts]
+    with ThreadPoolExecutor(4) as pool:
+        assert [r.candidates for r in pool.map(lambda t: leg.search(t, 20), texts)] == expected
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"weights": {"titel": 1.0}}, {"weights": {"title": -1.0}}, {"field_b": {"x": 0.5}}]
+)
+def test_refuses(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        FieldedLegSettings.model_validate({"type": "bm25f"} | wrong)

@@ -1,0 +1,231 @@
+import math
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from retrievers.base import Chunk, Document
+from retrievers.corpus import Corpus
+from retrievers.documents.code import find_code, name_language
+from retrievers.documents.structure import parse
+from retrievers.legs.code import CodeLeg, CodeLegSettings, read_entries
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache
+
+WORD = st.text("abcdefghijklmnopqrstuvwxyz", min_size=2, max_size=6)
+
+
+def fenced(code: str, language: str = "") -> str:
+    return f"```{language}\n{code}\n```\n"
+
+
+def make_corpus(*texts: str) -> Corpus:
+    """A document a text, each of one chunk."""
+    documents = [Document(f"{number:03}.md", text) for number, text in enumerate(texts)]
+    chunks = [
+        Chunk(f"{999 - number:03}", item.id, 0, len(item.text), item.text)
+        for number, item in enumerate(documents)
+    ]
+    return Corpus(chunks, documents)
+
+
+def make_leg(folder: Path, corpus: Corpus, **settings: Any) -> CodeLeg:
+    values = {"type": "code"} | settings
+    leg = CodeLegSettings.model_validate(values).build(Workshop(Cache(folder)))
+    leg.index(corpus)
+    return leg
+
+
+def find(leg: CodeLeg, query: str) -> list[int]:
+    return [position for position, _ in leg.search(query, 10).candidates]
+
+
+def test_code_of_a_document() -> None:
+    text = (
+        "# The `run` call\n\nUse ``a`b`` or `x\ny`, not \\`this`.\n\n"
+        "- item\n\n  ~~~ {.Python}\n  f()\n  ~~~\n\n| a |\n|---|\n| `cell` |\n\n"
+        "    indented()\n\n```js\nopen("
+    )
+    spans = list(find_code(parse(text)))
+    assert [(text[span.start : span.end], span.language, span.inline) for span in spans] == [
+        ("run", "", True),
+        ("a`b", "", True),
+        ("x\ny", "", True),
+        ("  f()", "python", False),
+        ("cell", "", True),
+        ("open(", "javascript", False),
+    ]
+
+
+@pytest.mark.parametrize("text", ["```", "```\n```", "```py\n```", "`", "``` a"])
+def test_empty_code(text: str) -> None:
+    assert all(text[span.start : span.end] == "" for span in find_code(parse(text)))
+
+
+@given(st.text("`~ab \n>-", max_size=60))
+def test_code_stands_in_its_document(text: str) -> None:
+    for span in find_code(parse(text)):
+        assert 0 <= span.start <= span.end <= len(text)
+        assert not span.inline or span.start < span.end
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [("py", "python"), ("Python", "python"), ("{.python", "python"), ("python,ignore", "python"),
+     ("c++", "cpp"), ("C#", "csharp"), ("objective-c", "objective-c"), ("…", ""), ("", "")],
+)  # fmt: skip
+def test_languages_have_one_name(written: str, name: str) -> None:
+    assert name_language(written) == name
+
+
+def test_a_name_is_found_exactly(tmp_path: Path) -> None:
+    leg = make_leg(
+        tmp_path,
+        make_corpus(
+            fenced("token = get_token(auth)\nauth.token.get()\ntoken(get, auth, token)"),
+            fenced("// a long block\n" + "x = compute(y)\n" * 40 + "getAuthToken()"),
+            fenced("getAuthTokens()"),
+            "getAuthToken is named here, but not as code.",
+            fenced("other()"),
+        ),
+    )
+    result = leg.search("where is getAuthToken called?", 10)
+    assert result.candidates[0][0] == 1
+    assert {position for position, _ in result.candidates} == {0, 1, 2}
+    assert result.note == "names found whole: getauthtoken"
+    assert find(leg, "getauthtoken") == [1]
+    assert find(leg, "`getAuthTokens`")[0] == 2
+    assert leg.search("compute", 10).note == ""
+
+
+def test_scores_by_hand(tmp_path: Path) -> None:
+    leg = make_leg(tmp_path, make_corpus(fenced("a b"), fenced("a c c d"), "`e`"), k1=1.0, b=0.5)
+    idf = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
+    mean = 7 / 3
+    first, second = (idf / (1 + 0.5 + 0.5 * size / mean) for size in (2, 4))
+    assert leg.search("a", 10).candidates == [
+        (0, pytest.approx(first)),
+        (1, pytest.approx(second)),
+    ]
+    # A name found whole adds one more than the best BM25 of all blocks.
+    leg = make_leg(tmp_path, make_corpus(fenced("aB"), fenced("x y z")), k1=1.0, b=0.0)
+    bm25 = 3 * math.log(2) / 2
+    assert leg.search("aB", 10).candidates == [(0, pytest.approx(bm25 + 1 + bm25))]
+
+
+def test_the_best_block_counts(tmp_path: Path) -> None:
+    alone = fenced("parse(x)")
+    corpus = make_corpus(alone + "\n" + fenced("print(y)"), alone, fenced("save(z)"))
+    leg = make_leg(tmp_path, corpus)
+    (one, other) = leg.search("parse", 10).candidates
+    assert (one[0], other[0]) == (0, 1)
+    assert one[1] == other[1]
+
+
+def test_chunks_without_code_never_appear(tmp_path: Path) -> None:
+    leg = make_leg(tmp_path, make_corpus("run the tests", "    run()", "Call `run`."))
+    assert find(leg, "run the tests") == [2]
+    nothing = make_leg(tmp_path, make_corpus("run the tests", fenced("( )")))
+    assert find(nothing, "run") == []
+    assert find(make_leg(tmp_path, Corpus(())), "run") == []
+
+
+def test_blank_and_unknown_queries(tmp_path: Path) -> None:
+    leg = make_leg(tmp_path, make_corpus("`run`"))
+    for query in ("", " \n", "( )", "zebra", "lang:python"):
+        assert find(leg, query) == []
+
+
+def test_a_query_may_name_a_language(tmp_path: Path) -> None:
+    corpus = make_corpus(fenced("connect()", "py"), fenced("connect()", "js"), "`connect`")
+    leg = make_leg(tmp_path, corpus)
+    assert sorted(find(leg, "connect")) == [0, 1, 2]
+    assert find(leg, "lang:python connect") == [0]
+    assert find(leg, "connect lang:JavaScript") == [1]
+    assert sorted(find(leg, "lang:py lang:js connect")) == [0, 1]
+    assert find(leg, "connect lang:rust") == []
+    assert sorted(find(leg, "slang:py connect")) == [0, 1, 2]
+
+
+def test_settings_may_leave_queries_without_code_alone(tmp_path: Path) -> None:
+    leg = make_leg(tmp_path, make_corpus(fenced("run parse_json -> C++", "py")), queries="names")
+    for query in ("run parse_json", "`run`", "lang:py run", "a -> b", "in C++"):
+        assert find(leg, query) == [0]
+    for query in ("run", "how to run json?", "parse - json"):
+        assert find(leg, query) == []
+
+
+def test_settings_may_name_languages(tmp_path: Path) -> None:
+    corpus = make_corpus(fenced("connect()", "py"), fenced("connect()", "js"), "`connect`")
+    assert find(make_leg(tmp_path, corpus, languages=["Python"]), "connect") == [0]
+    assert find(make_leg(tmp_path, corpus, languages=["rust"]), "connect") == []
+
+
+def test_a_block_cut_in_two_is_found_by_the_chunk_that_has_the_words(tmp_path: Path) -> None:
+    text = f"Intro `flag`\n\n{fenced('first()' + chr(10) + 'second()', 'py')}\nEnd `mark`."
+    middle = text.index("second")
+    chunks = [
+        Chunk("2", "a.md", 0, middle, text[:middle]),
+        Chunk("1", "a.md", middle, len(text), text[middle:]),
+    ]
+    corpus = Corpus(chunks, [Document("a.md", text)])
+    entries = [(e.position, e.language, e.text) for e in read_entries(corpus)]
+    assert entries == [
+        (0, "python", "first()\n"), (0, "", "flag"), (1, "python", "second()"), (1, "", "mark")
+    ]  # fmt: skip
+    leg = make_leg(tmp_path, corpus)
+    assert [find(leg, word) for word in ("first", "second", "flag", "mark")] == [[0], [1], [0], [1]]
+
+
+@given(st.lists(WORD, min_size=2, max_size=4), st.lists(st.sampled_from(["run", "x", "="])))
+def test_a_whole_name_outranks_its_parts(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[str], filler: list[str]
+) -> None:
+    name = parts[0] + "".join(part.capitalize() for part in parts[1:])
+    assume(not set(parts) & set(filler))
+    corpus = make_corpus(
+        fenced(" ".join(parts)),
+        fenced(" ".join(parts * 3)),
+        fenced("_".join(parts)),
+        fenced(f"{' '.join(filler * 20)} {name}"),
+    )
+    leg = make_leg(tmp_path_factory.mktemp("cache"), corpus)
+    assert find(leg, f"how to {name}")[0] == 3
+
+
+def test_the_index_is_cached_by_what_it_depends_on(tmp_path: Path) -> None:
+    workshop = Workshop(Cache(tmp_path))
+
+    def index(corpus: Corpus, **settings: Any) -> tuple[bool, list[int]]:
+        leg = CodeLegSettings.model_validate({"type": "code"} | settings).build(workshop)
+        report = leg.index(corpus)
+        assert report.seconds["code"] > 0
+        assert report.bytes > 0
+        return report.cached == ("code",), find(leg, "run")
+
+    corpus = make_corpus("`run`", "`stop`")
+    assert index(corpus) == (False, [0])
+    assert index(make_corpus("`run`", "`stop`")) == (True, [0])
+    assert index(corpus, depth=3) == (True, [0])
+    assert index(corpus, languages=["python"]) == (False, [])
+    assert index(make_corpus("`halt`", "`run`")) == (False, [1])
+
+
+def test_indexing_again_replaces(tmp_path: Path) -> None:
+    leg = make_leg(tmp_path, make_corpus("`run`", "`stop`"))
+    leg.index(make_corpus("`go`", "`now`", "`stop`"))
+    assert (find(leg, "run"), find(leg, "stop")) == ([], [2])
+    leg.index(make_corpus("no code"))
+    assert find(leg, "stop") == []
+
+
+def test_threads_agree(tmp_path: Path) -> None:
+    names = [f"getThing{number}" for number in range(200)]
+    leg = make_leg(tmp_path, make_corpus(*map(fenced, names)))
+    expected = [leg.search(name, 5).candidates for name in names]
+    assert [found[0][0] for found in expected] == list(range(200))
+    with ThreadPoolExecutor(4) as pool:
+        assert [r.candidates for r in pool.map(lambda n: leg.search(n, 5), names)] == expected

@@ -1,0 +1,79 @@
+"""Which ids a query names, by its form alone."""
+
+import pytest
+
+from retrievers.documents.mentions import read_mentions
+
+
+def read(query: str) -> list[str]:
+    return [mention.ids[0] for mention in read_mentions(query)]
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("Section 42-2201(7)", ["sec_42_2201_7"]),
+        ("§ 42–516(c)", ["sec_42_516_c"]),
+        ("sec. 42-516(c)", ["sec_42_516_c"]),
+        ("SEC.42-516 ( C )", ["sec_42_516_c"]),
+        ("section42‑516", ["sec_42_516"]),
+        ("42-3501.03(6)(A)", ["sec_42_3501_03_6_a"]),
+        ("what does section 203(a)(1) say", ["sec_203_a_1"]),
+        ("§ 42-2702.07(a–1)(6)", ["sec_42_2702_07_a1_6"]),
+        ("sect 5, s. 6 and para. 7.1", ["sec_5", "sec_6", "sec_7_1"]),
+        ("Chapter 19", ["chapter_19"]),
+        ("ch. 31A of title 42", ["chapter_31a", "title_42"]),
+        ("see appendix b, or Part IV", ["appendix_b", "part_iv"]),
+        ("chapters 3 and 4", ["chapter_3", "chapter_4"]),
+        ("§§ 801 through 804, 811(a)", ["sec_801", "sec_804", "sec_811_a"]),
+        ("subsection (c) of section 42-516", ["sec_42_516_c"]),
+        ("paragraph (2) of subsection (c) of § 42-516", ["sec_42_516_c_2"]),
+        ("section 42-516, subsection (c), paragraph 2", ["sec_42_516_c_2"]),
+        ("sec_42_516_c", ["sec_42_516_c"]),
+        ("4.2 Refunds", ["sec_4_2"]),
+    ],
+)
+def test_what_is_named(query: str, ids: list[str]) -> None:
+    assert read(query) == ids
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "how do I schedule a meeting",
+        "the part I wrote",
+        "Which Part I should read",
+        "3.5 % more",
+        "12% off",
+        "phone $42.50",
+        "sections of the report",
+        "",
+    ],
+)
+def test_what_is_not(query: str) -> None:
+    assert read(query) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("sections 801–804", [["sec_801_804"], ["sec_801", "sec_804"]]),
+        ("section 5 - 10 items", [["sec_5_10"], ["sec_5"], ["sec_5", "sec_10"]]),
+        ("42-516c", [["sec_42_516c"], ["sec_42_516_c"]]),
+        ("Article III", [["article_iii"], ["article_3"]]),
+        ("Article 44", [["article_44"], ["article_xliv"]]),
+    ],
+)
+def test_other_readings_come_after_the_literal_one(query: str, ids: list[list[str]]) -> None:
+    (mention,) = read_mentions(query)
+    assert [[one.ids[0] for one in reading] for reading in mention.readings()] == ids
+
+
+def test_what_is_above_comes_after_what_is_named() -> None:
+    (mention,) = read_mentions("§ 7-202(a)(2)(B)")
+    assert mention.ids == ["sec_7_202_a_2_b", "sec_7_202_a_2", "sec_7_202_a", "sec_7_202"]
+
+
+def test_long_queries_are_read_in_no_time() -> None:
+    for query in ("word " * 3000, "(((((a) " * 2000, "1.1.1.1" * 2000, "subsection " * 2000):
+        assert len(read(query)) < 2
