@@ -52,16 +52,26 @@ QUERIES = {
 }
 
 
-def make_run(folder: Path, *, limit: int | None = None, timed: int = 5) -> StoredRun:
+def make_run(
+    folder: Path,
+    *,
+    name: str = "two_legs",
+    legs: tuple[str, ...] = ("words", "letters"),
+    limit: int | None = None,
+    timed: int = 5,
+) -> StoredRun:
     """Return a run of the sample collection, stored below `folder`."""
     plan = Plan(
-        "two_legs",
-        {"description": "words and letters, fused", "retriever": {"type": "sample"}},
+        name,
+        {
+            "description": f"{' and '.join(legs)}, fused",
+            "retriever": {"type": "sample", "legs": {leg: {"depth": 100} for leg in legs}},
+        },
         depth=100,
         limit=limit,
         latency=LatencySettings(queries=timed, warm_up=1, concurrency=2),
     )
-    return execute(plan, TwoLegs(), make_collection(), folder, Quiet()).run
+    return execute(plan, TwoLegs(legs), make_collection(), folder, Quiet()).run
 
 
 def make_collection() -> Collection:
@@ -82,6 +92,9 @@ def make_collection() -> Collection:
 class TwoLegs(Retriever):
     """Words and groups of letters over rank-bm25, fused by reciprocal rank."""
 
+    def __init__(self, legs: Sequence[str]) -> None:
+        self._analysers = {name: ANALYSERS[name] for name in legs}
+
     def index(self, documents: Sequence[Document]) -> IndexReport:
         from rank_bm25 import BM25Okapi
 
@@ -90,14 +103,14 @@ class TwoLegs(Retriever):
         self._chunks = sorted(chunks, key=lambda chunk: chunk.id, reverse=True)
         self._legs = {
             name: BM25Okapi([analyse(chunk.searchable) for chunk in self._chunks])
-            for name, analyse in ANALYSERS.items()
+            for name, analyse in self._analysers.items()
         }
         seconds = {"chunk": 0.5, "index": time.perf_counter() - begin}
         return IndexReport(len(chunks), seconds, 12_345, ("chunk",))
 
     def search(self, query: str, k: int) -> Ranking:
         trace, placed = [], {}
-        for name, analyse in ANALYSERS.items():
+        for name, analyse in self._analysers.items():
             begin = time.perf_counter()
             scores = self._legs[name].get_scores(analyse(query))
             order = sorted(range(len(scores)), key=lambda at: -scores[at])
@@ -128,7 +141,20 @@ def _letters(text: str) -> list[str]:
     return [word[at : at + 4] for word in _words(text) for at in range(max(1, len(word) - 3))]
 
 
-ANALYSERS: dict[str, Callable[[str], list[str]]] = {"words": _words, "letters": _letters}
+def _initials(text: str) -> list[str]:
+    return [word[0] for word in _words(text) if word]
+
+
+def _endings(text: str) -> list[str]:
+    return [word[-1] for word in _words(text) if word]
+
+
+ANALYSERS: dict[str, Callable[[str], list[str]]] = {
+    "words": _words,
+    "letters": _letters,
+    "initials": _initials,
+    "endings": _endings,
+}
 
 
 def _cut(document: Document) -> list[Chunk]:

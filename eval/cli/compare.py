@@ -1,5 +1,8 @@
 """`assay compare`: runs beside a base, query by query."""
 
+import shlex
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -9,6 +12,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from eval.comparison import Comparison, Difference, Pair
+    from eval.runs import StoredRun
+    from eval.summary import Summary
+    from retrievers.base import Progress
 
 STYLES = {"better": "green", "worse": "red", "too few queries": "yellow"}
 WIDTH = 112  # columns that the table needs
@@ -22,20 +28,30 @@ WIDTH = 112  # columns that the table needs
     type=click.FloatRange(0, 1, min_open=True),
     help="The smallest difference that would matter.  [default: 0.05]",
 )
+@click.option("--no-report", is_flag=True, help="Write no report, and log nothing to MLflow.")
+@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def compare(
-    runs: tuple[str, ...], measures: str | None, effect: float | None, as_json: bool
+    runs: tuple[str, ...],
+    measures: str | None,
+    effect: float | None,
+    no_report: bool,
+    no_track: bool,
+    as_json: bool,
 ) -> None:
     """Compare runs with the first: paired differences, what they are worth, what they cost.
 
     Each is a config (run where no equal run is stored; overrides apply to every config), the id
     of a run, the beginning of one, its folder, or the id of a run in MLflow. All must have been
-    judged alike: same collection, queries, judgments and join rule.
+    judged alike: same collection, queries, judgments and join rule. The report is a folder of its
+    own among the runs; the same comparison gives the same files.
     """
     from eval import comparison
     from eval.cli.console import ConsoleProgress, print_json
+    from eval.cli.places import reports_folder
     from eval.cli.references import resolve, split_overrides
     from eval.measures import check_names
+    from eval.report import comparison as report
 
     wanted = [name.strip() for name in measures.split(",")] if measures else comparison.DEFAULT
     check_names(wanted)
@@ -43,13 +59,45 @@ def compare(
     progress = ConsoleProgress()
     stored = [resolve(reference, overrides, progress) for reference in references]
     compared = comparison.compare(stored, wanted, effect or comparison.EFFECT)
+    page = None if no_report else report.write(compared, reports_folder())
+    tracked = _track(compared, page.parent, progress) if page and not no_track else None
     if as_json:
-        print_json(compared.as_json())
-    else:
-        _print(compared)
+        places = {"report": page and str(page), "mlflow_run": tracked}
+        print_json({**compared.as_json(), **places})
+        return
+    print_comparison(compared)
+    if page:
+        click.echo(f"report  {page}")
+    if tracked:
+        click.echo(f"MLflow  run {tracked}")
 
 
-def _print(compared: "Comparison") -> None:
+def _track(compared: "Comparison", folder: Path, progress: "Progress") -> str | None:
+    """Log to MLflow and return the id of the MLflow run; say so where tracking is down."""
+    from eval import tracking
+
+    command = shlex.join(["assay", *sys.argv[1:]])
+    try:
+        return tracking.log_comparison(compared, folder, command, _complete)
+    except tracking.TrackingError as error:
+        progress.say(f"assay: {error}; the report is kept in {folder}: the same call sends it")
+        return None
+
+
+def _complete(run: "StoredRun") -> "Summary":
+    """Compute all figures of a run, and write the exports and the report that go with them."""
+    from eval import measures, report
+    from eval.exports import export
+    from eval.summary import summarise
+
+    summary = summarise(run, run.manifest.config.get("measures") or measures.DEFAULT)
+    export(summary)
+    report.write(summary)
+    return summary
+
+
+def print_comparison(compared: "Comparison") -> None:
+    """Print a table for each run beside the base, what it costs, and what the figures mean."""
     from rich.console import Console
 
     console = Console(highlight=False)

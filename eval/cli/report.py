@@ -1,6 +1,13 @@
-"""`assay report`: the report of a stored run, computed anew from its files."""
+"""`assay report`: the report of a stored run or comparison, computed anew from its files."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from eval.comparison import Comparison
 
 
 @click.command()
@@ -9,8 +16,18 @@ import click
 def report(run: str, as_json: bool) -> None:
     """Compute measures, exports and report of RUN anew, without searching.
 
-    RUN is the id of a run, the beginning of one, or its folder.
+    RUN is the id of a run, the beginning of one, or its folder; or the name or the folder of a
+    comparison.
     """
+    from eval.cli.places import reports_folder
+
+    if folder := _find_comparison(reports_folder(), run):
+        _report_comparison(folder, as_json)
+    else:
+        _report_run(run, as_json)
+
+
+def _report_run(reference: str, as_json: bool) -> None:
     from eval import report as reports
     from eval import runs
     from eval.cli.console import print_json
@@ -19,7 +36,7 @@ def report(run: str, as_json: bool) -> None:
     from eval.exports import export
     from eval.summary import summarise
 
-    stored = runs.load(runs.find(reports_folder(), run))
+    stored = runs.load(runs.find(reports_folder(), reference))
     summary = summarise(stored, stored.manifest.config["measures"])
     export(summary)
     page = reports.write(summary)
@@ -27,3 +44,43 @@ def report(run: str, as_json: bool) -> None:
         print_json({**summary.as_json(), "report": str(page)})
     else:
         print_summary(summary, page, tracked=None, reused=False)
+
+
+def _find_comparison(reports: Path, reference: str) -> Path | None:
+    from eval.report.comparison import COMPARISON
+
+    places = (Path(reference), reports / reference)
+    return next((folder for folder in places if (folder / COMPARISON).exists()), None)
+
+
+def _report_comparison(folder: Path, as_json: bool) -> None:
+    from eval.cli.compare import print_comparison
+    from eval.cli.console import print_json
+    from eval.report.comparison import write
+
+    compared = _compare_again(folder)
+    page = write(compared, folder.parent)
+    if as_json:
+        print_json({**compared.as_json(), "report": str(page)})
+    else:
+        print_comparison(compared)
+        click.echo(f"report  {page}")
+
+
+def _compare_again(folder: Path) -> "Comparison":
+    """Compare the runs that the comparison in `folder` names, which lie beside it."""
+    from eval.comparison import compare
+    from eval.report.comparison import COMPARISON
+    from eval.runs import find, load
+    from retrievers.base import AssayError
+
+    path = folder / COMPARISON
+    try:
+        facts = json.loads(path.read_bytes())
+        base, others = facts["base"], facts["others"]
+        names = [base["run"], *(other["run"] for other in others)]
+        measures = [item["measure"] for item in others[0]["differences"]] + list(base["beside"])
+        effect = facts["effect"]
+    except (ValueError, LookupError, TypeError):
+        raise AssayError(f"{path}: not a comparison that this version reads") from None
+    return compare([load(find(folder.parent, name)) for name in names], measures, effect)

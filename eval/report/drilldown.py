@@ -3,15 +3,17 @@
 The text of a passage is stored once, however many queries retrieved it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from eval.collections.collection import GoldItem
 from eval.join import JoinedHit
 from eval.latency import TOTAL
 from eval.report import formats
-from eval.report.excerpts import Library, list_pieces
+from eval.report.attribution import describe_fate
+from eval.report.excerpts import Library, Shelf, list_pieces
 from eval.report.queries import QueryRow, by_score
+from eval.runs import StoredRun
 from eval.summary import Summary
 from retrievers.base import Hit, StageTrace
 
@@ -24,49 +26,69 @@ MOST_QUERIES = 1000  # with a drill-down; keeps the page of a large collection r
 def collect(summary: Summary, rows: Sequence[QueryRow], kept: Sequence[QueryRow]) -> dict[str, Any]:
     """Return the drill-downs: of all `rows`, or of a thousand, the worst and `kept` among them."""
     chosen = {row.id: row for row in [*kept, *by_score(rows)][:MOST_QUERIES]}
-    top = {
-        hit.chunk.id: hit.chunk
-        for id_ in chosen
-        for hit in summary.run.rankings[id_].hits[:SHOWN_HITS]
-    }
-    library = Library(summary.run, list(top.values()))
+    library = Library(summary.run, Shelf(count_shown(summary.run, chosen)))
+    queries = [_detail(summary, row, library) for row in rows if row.id in chosen]
     return {
         "depth": summary.run.manifest.depth,
-        "passages": library.shelf,
-        "queries": [_detail(summary, row, library) for row in rows if row.id in chosen],
+        "passages": library.shelf.passages,
+        "queries": queries,
     }
+
+
+def count_shown(run: StoredRun, queries: Iterable[str]) -> int:
+    """Return the number of different passages that the drill-downs of `queries` show."""
+    hits = (hit for id_ in queries for hit in run.rankings[id_].hits[:SHOWN_HITS])
+    return len({hit.chunk.id for hit in hits})
 
 
 def _detail(summary: Summary, row: QueryRow, library: Library) -> dict[str, Any]:
     run = summary.run
-    ranking, joined = run.rankings[row.id], run.joined[row.id]
-    relevant = [item for item in run.gold[row.id] if item.grade > 0]
-    relevant.sort(key=lambda item: -item.grade)
-    covering = [library.covering(item) for item in relevant[:TRACED_GOLD]]
-    sample = next((item for item in run.latency if item.query_id == row.id), None)
-    times = sample.milliseconds if sample else {}
+    relevant = list_relevant(run, row.id)
+    fates = {fate.item.id: fate for fate in summary.attribution.items[row.id]}
     return {
         "id": row.id,
         "text": row.text,
         "type": row.type,
         "scores": [[name, formats.score(value)] for name, value in row.scores],
-        "ms": formats.amount(times[TOTAL]) if times else None,
-        "degraded": list(row.degraded),
-        "hits": [
-            _hit(hit, at, relevant, library)
-            for hit, at in zip(ranking.hits[:SHOWN_HITS], joined, strict=False)
+        **describe_answer(run, row.id, relevant, library),
+        "gold": [
+            describe_gold(item, run.joined[row.id], library) | describe_fate(fates[item.id])
+            for item in relevant[:SHOWN_GOLD]
         ],
-        "retrieved": len(ranking.hits),
-        "gold": [_gold(item, joined, library) for item in relevant[:SHOWN_GOLD]],
         "more_gold": max(len(relevant) - SHOWN_GOLD, 0),
         "irrelevant": len(run.gold[row.id]) - len(relevant),
+    }
+
+
+def list_relevant(run: StoredRun, query: str) -> list[GoldItem]:
+    """Return the relevant gold items of a query, the best grade first."""
+    relevant = [item for item in run.gold[query] if item.grade > 0]
+    return sorted(relevant, key=lambda item: -item.grade)
+
+
+def describe_answer(
+    run: StoredRun, query: str, relevant: list[GoldItem], library: Library
+) -> dict[str, Any]:
+    """Return what a run answered to a query, how, and in what time."""
+    ranking = run.rankings[query]
+    covering = [library.covering(item) for item in relevant[:TRACED_GOLD]]
+    sample = next((item for item in run.latency if item.query_id == query), None)
+    times = sample.milliseconds if sample else {}
+    return {
+        "ms": formats.amount(times[TOTAL]) if times else None,
+        "degraded": list(ranking.degraded),
+        "hits": [
+            _hit(hit, at, relevant, library)
+            for hit, at in zip(ranking.hits[:SHOWN_HITS], run.joined[query], strict=False)
+        ],
+        "retrieved": len(ranking.hits),
         "stages": [_stage(entry, times, covering) for entry in ranking.trace],
     }
 
 
 def _hit(hit: Hit, joined: JoinedHit, relevant: list[GoldItem], library: Library) -> dict[str, Any]:
     detail: dict[str, Any] = {
-        "passage": library.places[hit.chunk.id],
+        "passage": library.shelf.place(hit.chunk),
         "score": f"{hit.score:.4g}",
         "legs": [[name, at.rank, f"{at.score:.4g}"] for name, at in hit.legs.items()],
     }
@@ -74,13 +96,14 @@ def _hit(hit: Hit, joined: JoinedHit, relevant: list[GoldItem], library: Library
         detail["grades"] = [item.grade for item in joined.found]
     covered = [item for item in relevant if library.covers(hit.chunk, item)]
     if covered:
-        detail["pieces"] = list_pieces(hit.chunk, covered, library.excerpt)
+        detail["pieces"] = list_pieces(hit.chunk, covered, library.shelf.excerpt)
     if joined.judged and not joined.found:
         detail["judged"] = "again" if covered else "irrelevant"
     return detail
 
 
-def _gold(item: GoldItem, joined: Sequence[JoinedHit], library: Library) -> dict[str, Any]:
+def describe_gold(item: GoldItem, joined: Sequence[JoinedHit], library: Library) -> dict[str, Any]:
+    """Return a gold item and the rank at which it was found, None where it was not."""
     ranks = (rank for rank, hit in enumerate(joined, start=1) if item in hit.found)
     return {
         "document": item.doc_id,

@@ -17,13 +17,27 @@ QUOTE = 400
 LEAD = 80  # what is shown before gold that starts late in a passage
 
 
-class Library:
-    """The passages of a run: those of `shelf` with their text, the others to look up gold in."""
+class Shelf:
+    """The passages that a page shows, each once; `count` is how many there will be at most."""
 
-    def __init__(self, run: StoredRun, shown: Sequence[Chunk]) -> None:
-        self.excerpt = min(max(ALL_TEXT // max(len(shown), 1), SHORTEST), LONGEST)
-        self.shelf = [_describe(chunk, self.excerpt) for chunk in shown]
-        self.places = {chunk.id: place for place, chunk in enumerate(shown)}
+    def __init__(self, count: int) -> None:
+        self.excerpt = min(max(ALL_TEXT // max(count, 1), SHORTEST), LONGEST)
+        self.passages: list[dict[str, Any]] = []
+        self._places: dict[Chunk, int] = {}
+
+    def place(self, chunk: Chunk) -> int:
+        """Return the place of a chunk among the passages, where it is put if it was not there."""
+        place = self._places.setdefault(chunk, len(self.passages))
+        if place == len(self.passages):
+            self.passages.append(_describe(chunk, self.excerpt))
+        return place
+
+
+class Library:
+    """All passages of a run, to look up gold in, and the shelf of those that a page shows."""
+
+    def __init__(self, run: StoredRun, shelf: Shelf) -> None:
+        self.shelf = shelf
         self._prescribed = run.prescribed
         self._gold_texts = run.gold_texts
         self._by_document: dict[str, dict[str, Chunk]] = {}

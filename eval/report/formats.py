@@ -24,6 +24,21 @@ def score(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 10 else f"{value:,.0f}"
 
 
+def signed(value: float) -> str:
+    """Return a difference of a measure with its sign; none where it rounds to zero."""
+    text = score(abs(value))
+    if not float(text.replace(",", "")):
+        return text
+    return f"{'−' if value < 0 else '+'}{text}"
+
+
+def p_value(value: float | None) -> str:
+    """Return a p-value to three decimals; a dash where there is none."""
+    if value is None:
+        return "–"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
 def amount(value: float) -> str:
     """Return a duration or a rate to about three significant digits, never in powers of ten."""
     for limit, digits in ((1, 3), (10, 2), (100, 1)):

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -10,14 +11,25 @@ from eval.report.view import View
 
 def render(view: View) -> str:
     """Return the page of a run. Its data are escaped as JSON; the script only ever sets text."""
+    return render_page(
+        "run.html.j2", ("shared.js", "report.js"), view=view, data=dump(view.details)
+    )
+
+
+def dump(value: Mapping[str, Any]) -> str:
+    """Return `value` as JSON that stays data wherever in a page it stands."""
     from jinja2.utils import htmlsafe_json_dumps
 
-    data = htmlsafe_json_dumps(view.details, ensure_ascii=False, separators=(",", ":"))
-    return render_page("run.html.j2", _read("report.js"), view=view, data=data)
+    return htmlsafe_json_dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def render_page(template: str, script: str = "", **values: Any) -> str:
-    """Return a page of `template` with the `values` it names.
+def render_page(
+    template: str,
+    scripts: Sequence[str] = (),
+    styles: Sequence[str] = ("report.css",),
+    **values: Any,
+) -> str:
+    """Return a page of `template` with the `values` it names, its `scripts` and its `styles`.
 
     Whatever comes from documents and queries is escaped. The policy lets no other script, style
     or request through.
@@ -32,7 +44,7 @@ def render_page(template: str, script: str = "", **values: Any) -> str:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    style = _read("report.css")
+    style, script = ("\n".join(map(_read, names)) for names in (styles, scripts))
     return environment.get_template(template).render(
         **values,
         style=Markup(style),

@@ -48,6 +48,13 @@ class LinearAxis:
     low: float = 0.0
     high: float = 1.0
 
+    @classmethod
+    def around_zero(cls, values: Sequence[float]) -> "LinearAxis":
+        """Return the axis with zero in its middle and round ends that holds all `values`."""
+        largest = max(map(abs, values), default=0.0)
+        end = _round_up(largest) if largest else 1.0
+        return cls(-end, end)
+
     def place(self, value: float) -> float:
         """Return the place of `value` in percent."""
         return _percent((value - self.low) / (self.high - self.low))

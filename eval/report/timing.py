@@ -55,14 +55,11 @@ class Timing:
 
 def time_stages(summary: Summary) -> Timing | None:
     """Return the latency by stage; None when none was measured."""
-    samples: dict[str, list[float]] = {}
-    for sample in summary.run.latency:
-        for stage, taken in sample.milliseconds.items():
-            samples.setdefault(stage, []).append(taken)
+    samples = collect_times(summary)
     if not samples:
         return None
     axis = LogAxis.around([taken for times in samples.values() for taken in times])
-    rows = tuple(_stage_row(summary, stage, times, axis) for stage, times in samples.items())
+    rows = tuple(stage_row(summary, stage, times, axis) for stage, times in samples.items())
     return Timing(
         stages=rows,
         ticks=axis.ticks,
@@ -70,6 +67,15 @@ def time_stages(summary: Summary) -> Timing | None:
         timed=len(summary.run.latency),
         queries=len(summary.run.queries),
     )
+
+
+def collect_times(summary: Summary) -> dict[str, list[float]]:
+    """Return the milliseconds of the timed queries by stage, the total first."""
+    samples: dict[str, list[float]] = {}
+    for sample in summary.run.latency:
+        for stage, taken in sample.milliseconds.items():
+            samples.setdefault(stage, []).append(taken)
+    return samples
 
 
 def _answered(summary: Summary, times: list[float]) -> Answered:
@@ -83,7 +89,8 @@ def _answered(summary: Summary, times: list[float]) -> Answered:
     )
 
 
-def _stage_row(summary: Summary, stage: str, times: list[float], axis: LogAxis) -> StageRow:
+def stage_row(summary: Summary, stage: str, times: list[float], axis: LogAxis) -> StageRow:
+    """Return the latency of a stage, drawn on `axis`."""
     estimates = summary.latency[stage]
     shown = times[:: -(-len(times) // MOST_LINES)]
     return StageRow(

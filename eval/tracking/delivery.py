@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eval import environment
 from eval.runs import write_atomically
 from eval.summary import Summary
 from eval.tracking.record import Record, describe, headlines
@@ -44,10 +44,15 @@ def log(summaries: Sequence[Summary], command: str, again: bool = False) -> list
     has an `mlflow.json` in its folder. Raises TrackingError; what was sent before the failure
     stays, and what was half sent is marked FAILED in MLflow.
     """
+    return log_records([describe(summary) for summary in summaries], command, again)
+
+
+def log_records(records: Sequence[Record], command: str, again: bool = False) -> list[Logged]:
+    """As `log`, for runs already described."""
     uri = tracking_uri()
-    records = [describe(summary) for summary in summaries]
     with connect(uri) as client:
-        logged = {} if again else _find_logged(client, uri, records)
+        folders = {record.folder: record.run for record in records}
+        logged = {} if again else find_logged(client, uri, folders)
         fresh = [record for record in records if record.folder not in logged]
         if fresh:
             logged |= _send_all(client, uri, fresh, redact(command))
@@ -56,19 +61,24 @@ def log(summaries: Sequence[Summary], command: str, again: bool = False) -> list
 
 def log_once(summary: Summary) -> str:
     """Send a run unless the store holds it; return the id of its MLflow run."""
-    return log([summary], shlex.join(["assay", *sys.argv[1:]]))[0].run_id
+    return log([summary], shlex.join(environment.command()))[0].run_id
 
 
-def _find_logged(client: "MlflowClient", uri: str, records: Sequence[Record]) -> dict[Path, Logged]:
-    """Return, by folder, the runs that the store at `uri` holds whole and has not deleted."""
+def find_logged(
+    client: "MlflowClient", uri: str, folders: Mapping[Path, str]
+) -> dict[Path, Logged]:
+    """Return, by folder, what the store at `uri` holds whole and has not deleted.
+
+    `folders` gives the id of the run in each.
+    """
     from mlflow.exceptions import MlflowException
     from mlflow.protos.databricks_pb2 import RESOURCE_DOES_NOT_EXIST, ErrorCode
 
     found = {}
-    for record in records:
+    for folder, run in folders.items():
         try:
-            entry = json.loads((record.folder / LOGGED).read_bytes())
-            logged = Logged(run=record.run, fresh=False, **entry)
+            entry = json.loads((folder / LOGGED).read_bytes())
+            logged = Logged(run=run, fresh=False, **entry)
         except (FileNotFoundError, ValueError, TypeError):
             continue
         if logged.tracking_uri != redact(uri):
@@ -80,7 +90,7 @@ def _find_logged(client: "MlflowClient", uri: str, records: Sequence[Record]) ->
                 raise
             continue
         if info.status == "FINISHED" and info.lifecycle_stage == "active":
-            found[record.folder] = logged
+            found[folder] = logged
     return found
 
 
@@ -88,21 +98,33 @@ def _send_all(
     client: "MlflowClient", uri: str, records: Sequence[Record], command: str
 ) -> dict[Path, Logged]:
     experiment = find_experiment(client, uri)
-    sent = {}
     with mlflow_run(client, experiment, command, {"assay.command": command}) as parent:
         now = int(time.time() * 1000)
         log_metrics(client, parent, {"children": len(records), **headlines(records)}, now)
-        for record in records:
-            run_id = _send(client, experiment, parent, record)
-            entry = {
-                "tracking_uri": redact(uri),
-                "experiment": EXPERIMENT,
-                "run_id": run_id,
-                "parent": parent,
-            }
-            write_atomically(record.folder / LOGGED, json.dumps(entry, indent=1).encode() + b"\n")
-            sent[record.folder] = Logged(run=record.run, fresh=True, **entry)
+        return send_children(client, uri, experiment, parent, records)
+
+
+def send_children(
+    client: "MlflowClient", uri: str, experiment: str, parent: str, records: Sequence[Record]
+) -> dict[Path, Logged]:
+    """Send runs as children of the MLflow run `parent`; return them by folder."""
+    sent = {}
+    for record in records:
+        run_id = _send(client, experiment, parent, record)
+        sent[record.folder] = note_logged(record.folder, record.run, uri, run_id, parent)
     return sent
+
+
+def note_logged(folder: Path, run: str, uri: str, run_id: str, parent: str) -> Logged:
+    """Write into `folder` where the store at `uri` holds what lies there."""
+    entry = {
+        "tracking_uri": redact(uri),
+        "experiment": EXPERIMENT,
+        "run_id": run_id,
+        "parent": parent,
+    }
+    write_atomically(folder / LOGGED, json.dumps(entry, indent=1).encode() + b"\n")
+    return Logged(run=run, fresh=True, **entry)
 
 
 def _send(client: "MlflowClient", experiment: str, parent: str, record: Record) -> str:

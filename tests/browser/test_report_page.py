@@ -1,63 +1,19 @@
 """The report page in a real browser, from a file, without a network."""
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import DESKTOP, PHONE, check_contrast, overflow
 from report_sample import DOCUMENTS, HOSTILE, QUERIES, make_run
 
 from eval.report import write
 from eval.summary import summarise
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
-DESKTOP = {"width": 1280, "height": 900}
-PHONE = {"width": 375, "height": 812}
-
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     return write(summarise(make_run(tmp_path_factory.mktemp("reports")))).as_uri()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture
-def page(browser: Any, address: str) -> Iterator[Any]:
-    """The open page; it must neither complain nor ask for anything, whatever a test does."""
-    context = browser.new_context(viewport=DESKTOP)
-    opened = context.new_page()
-    opened.set_default_timeout(5000)
-    said: list[str] = []
-    asked: list[str] = []
-    opened.on("console", lambda message: said.append(message.text))
-    opened.on("pageerror", lambda error: said.append(str(error)))
-    opened.on("request", lambda request: asked.append(request.url))
-    opened.goto(address)
-    yield opened
-    assert opened.evaluate("window.hacked") is None
-    context.close()
-    assert said == []
-    assert {url.partition("#")[0] for url in asked} == {address}
 
 
 def shown(page: Any) -> list[str]:
@@ -70,10 +26,6 @@ def shown(page: Any) -> list[str]:
 def sort_by(page: Any, name: str) -> list[str]:
     page.get_by_role("button", name=name, exact=True).click()
     return shown(page)
-
-
-def overflow(page: Any) -> int:
-    return page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
 
 
 def test_a_header_sorts_by_its_column_and_says_so(page: Any) -> None:
@@ -148,6 +100,24 @@ def test_the_trace_and_the_gold_of_a_query_are_told(page: Any) -> None:
     assert "words rank 1" in panel.locator(".passages > li").first.text_content()
 
 
+def test_where_the_answers_went_is_drawn_and_told(page: Any) -> None:
+    bar = page.get_by_role("img", name="Gold items by fate: found")
+    assert bar.is_visible()
+    widths = bar.locator("rect").evaluate_all(
+        "all => all.map(at => at.getBoundingClientRect().width)"
+    )
+    whole = bar.evaluate("bar => bar.getBoundingClientRect().width")
+    assert sum(widths) == pytest.approx(whole, rel=0.01)
+    page.locator('#query-table a[data-query="q7"]').click()
+    gold = page.get_by_role("dialog").locator(".golds > li").first
+    assert gold.locator(".badge.warn").text_content() == "not returned"
+    assert gold.locator(".trail").text_content() == "words – · letters – · fusion – · final –"
+    page.evaluate("id => openQuery(id)", "q1")
+    gold = page.get_by_role("dialog").locator(".golds > li").first
+    assert "found at rank 1" in gold.text_content()
+    assert gold.locator(".trail").text_content().endswith("fusion 1 · final 1")
+
+
 def test_an_address_opens_its_query_whatever_its_id(page: Any, address: str) -> None:
     link = page.locator('#query-table a[data-query="q/8 + &"]').first
     page.goto(address + link.get_attribute("href"))
@@ -200,49 +170,9 @@ def test_everything_to_press_can_be_reached_by_tab(page: Any) -> None:
     assert {"Skip to the content", "Measures", "nDCG@10", "Clear", QUERIES["q1"][0]} <= reached
 
 
-def test_text_has_enough_contrast_in_both_schemes(browser: Any, address: str) -> None:
-    for scheme in ("light", "dark"):
-        context = browser.new_context(viewport=DESKTOP, color_scheme=scheme)
-        opened = context.new_page()
-        opened.goto(address)
-        colours = {
-            name: opened.evaluate(
-                "name => getComputedStyle(document.documentElement).getPropertyValue(name)",
-                f"--{name}",
-            )
-            for name in (
-                "paper",
-                "raised",
-                "ink",
-                "quiet",
-                "accent",
-                "gold",
-                "gold-ink",
-                "warn",
-                "warn-ink",
-            )
-        }
-        context.close()
-        for text, ground in [
-            ("ink", "paper"), ("quiet", "paper"), ("quiet", "raised"), ("accent", "paper"),
-            ("ink", "gold"), ("gold-ink", "gold"), ("warn-ink", "warn"), ("warn-ink", "paper"),
-        ]:  # fmt: skip
-            assert contrast(colours[text], colours[ground]) >= 4.5, (scheme, text, ground)
-
-
-def contrast(one: str, other: str) -> float:
-    """Return the contrast ratio of two colours as WCAG 2 defines it."""
-    darker, lighter = sorted(map(luminance, (one, other)))
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def luminance(colour: str) -> float:
-    digits = colour.strip().lstrip("#")
-    parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
-    linear = [
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    ]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_enough_contrast(browser: Any, address: str, scheme: str) -> None:
+    check_contrast(browser, address, scheme)
 
 
 def test_it_prints(page: Any, tmp_path: Path) -> None:

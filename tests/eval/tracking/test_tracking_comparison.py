@@ -15,8 +15,9 @@ from eval.tracking import TrackingError, log, log_comparison
 
 @pytest.fixture
 def summaries(tmp_path: Path) -> dict[str, Summary]:
-    """Three runs by their ids."""
-    made = [make_summary(tmp_path / "reports", name) for name in ("words", "others", "others")]
+    """Three runs by their ids; two have one name."""
+    places = (("reports", "words"), ("reports", "others"), ("elsewhere", "others"))
+    made = [make_summary(tmp_path / folder, name) for folder, name in places]
     return {summary.run.manifest.id: summary for summary in made}
 
 

@@ -1,0 +1,56 @@
+"""The report of a comparison: `comparison.json` for programs, `report.html` and `report.md`."""
+
+import hashlib
+import json
+from pathlib import Path
+
+from eval.comparison import Comparison
+from eval.report.comparison.labels import list_runs
+from eval.report.comparison.view import make_view
+from eval.report.markdown import render_markdown
+from eval.report.page import dump, render_page
+from eval.runs import write_atomically
+
+__all__ = ["COMPARISON", "name_comparison", "write"]
+
+COMPARISON = "comparison.json"
+SCRIPTS = ("shared.js", "comparison_scatter.js", "comparison_panel.js", "comparison.js")
+LONGEST = 120  # characters of the names in a folder's name
+
+
+def write(compared: Comparison, reports: Path) -> Path:
+    """Write the three files into a folder of their own below `reports`; return the page's path.
+
+    The same comparison gives the same files in the same folder.
+    """
+    folder = reports / name_comparison(compared)
+    folder.mkdir(parents=True, exist_ok=True)
+    view = make_view(compared)
+    facts = json.dumps(compared.as_json(), ensure_ascii=False, indent=1)
+    markdown = render_markdown("comparison.md.j2", view=view)
+    page = render_page(
+        "comparison.html.j2",
+        scripts=SCRIPTS,
+        styles=("report.css", "comparison.css"),
+        view=view,
+        data=dump(view.details),
+    )
+    write_atomically(folder / COMPARISON, f"{facts}\n".encode())
+    write_atomically(folder / "report.md", markdown.encode())
+    write_atomically(folder / "report.html", page.encode())
+    return folder / "report.html"
+
+
+def name_comparison(compared: Comparison) -> str:
+    """Return the name of a comparison's folder: what was compared, and a digest of all it is of."""
+    runs = list_runs(compared)
+    collection = compared.base.run.manifest.collection.name
+    parts = [
+        [run.manifest.id for run in runs],
+        compared.measures,
+        compared.beside,
+        compared.effect,
+    ]
+    digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]
+    names = "-".join(run.manifest.name for run in runs)[:LONGEST]
+    return f"compare-{names}-{collection.replace(':', '.').replace('/', '.')}-{digest}"

@@ -1,0 +1,163 @@
+"""What the page of a comparison shows, as plain data: nothing is computed in the templates."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eval.comparison import Comparison, Pair
+from eval.latency import TOTAL
+from eval.measures import spoken
+from eval.report.circumstances import Pairs
+from eval.report.comparison import circumstances, scores
+from eval.report.comparison.circumstances import Contrast
+from eval.report.comparison.differences import (
+    DifferenceAxis,
+    DifferenceRow,
+    conclude,
+    difference_row,
+    elaborate,
+    foresee,
+    headline,
+    make_axis,
+)
+from eval.report.comparison.drilldown import collect
+from eval.report.comparison.flow import Flow, list_movers, make_flow
+from eval.report.comparison.labels import label_runs, list_runs
+from eval.report.comparison.movers import Mover, list_gains, list_losses
+from eval.report.comparison.timing import PairTiming, time_pair
+from eval.report.formats import amount, count, score
+from eval.summary import Summary
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The axes that the differences of all pairs share: over all queries, and by type."""
+
+    all: DifferenceAxis
+    types: DifferenceAxis
+
+
+@dataclass(frozen=True)
+class PairView:
+    """One run beside the base.
+
+    `beside` are (measure, base, other) of the measures without a verdict; `half` is the median
+    latency of the other in ms, "" where none was measured.
+    """
+
+    other: str
+    headline: DifferenceRow
+    conclusion: str
+    remarks: str
+    foresight: str
+    rows: tuple[DifferenceRow, ...]
+    types: tuple[DifferenceRow, ...]
+    beside: tuple[tuple[str, str, str], ...]
+    half: str
+    gains: tuple[Mover, ...]
+    losses: tuple[Mover, ...]
+    flow: Flow
+    flow_sentence: str
+    timing: PairTiming | None
+
+
+@dataclass(frozen=True)
+class ComparisonView:
+    """All that the pages show of a comparison. `details` is what the page's script works on."""
+
+    labels: tuple[str, ...]
+    collection: str
+    collection_title: str
+    key_facts: tuple[str, ...]
+    warnings: tuple[str, ...]
+    measure: str
+    base_half: str
+    axes: Axes
+    pairs: tuple[PairView, ...]
+    types: tuple[str, ...]
+    index: tuple[Contrast, ...]
+    configs: tuple[Contrast, ...]
+    facts: tuple[Contrast, ...]
+    runs: tuple[Contrast, ...]
+    method: Pairs
+    details: Mapping[str, Any]
+
+
+def make_view(compared: Comparison) -> ComparisonView:
+    """Turn a comparison into what the templates show."""
+    runs = list_runs(compared)
+    labels = label_runs(runs)
+    collection = compared.base.run.manifest.collection
+    axes = Axes(
+        make_axis(item for pair in compared.pairs for item in pair.differences),
+        make_axis(item for pair in compared.pairs for item in pair.by_type),
+    )
+    return ComparisonView(
+        labels=labels,
+        collection=collection.name,
+        collection_title=collection.title,
+        key_facts=(
+            count(len(compared.base.run.queries), "query", "queries"),
+            count(collection.documents, "document"),
+            count(compared.tests, "test"),
+        ),
+        warnings=compared.warnings,
+        measure=spoken(headline(compared.pairs[0]).measure),
+        base_half=_half(compared.base),
+        axes=axes,
+        pairs=tuple(
+            _pair_view(compared, pair, (labels[0], other), axes)
+            for pair, other in zip(compared.pairs, labels[1:], strict=True)
+        ),
+        types=tuple(item.type for item in compared.pairs[0].by_type),
+        index=circumstances.contrast_indexes(runs),
+        configs=circumstances.contrast_configs(runs),
+        facts=circumstances.contrast_facts(runs),
+        runs=circumstances.describe_runs(runs),
+        method=circumstances.describe_method(compared),
+        details=_details(compared, labels),
+    )
+
+
+def _pair_view(compared: Comparison, pair: Pair, names: tuple[str, str], axes: Axes) -> PairView:
+    flow = make_flow(pair.base.attribution, pair.other.attribution)
+    return PairView(
+        other=names[1],
+        headline=difference_row(headline(pair), axes.all.axis),
+        conclusion=conclude(pair, *names, compared.effect),
+        remarks=elaborate(pair),
+        foresight=foresee(pair),
+        rows=tuple(difference_row(item, axes.all.axis) for item in pair.differences),
+        types=tuple(difference_row(item, axes.types.axis) for item in pair.by_type),
+        beside=tuple(
+            (spoken(name), score(pair.base.means[name].value), score(pair.other.means[name].value))
+            for name in compared.beside
+        ),
+        half=_half(pair.other),
+        gains=list_gains(pair),
+        losses=list_losses(pair),
+        flow=flow,
+        flow_sentence=flow.tell(*names),
+        timing=time_pair(pair),
+    )
+
+
+def _half(summary: Summary) -> str:
+    return amount(summary.latency[TOTAL]["p50"].value) if summary.latency else ""
+
+
+def _details(compared: Comparison, labels: Sequence[str]) -> dict[str, Any]:
+    queries = list(compared.base.run.queries)
+    base = compared.base.attribution
+    return {
+        "runs": list(labels),
+        "measures": scores.describe_measures(compared),
+        "pairs": [
+            {
+                **scores.describe_pair(compared, pair),
+                "moves": list_movers(base, pair.other.attribution, queries),
+            }
+            for pair in compared.pairs
+        ],
+        **collect(compared),
+    }

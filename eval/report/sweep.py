@@ -1,0 +1,162 @@
+"""The report of a sweep: `sweep.json`, `report.md` and `report.html`."""
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eval.comparison import BESIDE, DEFAULT
+from eval.measures import spoken
+from eval.report.circumstances import describe_environment
+from eval.report.formats import Figure, amount, count, figure, score
+from eval.report.front import FrontPlot, plot_front
+from eval.report.markdown import render_markdown
+from eval.report.page import render_page
+from eval.report.plots import LinearAxis, Whisker, whisker
+from eval.runs import write_atomically
+from eval.space import describe, shorten
+from eval.statistics import RESAMPLES
+from eval.sweep import COST, Figures, Margin, Result, Sweep
+
+FACTS = "sweep.json"
+OPTIMISM = (
+    "The best of many points, chosen and judged on the same queries, looks better than it is: "
+    "`assay tune` measures what such a choice gains on queries that had no part in it."
+)
+
+
+@dataclass(frozen=True)
+class PointRow:
+    """A point as the table shows it; `figures` are of the other measures, `run` is its run's id."""
+
+    number: int
+    values: tuple[str, ...]
+    headline: Figure
+    figures: tuple[Figure, ...]
+    latency: Figure | None
+    front: bool
+    run: str
+
+
+@dataclass(frozen=True)
+class MarginRow:
+    """One value of an axis as the table shows it."""
+
+    key: str
+    value: str
+    points: int
+    mean: Figure
+    whisker: Whisker | None
+    best: str
+    latency: str
+
+
+@dataclass(frozen=True)
+class CollectionView:
+    """The points on one collection, best first."""
+
+    name: str
+    queries: int
+    rows: tuple[PointRow, ...]
+    margins: tuple[MarginRow, ...]
+    plot: FrontPlot | None
+
+
+def write(sweep: Sweep, folder: Path) -> Path:
+    """Write the three files into `folder`, which is made; return the path of the page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = shorten(sweep.keys)
+    values: dict[str, Any] = {
+        "sweep": sweep,
+        "facts": _facts(sweep),
+        "headline": spoken(sweep.headline),
+        "axes": [names[key] for key in sweep.keys],
+        "measures": [spoken(name) for name in _shown(sweep)],
+        "collections": [_view(sweep, name) for name in sweep.collections if sweep.on(name)],
+        "failed": [
+            (_describe(sweep, item), item.collection, item.failure) for item in sweep.failed
+        ],
+        "degraded": [
+            f"{figures.run} is degraded: {line}"
+            for _, figures in sweep.done
+            for line in figures.degraded
+        ],
+        "optimism": OPTIMISM,
+        "resamples": RESAMPLES,
+        "environment": (("Sweep", sweep.id), *describe_environment(sweep.environment)),
+        "command": shlex.join(map(str, sweep.environment.get("command", ()))),
+    }
+    facts = json.dumps(sweep.as_json(), ensure_ascii=False, indent=1)
+    write_atomically(folder / FACTS, f"{facts}\n".encode())
+    write_atomically(folder / "report.md", render_markdown("sweep.md.j2", **values).encode())
+    page = folder / "report.html"
+    write_atomically(page, render_page("sweep.html.j2", **values).encode())
+    return page
+
+
+def _facts(sweep: Sweep) -> tuple[str, ...]:
+    points = count(len(sweep.results), "point")
+    facts = [points, count(len(sweep.collections), "collection")]
+    if sweep.failed:
+        facts.append(f"{len(sweep.failed)} failed")
+    return (*facts, sweep.created)
+
+
+def _shown(sweep: Sweep) -> list[str]:
+    """Return the measures of the table beside the headline."""
+    wanted = dict.fromkeys((*DEFAULT, *BESIDE))
+    return [name for name in wanted if name in sweep.measures and name != sweep.headline]
+
+
+def _view(sweep: Sweep, name: str) -> CollectionView:
+    ranked = sorted(sweep.on(name), key=lambda pair: -pair[1].means[sweep.headline].value)
+    results = [item for item, _ in ranked]
+    return CollectionView(
+        name=name,
+        queries=ranked[0][1].means[sweep.headline].n,
+        rows=tuple(
+            _point_row(sweep, number, item, figures)
+            for number, (item, figures) in enumerate(ranked, start=1)
+        ),
+        margins=tuple(
+            _margin_row(sweep, item) for item in sweep.margins if item.collection == name
+        ),
+        plot=plot_front(sweep, name, results),
+    )
+
+
+def _point_row(sweep: Sweep, number: int, item: Result, figures: Figures) -> PointRow:
+    return PointRow(
+        number=number,
+        values=_values(sweep, item),
+        headline=figure(figures.means[sweep.headline], score),
+        figures=tuple(figure(figures.means[name], score) for name in _shown(sweep)),
+        latency=figure(figures.latency[COST], amount) if figures.latency else None,
+        front=item in sweep.front,
+        run=figures.run,
+    )
+
+
+def _margin_row(sweep: Sweep, margin: Margin) -> MarginRow:
+    within = margin.mean.low >= 0 and margin.mean.high <= 1
+    return MarginRow(
+        key=shorten(sweep.keys)[margin.key],
+        value=describe(margin.value),
+        points=margin.points,
+        mean=figure(margin.mean, score),
+        whisker=whisker(margin.mean, LinearAxis()) if within else None,
+        best=score(margin.best),
+        latency="" if margin.latency is None else amount(margin.latency),
+    )
+
+
+def _values(sweep: Sweep, item: Result) -> tuple[str, ...]:
+    return tuple(describe(item.settings[key]) if key in item.settings else "" for key in sweep.keys)
+
+
+def _describe(sweep: Sweep, item: Result) -> str:
+    names = shorten(sweep.keys)
+    pairs: Sequence[str] = [f"{names[key]} {describe(at)}" for key, at in item.settings.items()]
+    return ", ".join(pairs) or sweep.name

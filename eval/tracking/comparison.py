@@ -1,0 +1,106 @@
+"""Sending a comparison to MLflow, and with it those of its runs that the store does not hold."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from eval.comparison import Comparison, Pair
+from eval.runs import StoredRun
+from eval.summary import Summary
+from eval.tracking.delivery import (
+    find_logged,
+    log_metrics,
+    log_params,
+    mlflow_run,
+    note_logged,
+    send_children,
+)
+from eval.tracking.record import describe, metric_name, with_interval
+from eval.tracking.store import connect, find_experiment, redact, tracking_uri
+
+ARTIFACTS = ("comparison.json", "report.md", "report.html")
+
+
+def log_comparison(
+    compared: Comparison, folder: Path, command: str, complete: Callable[[StoredRun], Summary]
+) -> str:
+    """Send the comparison in `folder` unless the store holds it; return the id of its MLflow run.
+
+    It is the parent of the runs that the store does not hold yet, which `complete` summarises in
+    all their measures, and names the MLflow run of each. Raises TrackingError.
+    """
+    uri = tracking_uri()
+    runs = [compared.base.run, *(pair.other.run for pair in compared.pairs)]
+    with connect(uri) as client:
+        known = find_logged(client, uri, {folder: folder.name})
+        if folder in known:
+            return known[folder].run_id
+        experiment = find_experiment(client, uri)
+        logged = find_logged(client, uri, {run.folder: run.manifest.id for run in runs})
+        tags = _tags(compared, folder.name, redact(command))
+        with mlflow_run(client, experiment, redact(command), tags) as run_id:
+            fresh = [describe(complete(run)) for run in runs if run.folder not in logged]
+            logged |= send_children(client, uri, experiment, run_id, fresh)
+            base, *others = [logged[run.folder].run_id for run in runs]
+            client.set_tag(run_id, "assay.base", base)
+            client.set_tag(run_id, "assay.others", json.dumps(others))
+            children = {"children": float(len(fresh))}
+            log_metrics(client, run_id, metrics(compared) | children, int(time.time() * 1000))
+            log_params(client, run_id, _params(compared))
+            for name in ARTIFACTS:
+                client.log_artifact(run_id, str(folder / name))
+        note_logged(folder, folder.name, uri, run_id, run_id)
+    return run_id
+
+
+def metrics(compared: Comparison) -> dict[str, float]:
+    """Return the figures of a comparison by their names in MLflow, those that are undefined out."""
+    found: dict[str, float] = {
+        "queries": len(compared.base.run.queries),
+        "tests": compared.tests,
+    }
+    for pair, name in zip(compared.pairs, _names(compared.pairs), strict=True):
+        for item in pair.differences:
+            place = f"{metric_name(item.measure)}/{name}"
+            found |= with_interval(f"difference/{place}", item.difference)
+            figures = {"p": item.adjusted, "effect_size": item.effect_size}
+            figures["detectable"] = item.detectable
+            found |= {
+                f"{key}/{place}": value for key, value in figures.items() if value is not None
+            }
+        for latency in pair.latency:
+            found |= with_interval(f"latency_ratio/p{latency.percentile}/{name}", latency.ratio)
+    return found
+
+
+def _names(pairs: Sequence[Pair]) -> list[str]:
+    """Return what the others are called in MLflow; by their ids where they share a name."""
+    manifests = [pair.other.run.manifest for pair in pairs]
+    names = [manifest.name for manifest in manifests]
+    return [
+        metric_name(manifest.name if names.count(manifest.name) == 1 else manifest.id)
+        for manifest in manifests
+    ]
+
+
+def _tags(compared: Comparison, name: str, command: str) -> dict[str, str]:
+    verdicts = {
+        pair.other.run.manifest.id: {item.measure: item.verdict for item in pair.differences}
+        for pair in compared.pairs
+    }
+    return {
+        "assay.comparison": name,
+        "assay.command": command,
+        "assay.collection": compared.base.run.manifest.collection.name,
+        "assay.verdicts": json.dumps(verdicts),
+    }
+
+
+def _params(compared: Comparison) -> dict[str, str]:
+    return {
+        "base": compared.base.run.manifest.id,
+        "others": json.dumps([pair.other.run.manifest.id for pair in compared.pairs]),
+        "measures": json.dumps(compared.measures),
+        "effect": json.dumps(compared.effect),
+    }

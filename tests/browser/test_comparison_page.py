@@ -1,0 +1,270 @@
+"""The page of a comparison in a real browser, from a file, without a network."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browsing import DESKTOP, PHONE, check_contrast, overflow
+from report_sample import HOSTILE, QUERIES, make_run
+
+from eval.comparison import compare
+from eval.report.comparison import write
+
+LEGS = {
+    "initials": ("initials",),
+    "endings": ("endings",),
+    "fused": ("words", "letters"),
+}
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    reports = tmp_path_factory.mktemp("reports")
+    runs = [make_run(reports, name=name, legs=legs) for name, legs in LEGS.items()]
+    return write(compare(runs), reports).as_uri()
+
+
+def shown(page: Any) -> list[str]:
+    """Return the ids of the rows the table shows."""
+    return page.eval_on_selector_all(
+        "#query-table tbody tr", "rows => rows.map(row => row.dataset.id)"
+    )
+
+
+def differences(page: Any) -> list[float]:
+    cells = page.locator("#query-table tbody td:last-child").all_text_contents()
+    return [float(text.replace("−", "-")) for text in cells]
+
+
+def pick(page: Any, name: str) -> None:
+    page.locator("#picker").get_by_text(name, exact=True).click()
+
+
+def open_query(page: Any, id_: str) -> Any:
+    page.locator(f'#query-table a[data-query="{id_}"]').click()
+    return page.get_by_role("dialog")
+
+
+def test_the_picker_changes_what_stands_beside_the_base(page: Any) -> None:
+    measures = page.locator("#measures h3:visible")
+    assert measures.text_content() == "endings against initials"
+    assert "endings upwards" in page.locator("#scatter-title").text_content()
+    before = differences(page)
+    pick(page, "fused")
+    assert measures.text_content() == "fused against initials"
+    assert "fused upwards" in page.locator("#scatter-title").text_content()
+    assert page.locator("#other-name").text_content() == "fused"
+    assert differences(page) != before
+    assert page.locator("[data-pair]:visible").count() == 3
+
+
+def test_the_picker_works_by_keyboard(page: Any) -> None:
+    page.locator("#picker input").first.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#measures h3:visible").text_content() == "fused against initials"
+
+
+def test_queries_stand_by_the_size_of_their_change_and_sort_by_any_column(page: Any) -> None:
+    sizes = [abs(value) for value in differences(page)]
+    assert sizes == sorted(sizes, reverse=True)
+    header = page.locator('th[data-key="difference"]')
+    assert header.get_attribute("aria-sort") == "other"
+    header.get_by_role("button").click()
+    assert differences(page) == sorted(differences(page), reverse=True)
+    header.get_by_role("button").click()
+    assert header.get_attribute("aria-sort") == "ascending"
+    assert differences(page) == sorted(differences(page))
+    page.locator('th[data-key="text"] button').click()
+    texts = [QUERIES[id_][0] for id_ in shown(page)]
+    assert texts == sorted(texts, key=str.lower)
+    assert header.get_attribute("aria-sort") == "none"
+
+
+def test_filters_narrow_the_list_and_clear(page: Any) -> None:
+    filters = page.locator("#filters")
+    filters.get_by_label("Text or id").fill("LIGHTHOUSE")
+    assert shown(page) == ["q2"]
+    assert "1 of 8 queries" in page.locator("#shown").text_content()
+    filters.get_by_role("button", name="Clear").click()
+    page.wait_for_function("document.querySelectorAll('#query-table tbody tr').length === 8")
+    filters.get_by_label("Type").select_option("moon")
+    assert set(shown(page)) == {"q1", "q4", "q6"}
+    filters.get_by_label("Type").select_option("")
+    for outcome, ids in (("won", {"q1", "q4", "q6", "q7", "q/8 + &"}), ("lost", {"q2"})):
+        filters.get_by_label("Outcome").select_option(label=outcome)
+        assert set(shown(page)) == ids
+    filters.get_by_label("Outcome").select_option(label="tied")
+    assert set(differences(page)) == {0}
+
+
+def test_another_measure_moves_the_dots_and_the_list(page: Any) -> None:
+    before = differences(page), page.locator("#scatter circle").count()
+    page.locator("#filters").get_by_label("Measure").select_option(label="Hit@1")
+    assert "Hit@1" in page.locator("#scatter-title").text_content()
+    assert set(differences(page)) <= {-1, 0, 1}
+    assert (differences(page), page.locator("#scatter circle").count()) != before
+
+
+def test_a_dot_of_several_queries_lists_them_and_lets_them_go(page: Any) -> None:
+    page.locator("#filters").get_by_label("Measure").select_option(label="Hit@1")
+    dots = page.locator("#scatter circle")
+    numbers = dots.evaluate_all(
+        "all => all.map(dot => /: (\\d+) queries/.exec(dot.ariaLabel)?.[1])"
+    )
+    at, number = next((at, int(number)) for at, number in enumerate(numbers) if number)
+    dots.nth(at).click()
+    assert len(shown(page)) == number
+    assert f"{number} queries from" in page.locator("#chosen").text_content()
+    page.get_by_role("button", name="Show all").click()
+    assert len(shown(page)) == 8
+    assert page.locator("#chosen").is_hidden()
+
+
+def test_dots_are_walked_by_arrows_and_opened_by_enter(page: Any) -> None:
+    assert page.locator('#scatter circle[tabindex="0"]').count() == 1
+    page.locator('#scatter circle[tabindex="0"]').focus()
+    texts = []
+    for _ in range(page.locator("#scatter circle").count()):
+        texts.append(page.locator("#told").text_content())
+        page.keyboard.press("ArrowRight")
+    assert len(set(texts)) == page.locator("#scatter circle").count()
+    page.locator('#scatter circle:not([aria-label*=" queries"])').first.focus()
+    page.keyboard.press("Enter")
+    assert page.get_by_role("dialog").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.get_by_role("dialog").is_visible()
+
+
+def test_a_query_shows_both_rankings_with_gold_and_ranks_in_the_other(page: Any) -> None:
+    panel = open_query(page, "q5")
+    assert panel.get_by_role("heading", level=2).text_content() == QUERIES["q5"][0]
+    assert page.url.endswith("#query=q5&other=0")
+    names = panel.get_by_role("heading", level=4).all_text_contents()
+    assert names == ["initials", "endings"] * 2
+    rankings = panel.locator(".passages")
+    assert rankings.count() == 2
+    for at, other in ((0, "endings"), (1, "initials")):
+        first = rankings.nth(at).locator("li").first
+        assert first.locator("mark").text_content() == "the anode is replaced"
+        assert f"rank 1 in {other}" in first.text_content()
+    fates = panel.locator(".fate").first
+    assert fates.locator("dt").all_text_contents() == ["initials", "endings"]
+    assert fates.locator("dd").all_text_contents() == ["found at rank 1"] * 2
+    assert panel.get_by_role("region", name="Trace of the stages").count() == 2
+    scores = panel.get_by_role("region", name="Scores").locator("tbody tr")
+    assert scores.count() == 6
+    assert "nDCG@10" in scores.first.text_content()
+
+
+def test_the_panel_changes_the_other_and_walks_by_arrows(page: Any) -> None:
+    panel = open_query(page, "q2")
+    page.locator("#panel-other").select_option(label="fused")
+    assert panel.get_by_role("heading", level=4).nth(1).text_content() == "fused"
+    assert page.url.endswith("#query=q2&other=1")
+    ids = shown(page)
+    at = ids.index("q2")
+    page.locator("#panel-title").focus()
+    page.keyboard.press("ArrowRight" if at + 1 < len(ids) else "ArrowLeft")
+    moved = ids[at + 1] if at + 1 < len(ids) else ids[at - 1]
+    assert panel.get_by_role("heading", level=2).text_content() == QUERIES[moved][0]
+
+
+def test_an_address_opens_its_query_beside_its_other(page: Any, address: str) -> None:
+    page.goto(f"{address}#query=q%2F8%20%2B%20%26&other=1")
+    page.reload()
+    panel = page.get_by_role("dialog")
+    assert panel.get_by_role("heading", level=2).text_content() == "spring"
+    assert panel.get_by_role("heading", level=4).nth(1).text_content() == "fused"
+    page.goto(f"{address}#query=%E0%A4%A&other=9")
+    page.reload()
+    assert "No details" in panel.text_content()
+
+
+def test_a_cell_of_the_flow_lists_its_queries(page: Any) -> None:
+    cell = page.locator('#gold button[data-move="found → found"]:visible')
+    items = int(cell.text_content())
+    cell.press("Enter")
+    assert 0 < len(shown(page)) <= items
+    assert "found → found" in page.locator("#chosen").text_content()
+    assert page.evaluate("document.activeElement.textContent") == "Show all"
+    page.keyboard.press("Enter")
+    assert len(shown(page)) == 8
+    assert page.evaluate("document.activeElement.name") == "text"
+
+
+def test_degradation_is_said_above_and_beside_the_query(page: Any) -> None:
+    warning = page.get_by_role("note")
+    assert warning.locator("p").count() == 3
+    assert "index down <b>" in warning.first.text_content()
+    told = open_query(page, "q6").locator(".warning").text_content()
+    assert "initials is degraded: letters: index down <b>" in told
+
+
+def test_injected_markup_is_shown_as_text(page: Any) -> None:
+    panel = open_query(page, "q3")
+    assert HOSTILE in panel.get_by_role("heading", level=2).text_content()
+    assert f"evil{HOSTILE}.md" in panel.text_content()
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 2
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP])
+def test_the_page_never_scrolls_sideways(page: Any, viewport: dict[str, int]) -> None:
+    page.set_viewport_size(viewport)
+    assert overflow(page) <= 0
+    for summary in page.locator("summary:visible").all():
+        summary.click()
+    assert overflow(page) <= 0
+    for id_ in QUERIES:
+        page.evaluate("id => openQuery(id)", id_)
+        assert overflow(page) <= 0
+        panel = page.locator("#panel")
+        assert panel.evaluate("panel => panel.scrollWidth - panel.clientWidth") <= 0
+
+
+def test_rankings_stand_side_by_side_and_on_a_phone_one_below_the_other(page: Any) -> None:
+    panel = open_query(page, "q2")
+    left, right = (panel.locator(".passages").nth(at).bounding_box() for at in (0, 1))
+    assert left["x"] + left["width"] <= right["x"]
+    page.set_viewport_size(PHONE)
+    above, below = (panel.locator(".passages").nth(at).bounding_box() for at in (0, 1))
+    assert above["y"] + above["height"] <= below["y"]
+    assert above["x"] == below["x"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_enough_contrast(browser: Any, address: str, scheme: str) -> None:
+    check_contrast(browser, address, scheme)
+
+
+def test_without_scripts_all_figures_are_there(browser: Any, address: str) -> None:
+    context = browser.new_context(viewport=DESKTOP, java_script_enabled=False)
+    page = context.new_page()
+    page.goto(address)
+    assert page.locator("#measures h3:visible").all_text_contents() == [
+        "endings against initials",
+        "fused against initials",
+    ]
+    context.close()
+
+
+def test_one_pair_needs_no_picker(browser: Any, tmp_path: Path) -> None:
+    runs = [
+        make_run(tmp_path, name=name, legs=LEGS[name], timed=0) for name in ("initials", "fused")
+    ]
+    for run in runs:
+        for query in run.queries.values():
+            object.__setattr__(query, "type", "")
+    context = browser.new_context(viewport=PHONE)
+    page = context.new_page()
+    said: list[str] = []
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(write(compare(runs), tmp_path).as_uri())
+    assert page.locator("#picker").count() == 0
+    assert "Not measured in both runs" in page.locator("#latency").text_content()
+    panel = open_query(page, "q1")
+    assert page.url.endswith("#query=q1")
+    assert "same" not in panel.text_content()
+    assert overflow(page) <= 0
+    context.close()
+    assert said == []

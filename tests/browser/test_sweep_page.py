@@ -1,0 +1,58 @@
+"""The page of a sweep in a real browser: nothing complains, nothing runs, nothing overflows."""
+
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sweep_sample import HOSTILE, make_sweep
+
+from eval.report import sweep as report
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    sweep = make_sweep()
+    return report.write(sweep, tmp_path_factory.mktemp("reports") / sweep.id).as_uri()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 375])
+def test_the_page(browser: Any, address: str, width: int, scheme: str) -> None:
+    context = browser.new_context(
+        viewport={"width": width, "height": 812}, color_scheme=scheme, java_script_enabled=True
+    )
+    page = context.new_page()
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(address)
+    assert page.get_by_role("heading", level=1).text_content() == "sample"
+    plots = page.get_by_role("img", name="nDCG@10 against p95 latency")
+    assert plots.count() == 2
+    assert plots.first.locator("circle").count() == 3
+    assert plots.first.locator(".dim circle").count() == 1
+    first = plots.first.bounding_box()
+    for at in range(3):
+        mark = plots.first.locator("circle").nth(at).bounding_box()
+        assert first["x"] <= mark["x"] + mark["width"] / 2 <= first["x"] + first["width"]
+    assert page.get_by_role("cell", name=HOSTILE).first.is_visible()
+    assert page.evaluate("window.hacked") is None
+    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+    assert said == []
+    context.close()

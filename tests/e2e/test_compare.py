@@ -1,0 +1,68 @@
+"""Comparisons as a user meets them: the report, its folder, and what is tracked."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+QUICK = ("limit=10", "latency.queries=5")
+
+
+@pytest.fixture(scope="module")
+def runs(assay_json) -> tuple[str, str]:
+    """The ids of two runs that differ in one parameter of BM25."""
+    other = "retriever.legs.keyword.b=0.3"
+    made = [
+        assay_json("run", "configs/bm25.yaml", *QUICK, "--no-track", *more)
+        for more in ((), (other,))
+    ]
+    return made[0]["run"], made[1]["run"]
+
+
+def test_a_comparison_has_a_report_that_is_the_same_again(assay_json, runs, places) -> None:
+    first = assay_json("compare", *runs, "--no-track")
+    page = Path(first["report"])
+    assert page.parent.parent == Path(places["ASSAY_REPORTS"])
+    assert first["mlflow_run"] is None
+    files = {file.name: file.read_bytes() for file in page.parent.iterdir()}
+    assert set(files) == {"comparison.json", "report.html", "report.md"}
+    told = {key: value for key, value in first.items() if key not in ("report", "mlflow_run")}
+    assert json.loads(files["comparison.json"]) == told
+    assert assay_json("compare", *runs, "--no-track") == first
+    page.unlink()
+    anew = assay_json("report", page.parent.name)
+    assert anew["report"] == str(page)
+    assert {file.name: file.read_bytes() for file in page.parent.iterdir()} == files
+
+
+def test_no_report_leaves_nothing_behind(assay, runs, tmp_path: Path, places) -> None:
+    before = sorted(Path(places["ASSAY_REPORTS"]).glob("compare-*"))
+    effect = ("--effect", "0.2")
+    done = assay("compare", *runs, *effect, "--no-report")
+    assert done.returncode == 0, done.stderr
+    assert "report" not in done.stdout
+    assert sorted(Path(places["ASSAY_REPORTS"]).glob("compare-*")) == before
+    done = assay("compare", *runs, *effect, "--no-track")
+    assert "report  " in done.stdout.splitlines()[-1]
+
+
+def test_a_comparison_is_tracked_once_and_survives_a_lost_server(assay, assay_json, runs) -> None:
+    lost = assay("compare", *runs, MLFLOW_TRACKING_URI="http://127.0.0.1:9")
+    assert lost.returncode == 0
+    assert "did not answer" in lost.stderr
+    assert "the report is kept in" in lost.stderr
+    first = assay_json("compare", *runs)
+    assert first["mlflow_run"]
+    assert assay_json("compare", *runs) == first
+
+
+def test_a_broken_comparison_is_one_line(assay, runs, assay_json) -> None:
+    page = Path(assay_json("compare", *runs, "--no-track")["report"])
+    facts = page.with_name("comparison.json")
+    kept = facts.read_bytes()
+    facts.write_text("{}")
+    done = assay("report", str(page.parent))
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "not a comparison that this version reads" in done.stderr
+    facts.write_bytes(kept)
