@@ -50,15 +50,16 @@ class Rerank(Stage):
         order, the later lowered by the least step there is. The n-th hit that was not read
         has n less than the lowest score given, so that it stays below.
         """
+        counts = {"in": len(hits), "out": len(hits), "read": min(len(hits), self._depth)}
         if not hits:
-            return StageResult([])
+            return StageResult([], counts=counts)
         read, rest = hits[: self._depth], hits[self._depth :]
         scores = self._score(query, [hit.chunk.searchable for hit in read])
         pairs = sorted(zip(read, scores, strict=True), key=lambda pair: -pair[1])
         ranked = descend(pairs)
         lowest = ranked[-1].score
         ranked += [replace(hit, score=lowest - place) for place, hit in enumerate(rest, start=1)]
-        return StageResult(ranked, f"read {len(read)} of {len(hits)} hits")
+        return StageResult(ranked, f"read {len(read)} of {len(hits)} hits", counts)
 
     def timed(self) -> Stage:
         """The same stage, scoring every pair anew."""

@@ -69,6 +69,7 @@ def test_hits_not_read_stay_below_by_the_documented_rule() -> None:
         ("d", 0.0),
     ]
     assert after.note == "read 2 of 4 hits"
+    assert after.counts == {"in": 4, "out": 4, "read": 2}
 
 
 def test_a_scored_pair_is_not_scored_again(tmp_path: Path) -> None:

@@ -1,0 +1,206 @@
+"""The context: as many of the best hits as a prompt has room for, and how they read there."""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from retrievers.base import Chunk, Hit
+from retrievers.corpus import Corpus
+from retrievers.documents.markdown import tokenize
+from retrievers.models.pins import DEFAULT_TOKENIZER
+from retrievers.settings import Settings, Workshop
+from retrievers.stages.base import Stage, StageResult
+from retrievers.store.digest import digest
+
+if TYPE_CHECKING:
+    from retrievers.models.tokens import Tokenizer
+
+CACHE_KIND = "tokens"
+SEPARATOR = "\n\n---\n\n"
+# What CommonMark ends a block of HTML at, where that is not a blank line.
+HTML_ENDS = ("-->", "</pre>", "?>", "]]>", ">")
+_FENCE = re.compile("`{3,}|~{3,}")
+_BLOCK = re.compile("`{3}|~{3}|<(?:[!?]|script|pre|style|textarea)", re.I)
+
+
+class ContextSettings(Settings):
+    """Keeps the best hits that fit a prompt, headings and separators counted."""
+
+    type: Literal["context"]
+    max_tokens: int = Field(4500, ge=1, description="the most tokens of the assembled context")
+    on_overflow: Literal["stop", "skip"] = Field(
+        "stop",
+        description="at the first hit that does not fit, leave out all from there on (stop), or "
+        "that one alone (skip)",
+    )
+    tokenizer: str = Field(
+        DEFAULT_TOKENIZER,
+        min_length=1,
+        description="whose tokens are counted: a pinned tokenizer or encoder, or a folder that "
+        "holds tokenizer.json; best that of the model which reads the context",
+    )
+
+    def build(self, workshop: Workshop) -> Stage:
+        """Return the stage, its tokenizer loaded."""
+        from retrievers.models.tokens import Tokenizer
+
+        return Context(self, Tokenizer(self.tokenizer, workshop), workshop)
+
+
+class Context(Stage):
+    """Takes hits in the order of their ranks while `assemble` of them stays within the budget."""
+
+    def __init__(
+        self, settings: ContextSettings, tokenizer: "Tokenizer", workshop: Workshop
+    ) -> None:
+        self._settings = settings
+        self._tokenizer = tokenizer
+        self._workshop = workshop
+        self._sizes: dict[str, int] = {}
+
+    def index(self, corpus: Corpus, top: float) -> None:
+        """Count the tokens of every chunk."""
+        texts = {chunk.text for chunk in corpus.chunks}
+        counts = _count_tokens(texts, self._tokenizer, self._workshop)
+        self._sizes = {chunk.id: counts[chunk.text] for chunk in corpus.chunks}
+
+    def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
+        """Return the hits that fit; with `stop`, none where the best alone is too large."""
+        kept = self._fit(hits)
+        tokens = self._tokenizer.count(assemble(kept))
+        # The tokens of a whole need not be the sum of its parts'.
+        while tokens > self._settings.max_tokens:
+            kept.pop()
+            tokens = self._tokenizer.count(assemble(kept))
+        dropped = len(hits) - len(kept)
+        counts = {"tokens": tokens, "chunks": len(kept), "dropped": dropped}
+        note = f"{tokens} tokens; left out {dropped} hits that exceed {self._settings.max_tokens}"
+        return StageResult(
+            kept, note if dropped else "", {"in": len(hits), "out": len(kept), **counts}
+        )
+
+    def facts(self) -> Mapping[str, Any]:
+        """The digest of the tokenizer."""
+        return {"tokenizer": self._tokenizer.identity}
+
+    def _fit(self, hits: Sequence[Hit]) -> list[Hit]:
+        count = cache(self._tokenizer.count)
+        kept: list[Hit] = []
+        for hit in hits:
+            stretches = list(_gather([*kept, hit]))
+            total = count(SEPARATOR) * (len(stretches) - 1)
+            total += sum(count(item.headline) + self._size(item, count) for item in stretches)
+            if total <= self._settings.max_tokens:
+                kept.append(hit)
+            elif self._settings.on_overflow == "stop":
+                break
+        return kept
+
+    def _size(self, stretch: "Stretch", count: Callable[[str], int]) -> int:
+        if len(stretch.chunks) != 1:
+            return sum(map(count, stretch.text.splitlines(keepends=True)))
+        (chunk,) = stretch.chunks
+        # A stage before may have put a parent in the place of an indexed chunk.
+        return self._sizes[chunk.id] if chunk.id in self._sizes else count(chunk.text)
+
+
+def _count_tokens(
+    texts: Collection[str], tokenizer: "Tokenizer", workshop: Workshop
+) -> Mapping[str, int]:
+    keys = {text: digest(tokenizer.identity, text) for text in texts}
+    known = workshop.cache.get_many(CACHE_KIND, keys.values())
+    missing = [text for text, key in keys.items() if key not in known]
+    if missing:
+        tracked = workshop.progress.track(missing, "counting tokens", len(missing))
+        fresh = {keys[text]: str(tokenizer.count(text)).encode() for text in tracked}
+        workshop.cache.put_many(CACHE_KIND, fresh)
+        known |= fresh
+    return {text: int(known[key]) for text, key in keys.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What stands together in a context, and the chunks it comes of: none of definitions.
+
+    `headline` is the line above it; empty where the section is that of the stretch before.
+    """
+
+    headline: str
+    text: str
+    chunks: tuple[Chunk, ...]
+
+
+def assemble(hits: Sequence[Hit]) -> str:
+    """Return `hits` as the Markdown that a prompt gets.
+
+    Documents stand in the order of their best hits, the passages of each in the order of its
+    text, under a heading that names the path to them. Passages of a section that touch or overlap
+    are joined; others are set apart by a rule. What terms mean comes last, where hits tell.
+    """
+    return SEPARATOR.join(
+        (stretch.headline + close(stretch.text.strip("\r\n").rstrip())).rstrip()
+        for stretch in _gather(hits)
+    )
+
+
+def _gather(hits: Sequence[Hit]) -> Iterator[Stretch]:
+    by_document: dict[str, list[Chunk]] = {}
+    for hit in hits:
+        by_document.setdefault(hit.chunk.doc_id, []).append(hit.chunk)
+    for chunks in by_document.values():
+        above = ""
+        for stretch in _join(chunks):
+            yield replace(stretch, headline="") if stretch.headline == above else stretch
+            above = stretch.headline
+    if lines := list(dict.fromkeys(_list_definitions(hits))):
+        yield Stretch("## Definitions\n\n", "\n".join(lines), ())
+
+
+def _list_definitions(hits: Sequence[Hit]) -> Iterator[str]:
+    """Yield a line for each definition that hits carry and that none of them holds."""
+    for definition in (definition for hit in hits for definition in hit.definitions):
+        if not any(
+            chunk.doc_id == definition.doc_id
+            and chunk.start <= definition.start
+            and definition.end <= chunk.end
+            for chunk in (hit.chunk for hit in hits)
+        ):
+            yield f"- **{definition.term}**: {' '.join(definition.text.split())}"
+
+
+def _join(chunks: Sequence[Chunk]) -> list[Stretch]:
+    """Return the stretches of one document in order, nothing twice."""
+    found: list[Stretch] = []
+    end = -1
+    for chunk in sorted(chunks, key=lambda chunk: (chunk.start, -chunk.end)):
+        if chunk.end <= end:
+            continue
+        path = " > ".join(filter(None, (*chunk.headings, chunk.title))) or chunk.doc_id
+        headline = f"## {' '.join(path.split())}\n\n"
+        if found and headline == found[-1].headline and chunk.start <= end:
+            before = found.pop()
+            text = before.text + chunk.text[end - chunk.start :]
+            found.append(Stretch(headline, text, (*before.chunks, chunk)))
+        else:
+            found.append(Stretch(headline, chunk.text, (chunk,)))
+        end = chunk.end
+    return found
+
+
+def close(text: str) -> str:
+    """Return `text` with the code or HTML block closed that would swallow what comes after it.
+
+    A passage may have been cut from the middle of one.
+    """
+    if not _BLOCK.search(text):
+        return text
+    fences = sorted(set(_FENCE.findall(text)), key=len, reverse=True)
+    for end in ("", *fences, *HTML_ENDS):
+        closed = f"{text}\n{end}" if end else text
+        if tokenize(f"{closed}{SEPARATOR}")[-1].type == "hr":
+            return closed
+    return text

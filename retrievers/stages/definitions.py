@@ -1,0 +1,110 @@
+"""Definitions: hits carry what the documents say the terms in them mean."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from typing import Literal
+
+from pydantic import Field
+
+from retrievers.base import Chunk, Definition, Hit
+from retrievers.corpus import Corpus
+from retrievers.glossary import Entry, Glossary, read_words
+from retrievers.settings import Settings, Workshop
+from retrievers.stages.base import Stage, StageResult
+
+
+class DefinitionsSettings(Settings):
+    """Gives the best hits the definitions of the defined terms they use."""
+
+    type: Literal["definitions"]
+    depth: int = Field(10, ge=1, description="how many hits are given definitions")
+    limit: int = Field(5, ge=1, description="how many definitions a hit is given at most")
+
+    def build(self, workshop: Workshop) -> Stage:
+        """Return the stage."""
+        return Definitions(self.depth, self.limit, workshop)
+
+
+class Definitions(Stage):
+    """Adds definitions to the first `depth` hits; neither hits nor their order change.
+
+    Of several definitions of a term that of the same document counts, under the most titles in
+    common, then the nearest. Another document's counts only if that is a glossary, and the only
+    one that has the term.
+    """
+
+    def __init__(self, depth: int, limit: int, workshop: Workshop) -> None:
+        self._depth = depth
+        self._limit = limit
+        self._workshop = workshop
+        self.index(Corpus(()), 1.0)
+
+    def index(self, corpus: Corpus, top: float) -> None:
+        """Find the definitions of the documents, or take them from the cache."""
+        self._corpus = corpus
+        self._glossary = Glossary(corpus, self._workshop)
+
+    def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
+        """Return `hits`, the first of them with definitions."""
+        given = [replace(hit, definitions=self._define(hit.chunk)) for hit in hits[: self._depth]]
+        sizes = [len(hit.definitions) for hit in given]
+        counts = {"definitions": sum(sizes), "hits": sum(map(bool, sizes))}
+        note = f"{sum(sizes)} definitions for {counts['hits']} hits" if any(sizes) else ""
+        return StageResult([*given, *hits[self._depth :]], note, counts)
+
+    def _define(self, chunk: Chunk) -> tuple[Definition, ...]:
+        """Return the definitions of terms in `chunk` in the order of the terms.
+
+        Those of its own document come first, and short names after what says what a term means.
+        """
+        found = []
+        for term in dict.fromkeys(self._terms(chunk.text)):
+            entries = self._glossary.entries[term]
+            if not any(_stands_in(entry, chunk) for entry in entries) and (
+                entry := _choose(entries, chunk)
+            ):
+                found.append(entry)
+        found.sort(key=lambda entry: (entry.doc_id != chunk.doc_id, entry.scope == 2))
+        return tuple(map(self._quote, found[: self._limit]))
+
+    def _terms(self, text: str) -> Iterator[str]:
+        """Yield the defined terms of `text`, of overlapping ones the first and longest."""
+        words = read_words(text)
+        at = 0
+        while at < len(words):
+            term = self._glossary.longest_term(words, at)
+            if term:
+                yield term
+            at += term.count(" ") + 1
+
+    def _quote(self, entry: Entry) -> Definition:
+        found = entry.definition
+        text = self._corpus.documents[entry.doc_id].text[found.start : found.end].strip()
+        return Definition(found.term, text, found.exceptions, entry.doc_id, found.start, found.end)
+
+
+def _stands_in(entry: Entry, chunk: Chunk) -> bool:
+    return entry.doc_id == chunk.doc_id and chunk.start <= entry.definition.at < chunk.end
+
+
+def _choose(entries: Sequence[Entry], chunk: Chunk) -> Entry | None:
+    """Return the definition that is in force in `chunk`, if one is."""
+    own = [entry for entry in entries if entry.doc_id == chunk.doc_id]
+    if own:
+        return min(
+            own,
+            key=lambda entry: (
+                -_count_shared(entry.titles, chunk.headings),
+                entry.scope,
+                abs(entry.definition.at - chunk.start),
+            ),
+        )
+    shared = [entry for entry in entries if entry.shared]
+    return shared[0] if len({entry.doc_id for entry in shared}) == 1 else None
+
+
+def _count_shared(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many titles two paths have in common from the outermost on."""
+    pairs = zip(one, other, strict=False)
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))

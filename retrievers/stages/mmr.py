@@ -1,0 +1,107 @@
+"""Maximal marginal relevance: each next hit is relevant and unlike those above it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from retrievers.base import Hit
+from retrievers.corpus import Corpus
+from retrievers.fusion import normalise_min_max
+from retrievers.models.encoders import EncoderSettings
+from retrievers.settings import Settings, Workshop
+from retrievers.stages.base import Stage, StageResult, descend
+from retrievers.stages.similarity import Similarity
+
+
+class MmrSettings(Settings):
+    """Orders the best hits by relevance less likeness to those above them."""
+
+    type: Literal["mmr"]
+    encoder: EncoderSettings = Field(
+        default_factory=EncoderSettings,
+        description="the embedding model, or its name; a dense leg's own costs nothing more",
+    )
+    relevance_weight: float = Field(
+        0.7, ge=0, le=1, description="λ: 1 leaves the order as it is, 0 looks at likeness alone"
+    )
+    top_n: int = Field(
+        10, ge=1, description="how many are chosen; the others stay below, in their order"
+    )
+    relevance: Literal["min-max", "score"] = Field(
+        "min-max",
+        description="what λ weighs: scores mapped to 0 to 1 over each query's hits; or scores as "
+        "they are, which must be calibrated or cosines",
+    )
+
+    def build(self, workshop: Workshop) -> Stage:
+        """Return the stage."""
+        return Mmr(self, Similarity(self.encoder.build(workshop)))
+
+
+class Mmr(Stage):
+    """Chooses, again and again, the hit of greatest λ * relevance - (1 - λ) * likeness.
+
+    Likeness is the greatest cosine to a hit already chosen, 0 before the first and at least 0, so
+    that the scores given descend. Source: Carbonell and Goldstein, "The Use of MMR, Diversity-Based
+    Reranking for Reordering Documents and Producing Summaries", SIGIR 1998.
+    """
+
+    def __init__(self, settings: MmrSettings, similarity: Similarity) -> None:
+        self._settings = settings
+        self._similarity = similarity
+
+    def index(self, corpus: Corpus, top: float) -> None:
+        """Take the chunks' vectors."""
+        self._similarity.index(corpus)
+
+    def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
+        """Return `hits` in their new order.
+
+        A chosen hit has its MMR score; the n-th that was not has n less than the lowest of those.
+        """
+        counts = {"in": len(hits), "out": len(hits)}
+        if not hits:
+            return StageResult([], counts=counts)
+        relevance = [hit.score for hit in hits]
+        if self._settings.relevance == "min-max":
+            relevance = normalise_min_max(relevance)
+        chosen = choose(
+            np.array(relevance),
+            self._similarity.compare(hits),
+            self._settings.relevance_weight,
+            self._settings.top_n,
+        )
+        ranked = descend((hits[row], score) for row, score in chosen)
+        lowest = ranked[-1].score
+        rest = sorted(set(range(len(hits))) - {row for row, _ in chosen})
+        ranked += [replace(hits[row], score=lowest - n) for n, row in enumerate(rest, start=1)]
+        moved = sum(row != place for place, (row, _) in enumerate(chosen))
+        note = f"{moved} of the first {len(chosen)} hits are others than before" if moved else ""
+        return StageResult(ranked, note, counts | {"moved": moved})
+
+    def facts(self) -> Mapping[str, Any]:
+        """The facts of the encoder."""
+        return {"encoder": dict(self._similarity.facts())}
+
+
+def choose(
+    relevance: NDArray[np.floating], similarity: NDArray[np.floating], weight: float, count: int
+) -> list[tuple[int, float]]:
+    """Return `count` rows with their MMR scores, in the order chosen; the first wins a tie.
+
+    `relevance` has shape (hits,), `similarity` (hits, hits).
+    """
+    likeness = np.zeros(len(relevance))
+    left = np.ones(len(relevance), bool)
+    chosen = []
+    for _ in range(min(count, len(relevance))):
+        scores = np.where(left, weight * relevance - (1 - weight) * likeness, -np.inf)
+        row = int(np.argmax(scores))
+        chosen.append((row, float(scores[row])))
+        left[row] = False
+        likeness = np.maximum(likeness, similarity[row])
+    return chosen

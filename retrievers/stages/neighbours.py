@@ -1,0 +1,86 @@
+"""Neighbours: what stands right before and after the best hits, when a query needs more context."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from pydantic import Field
+
+from retrievers.base import Chunk, Hit
+from retrievers.corpus import Corpus
+from retrievers.settings import Settings, Workshop
+from retrievers.stages.base import Stage, StageResult, descend
+
+
+class NeighboursSettings(Settings):
+    """Adds the chunks beside the best hits where the query is long or its best two are close."""
+
+    type: Literal["neighbours"]
+    query_tokens: int = Field(12, ge=1, description="a query of so many words is expanded")
+    score_delta: float | None = Field(
+        0.02,
+        ge=0,
+        description="a query whose two best scores differ by no more is expanded; they must come "
+        "of linear fusion, calibrated, or be cosines; null: only long queries are expanded",
+    )
+    top: int = Field(3, ge=1, description="how many of the best hits are given their neighbours")
+
+    def build(self, workshop: Workshop) -> Stage:
+        """Return the stage."""
+        return Neighbours(self)
+
+
+class Neighbours(Stage):
+    """Puts the chunks before and after a hit, of the same document, right behind it.
+
+    So at most two for each of the first `top` hits. One that stands further below moves up; one
+    that stands above stays. The rule is meant to fire on 10 to 40 % of the queries of a run, which
+    its counts `expanded` tell: less often it is of no use, more often it is no choice. Reciprocal
+    rank fusion would make it fire on nearly all: it puts ranks 1 and 2 within 2 % of each other.
+    """
+
+    def __init__(self, settings: NeighboursSettings) -> None:
+        self._settings = settings
+        self._beside: Mapping[str, Sequence[Chunk]] = {}
+
+    def index(self, corpus: Corpus, top: float) -> None:
+        """Find the neighbours of every chunk."""
+        beside = {}
+        for positions in corpus.by_document.values():
+            chunks = [corpus.chunks[position] for position in positions]
+            for at, chunk in enumerate(chunks):
+                beside[chunk.id] = (*chunks[max(at - 1, 0) : at], *chunks[at + 1 : at + 2])
+        self._beside = beside
+
+    def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
+        """Return `hits` with the neighbours of the first, if the query calls for them."""
+        reason = self._find_reason(query, hits)
+        after, moved = self._expand(hits) if reason else (list(hits), 0)
+        added = len(after) - len(hits)
+        expanded = added + moved > 0
+        counts = {"expanded": int(expanded), "added": added, "moved": moved}
+        note = f"{reason}: added {added} neighbours, moved {moved} up" if expanded else ""
+        return StageResult(after, note, {"in": len(hits), "out": len(after), **counts})
+
+    def _find_reason(self, query: str, hits: Sequence[Hit]) -> str:
+        """Say why the query is expanded; nothing where it is not."""
+        words, limit = len(query.split()), self._settings.score_delta
+        if words >= self._settings.query_tokens:
+            return f"{words} words"
+        if limit is not None and len(hits) > 1 and hits[0].score - hits[1].score <= limit:
+            return f"the best two scores differ by {hits[0].score - hits[1].score:.2g}"
+        return ""
+
+    def _expand(self, hits: Sequence[Hit]) -> tuple[list[Hit], int]:
+        """Return the expanded list and how many of its hits moved up."""
+        first, rest = hits[: self._settings.top], hits[self._settings.top :]
+        below = {hit.chunk.id: hit for hit in rest}
+        taken = {hit.chunk.id for hit in first}
+        placed: list[tuple[Hit, float]] = []
+        for hit in first:
+            placed.append((hit, hit.score))
+            for chunk in self._beside[hit.chunk.id]:
+                if chunk.id not in taken:
+                    taken.add(chunk.id)
+                    placed.append((below.get(chunk.id, Hit(chunk, hit.score)), hit.score))
+        placed += [(hit, hit.score) for hit in rest if hit.chunk.id not in taken]
+        return descend(placed), len(taken & below.keys())

@@ -1,0 +1,125 @@
+"""Near-duplicates: passages that share most of their n-grams with a better one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from retrievers.base import Hit
+from retrievers.corpus import Corpus
+from retrievers.settings import Settings, Workshop
+from retrievers.stages.base import Stage, StageResult
+from retrievers.stages.similarity import keep_unlike
+
+Unit = Literal["word", "character"]
+
+# An odd number whose bits are well mixed: the golden ratio's, as in Knuth's multiplicative hashing.
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+SHIFT = np.uint64(29)
+
+
+class NgramSettings(Settings):
+    """Drops hits that share most of their n-grams with a better hit."""
+
+    type: Literal["ngram"]
+    unit: Unit = Field(
+        "word", description="what n-grams are made of: words, or characters other than white space"
+    )
+    n: int = Field(3, ge=1, le=16, description="how many words or characters an n-gram has")
+    threshold: float = Field(
+        0.7, gt=0, le=1, description="the Jaccard similarity from which two hits are one"
+    )
+
+    def build(self, workshop: Workshop) -> Stage:
+        """Return the stage."""
+        return Ngram(self)
+
+
+class Ngram(Stage):
+    """Compares the sets of n-grams of passages, in lower case, by their Jaccard similarity.
+
+    A passage of fewer than n words or characters has no n-grams and resembles none.
+    """
+
+    def __init__(self, settings: NgramSettings) -> None:
+        self._settings = settings
+        self._positions: Mapping[str, int] = {}
+        self._sizes: NDArray[np.int64] = np.empty(0, np.int64)
+        self._shared: Sequence[NDArray[np.int32]] = ()
+
+    def index(self, corpus: Corpus, top: float) -> None:
+        """Number the n-grams that more than one chunk has: no other can be shared."""
+        texts = (chunk.text for chunk in corpus.chunks)
+        sets = hash_ngrams(texts, self._settings.unit, self._settings.n)
+        self._positions = corpus.positions
+        self._sizes = np.array([len(ngrams) for ngrams in sets], np.int64)
+        everywhere = np.sort(np.concatenate([np.empty(0, np.uint64), *sets]))
+        common = np.unique(everywhere[1:][everywhere[1:] == everywhere[:-1]])
+        self._shared = [_number(ngrams, common) for ngrams in sets]
+
+    def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
+        """Return `hits` without those that resemble one kept before them."""
+        positions = [self._positions[hit.chunk.id] for hit in hits]
+        threshold = self._settings.threshold
+        kept = keep_unlike(self._compare(positions), threshold)
+        dropped = len(hits) - len(kept)
+        what = f"{self._settings.unit} {self._settings.n}-grams"
+        note = f"dropped {dropped} hits that share {threshold:g} of the {what} with a better one"
+        return StageResult(
+            [hits[at] for at in kept],
+            note if dropped else "",
+            {"in": len(hits), "out": len(kept)},
+        )
+
+    def _compare(self, positions: Sequence[int]) -> NDArray[np.float64]:
+        """Return the Jaccard similarity of every two of the chunks, shape (hits, hits)."""
+        shared = [self._shared[at] for at in positions]
+        found, columns = np.unique(np.concatenate([_NONE, *shared]), return_inverse=True)
+        rows = np.repeat(np.arange(len(shared)), [len(ngrams) for ngrams in shared])
+        member = np.zeros((len(shared), len(found)), np.float32)
+        member[rows, columns] = 1
+        # Of the n-grams here, those of a single hit only cost time.
+        member = member[:, member.sum(axis=0) > 1]
+        both = (member @ member.T).astype(np.float64)
+        sizes = self._sizes[list(positions)]
+        either = sizes[:, None] + sizes[None, :] - both
+        return np.divide(both, either, out=np.zeros_like(both), where=either > 0)
+
+
+_NONE: NDArray[np.int32] = np.empty(0, np.int32)
+
+
+def hash_ngrams(texts: Iterable[str], unit: Unit, n: int) -> list[NDArray[np.uint64]]:
+    """Return the distinct n-grams of each text as 64-bit hashes, in ascending order."""
+    words: dict[str, int] = {}
+    found = []
+    for text in texts:
+        parts = text.lower().split()
+        if unit == "word":
+            units = np.array([words.setdefault(part, len(words)) for part in parts], np.uint64)
+        else:
+            codes = "".join(parts).encode("utf-32-le", "surrogatepass")
+            units = np.frombuffer(codes, "<u4").astype(np.uint64)
+        found.append(np.unique(_roll(units, n)))
+    return found
+
+
+def _roll(units: NDArray[np.uint64], n: int) -> NDArray[np.uint64]:
+    """Return a hash of every `n` units in a row; the arithmetic is modulo 2**64."""
+    count = max(len(units) - n + 1, 0)
+    hashes: NDArray[np.uint64] = np.zeros(count, np.uint64)
+    for offset in range(n):
+        hashes = (hashes ^ (units[offset : offset + count] + np.uint64(1))) * MULTIPLIER
+        hashes ^= hashes >> SHIFT
+    return hashes
+
+
+def _number(ngrams: NDArray[np.uint64], common: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """Return the places in `common`, which is in order, of those `ngrams` that it holds."""
+    places = np.searchsorted(common, ngrams)
+    inside = places < len(common)
+    places, ngrams = places[inside], ngrams[inside]
+    found: NDArray[np.int32] = places[common[places] == ngrams].astype(np.int32)
+    return found

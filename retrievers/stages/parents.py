@@ -1,0 +1,91 @@
+"""Parents: small chunks are found, the larger passages they were cut from are returned."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from typing import Literal
+
+from retrievers.base import Chunk, Document, Hit
+from retrievers.corpus import Corpus
+from retrievers.documents.chunkers.base import ID_DIGITS
+from retrievers.settings import Settings, Workshop
+from retrievers.stages.base import Stage, StageResult, descend
+from retrievers.store.digest import digest
+
+Span = tuple[int, int]
+
+
+class ParentsSettings(Settings):
+    """Replaces each hit by the larger passage it was cut from; see the chunker parent_child."""
+
+    type: Literal["parents"]
+
+    def build(self, workshop: Workshop) -> Stage:
+        """Return the stage."""
+        return Parents()
+
+
+class Parents(Stage):
+    """Puts a parent in the place of the best of its children, with the score of that child.
+
+    A hit without a parent, or that is all of its parent, stays as it is.
+    """
+
+    def __init__(self) -> None:
+        self._parents: Mapping[tuple[str, Span], Chunk] = {}
+
+    def index(self, corpus: Corpus, top: float) -> None:
+        """Cut the parents out of the documents."""
+        self._parents = {
+            (chunk.doc_id, (chunk.start, chunk.end)): chunk for chunk in _cut_parents(corpus)
+        }
+
+    def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
+        """Return the parents of `hits`, each once."""
+        found: dict[str, Hit] = {}
+        replaced = 0
+        for hit in hits:
+            chunk = hit.chunk
+            if chunk.parent and (parent := self._parents.get((chunk.doc_id, chunk.parent))):
+                chunk = parent
+                replaced += 1
+            found.setdefault(chunk.id, replace(hit, chunk=chunk))
+        kept = descend((hit, hit.score) for hit in found.values())
+        note = f"{replaced} hits gave way to their parents: {len(kept)} passages" * bool(replaced)
+        return StageResult(kept, note, {"in": len(hits), "out": len(kept), "replaced": replaced})
+
+
+def _cut_parents(corpus: Corpus) -> Iterator[Chunk]:
+    """Yield every passage that chunks of `corpus` were cut from and that none of them is."""
+    for doc_id, positions in corpus.by_document.items():
+        families: dict[Span, list[Chunk]] = {}
+        for chunk in (corpus.chunks[position] for position in positions):
+            if chunk.parent and chunk.parent != (chunk.start, chunk.end):
+                families.setdefault(chunk.parent, []).append(chunk)
+        seen: Counter[str] = Counter()
+        for span, children in sorted(families.items()):
+            text = corpus.documents[doc_id].text[slice(*span)]
+            seen[text] += 1
+            yield _join(corpus.documents[doc_id], span, children, seen[text])
+
+
+def _join(document: Document, span: Span, children: Sequence[Chunk], occurrence: int) -> Chunk:
+    """Return the passage at `span` as a chunk. Like a chunk's, its id does not tell its place."""
+    text = document.text[slice(*span)]
+    first = children[0]
+    levels = zip(*(chunk.headings for chunk in children), strict=False)
+    shared = tuple(titles[0] for titles in takewhile(lambda titles: len(set(titles)) == 1, levels))
+    kinds = {chunk.kind for chunk in children}
+    return Chunk(
+        id=digest(document.id, "parent", text, occurrence)[:ID_DIGITS],
+        doc_id=document.id,
+        start=span[0],
+        end=span[1],
+        text=text,
+        title=first.title,
+        headings=shared or first.headings,
+        kind=first.kind if len(kinds) == 1 else "content",
+        section_id=first.section_id,
+        anchors=tuple(dict.fromkeys(anchor for chunk in children for anchor in chunk.anchors)),
+    )

@@ -1,0 +1,104 @@
+"""Recency: what was written or changed of late counts for more."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from typing import Any, Literal
+
+from pydantic import Field
+
+from retrievers.base import Hit
+from retrievers.corpus import Corpus
+from retrievers.documents.frontmatter import Frontmatter
+from retrievers.settings import Settings, Workshop
+from retrievers.stages.base import Stage, StageResult
+
+# Where a document's frontmatter dates it, the best first.
+FIELDS = ("modified", "updated", "date", "created")
+
+
+class Tier(Settings):
+    """What the scores of young documents are multiplied by."""
+
+    days: int = Field(ge=1, description="documents less than so many days old")
+    factor: float = Field(gt=0, description="what their scores are multiplied by")
+
+
+class RecencySettings(Settings):
+    """Raises the scores of documents that their frontmatter dates of late."""
+
+    type: Literal["recency"]
+    tiers: list[Tier] = Field(
+        default_factory=lambda: [Tier(days=7, factor=1.2), Tier(days=30, factor=1.1)],
+        min_length=1,
+        description="factors by age; the youngest tier that a document belongs to counts",
+    )
+    # Lax, so that a date written as text, as JSON has it, is one too.
+    today: date | None = Field(
+        None,
+        strict=False,
+        description="the day ages are counted from; the newest date of a document if not given",
+    )
+
+    def build(self, workshop: Workshop) -> Stage:
+        """Return the stage."""
+        return Recency(self)
+
+
+class Recency(Stage):
+    """Multiplies the scores of young documents.
+
+    Age counts from a set day and not from the day of the search, so that a run can be repeated.
+    A document dated after that day has age 0; one without a date keeps its scores.
+    """
+
+    def __init__(self, settings: RecencySettings) -> None:
+        self._tiers = sorted(settings.tiers, key=lambda tier: tier.days)
+        self._given = settings.today
+        self._today = settings.today
+        self._factors: Mapping[str, float] = {}
+
+    def index(self, corpus: Corpus, top: float) -> None:
+        """Find the age of every document."""
+        read = ((id_, find_date(frontmatter)) for id_, frontmatter in corpus.frontmatter.items())
+        dates = {id_: found for id_, found in read if found is not None}
+        self._today = self._given or max(dates.values(), default=None)
+        self._factors = {
+            id_: factor for id_, found in dates.items() if (factor := self._factor(found)) != 1
+        }
+
+    def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
+        """Return `hits` in the order of their new scores."""
+        boosted = sum(hit.chunk.doc_id in self._factors for hit in hits)
+        counts = {"in": len(hits), "out": len(hits), "boosted": boosted}
+        if not boosted:
+            return StageResult(list(hits), counts=counts)
+        scored = [replace(hit, score=self._boost(hit)) for hit in hits]
+        scored.sort(key=lambda hit: (hit.score, hit.chunk.id), reverse=True)
+        note = f"{boosted} hits are of documents that were young on {self._today}"
+        return StageResult(scored, note, counts)
+
+    def facts(self) -> Mapping[str, Any]:
+        """The day ages are counted from."""
+        return {"today": self._today.isoformat() if self._today else None}
+
+    def _factor(self, found: date) -> float:
+        if self._today is None:
+            return 1.0
+        age = (self._today - found).days
+        return next((tier.factor for tier in self._tiers if age < tier.days), 1.0)
+
+    def _boost(self, hit: Hit) -> float:
+        factor = self._factors.get(hit.chunk.doc_id, 1.0)
+        # A cosine may be negative; a factor above 1 must raise that too.
+        return hit.score * factor if hit.score >= 0 else hit.score / factor
+
+
+def find_date(frontmatter: Frontmatter) -> date | None:
+    """Return the day a document was last changed or else made; None where no date can be read."""
+    for name in FIELDS:
+        try:
+            return date.fromisoformat(frontmatter.dates.get(name, "")[:10])
+        except ValueError:
+            continue
+    return None

@@ -1,0 +1,57 @@
+"""Paraphrases: passages whose vectors lie close to that of a better one."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import Field
+
+from retrievers.base import Hit
+from retrievers.corpus import Corpus
+from retrievers.models.encoders import CachingEncoder, EncoderSettings
+from retrievers.settings import Settings, Workshop
+from retrievers.stages.base import Stage, StageResult
+from retrievers.stages.similarity import Similarity, keep_unlike
+
+
+class SemanticSettings(Settings):
+    """Drops hits whose embedding is close to that of a better hit."""
+
+    type: Literal["semantic"]
+    encoder: EncoderSettings = Field(
+        default_factory=EncoderSettings,
+        description="the embedding model, or its name; a dense leg's own costs nothing more",
+    )
+    threshold: float = Field(
+        0.85, gt=-1, lt=1, description="the cosine from which two hits are one"
+    )
+
+    def build(self, workshop: Workshop) -> Stage:
+        """Return the stage."""
+        return Semantic(self.encoder.build(workshop), self.threshold)
+
+
+class Semantic(Stage):
+    """Drops a hit whose cosine to one that is kept is at least `threshold`."""
+
+    def __init__(self, encoder: CachingEncoder, threshold: float) -> None:
+        self._similarity = Similarity(encoder)
+        self._threshold = threshold
+
+    def index(self, corpus: Corpus, top: float) -> None:
+        """Take the chunks' vectors."""
+        self._similarity.index(corpus)
+
+    def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
+        """Return `hits` without those that resemble one kept before them."""
+        kept = keep_unlike(self._similarity.compare(hits), self._threshold)
+        dropped = len(hits) - len(kept)
+        note = f"dropped {dropped} hits of cosine {self._threshold:g} or more with a better one"
+        return StageResult(
+            [hits[at] for at in kept],
+            note if dropped else "",
+            {"in": len(hits), "out": len(kept)},
+        )
+
+    def facts(self) -> Mapping[str, Any]:
+        """The facts of the encoder."""
+        return {"encoder": dict(self._similarity.facts())}

@@ -1,0 +1,71 @@
+"""`assay search`: one query, its hits, and the trace of every step."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+QUERY = (
+    "When is the refund for a cancelled sailing sent, and may I take another boat instead of it?"
+)
+STAGES = (
+    "retriever.stages=[{type: recency}, {type: content_hash}, {type: per_document},"
+    " {type: neighbours, score_delta: null}, {type: context, max_tokens: 600}]"
+)
+SEARCH = ("search", "configs/bm25.yaml", QUERY)
+RUN = ("run", "configs/hybrid_rrf.yaml", "latency.queries=0", "--no-track")
+
+
+def test_hits_trace_and_context(assay_json) -> None:
+    found = assay_json(*SEARCH, STAGES, "--k", "2", "--context")
+    assert found["collection"] == "harbourline"
+    first = found["hits"][0]
+    assert [hit["rank"] for hit in found["hits"]] == [1, 2]
+    assert first["legs"]["keyword"]["rank"] >= 1
+    assert first["text"].strip() in found["context"]
+    trace = {step["name"]: step for step in found["trace"]}
+    assert list(trace) == [
+        "keyword.analyse", "keyword", "recency", "content_hash", "per_document", "neighbours",
+        "context",
+    ]  # fmt: skip
+    assert trace["per_document"]["out"] < trace["per_document"]["in"]
+    assert "dropped" in trace["per_document"]["note"]
+    assert trace["neighbours"]["counts"]["expanded"] == 1
+    assert trace["context"]["in"] == trace["neighbours"]["out"]
+    assert trace["context"]["out"] == found["found"] == trace["context"]["counts"]["chunks"]
+    assert 0 < trace["context"]["counts"]["tokens"] <= 600
+    assert found["context"].count("## ") >= 2
+
+
+def test_it_reads_as_a_table(assay) -> None:
+    done = assay(*SEARCH, "--context")
+    assert done.returncode == 0, done.stderr
+    for word in ("Conditions of Carriage", "score", "ranks: keyword 1", "what it did", "## "):
+        assert word in done.stdout
+    nothing = assay("search", "configs/bm25.yaml", "xyzzy", "--json")
+    assert json.loads(nothing.stdout)["hits"] == []
+    assert "nothing is found" in assay("search", "configs/bm25.yaml", "xyzzy").stdout
+
+
+@pytest.mark.parametrize(
+    ("stages", "words"),
+    [
+        (
+            "[{type: ngram}, {type: content_hash}]",
+            ("content_hash cannot follow ngram", "recency →"),
+        ),
+        ("[{type: semantic}, {type: mmr}]", ("semantic and mmr cannot stand together",)),
+        ("[{type: threshold}]", ("threshold.minimum", "put calibrate before it")),
+        ("[{type: rerank}, {type: neighbours}]", ("neighbours.score_delta", "null")),
+        ("[{type: recency, today: soon}]", ("today", "date")),
+        ("[{type: context, tokenizer: nothing}]", ("tokenizer nothing", "bert-base-uncased")),
+    ],
+)
+def test_stages_that_do_not_fit(assay, tmp_path: Path, stages: str, words: tuple[str, ...]) -> None:
+    done = assay(*RUN, f"retriever.stages={stages}", ASSAY_REPORTS=str(tmp_path))
+    assert done.returncode == 2
+    assert done.stdout == ""
+    (line,) = done.stderr.strip().splitlines()
+    for word in words:
+        assert word in line
+    assert not list(tmp_path.iterdir())

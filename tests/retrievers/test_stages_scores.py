@@ -1,0 +1,179 @@
+"""Recency, calibration, the threshold, and which pipelines may have them."""
+
+import math
+from datetime import date
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from listed import apply, descends, ids, make_chunk, make_corpus, make_hits
+from pydantic import TypeAdapter, ValidationError
+
+from retrievers.base import Document, Hit
+from retrievers.documents.frontmatter import Frontmatter
+from retrievers.recipe import PipelineSettings
+from retrievers.stages.calibrate import Calibrate, CalibrateSettings
+from retrievers.stages.recency import Recency, RecencySettings, find_date
+from retrievers.stages.threshold import Threshold
+
+DATES = ["2024-03-31", "2024-03-25", "2024-03-24", "2024-03-02", "2024-03-01", "", "soon"]
+SCORES = st.lists(st.floats(0, 50), max_size=20).map(lambda scores: sorted(scores, reverse=True))
+
+
+def rank_dated(
+    dates: list[str], scores: list[float], **settings: object
+) -> tuple[Recency, list[Hit]]:
+    """Apply recency to one hit of each of the documents `d0`, `d1`, … dated so."""
+    documents = [
+        Document(f"d{at}", f"---\ndate: {value}\n---\ntext" if value else "text")
+        for at, value in enumerate(dates)
+    ]
+    chunks = [make_chunk(f"c{document.id}", "text", document.id) for document in documents]
+    stage = Recency(RecencySettings.model_validate({"type": "recency", **settings}))
+    stage.index(make_corpus(chunks, documents), 1.0)
+    return stage, stage.apply("q", make_hits(chunks, scores)).hits
+
+
+def test_recency_multiplies_by_the_age_in_days() -> None:
+    """Ages 0, 6, 7, 29, 30 days from the newest; two documents without a date."""
+    stage, hits = rank_dated(DATES, [1.0] * 7)
+    by_document = {hit.chunk.doc_id: hit.score for hit in hits}
+    assert [by_document[f"d{at}"] for at in range(7)] == [1.2, 1.2, 1.1, 1.1, 1.0, 1.0, 1.0]
+    assert ids(hits) == ["cd1", "cd0", "cd3", "cd2", "cd6", "cd5", "cd4"]
+    assert stage.facts() == {"today": "2024-03-31"}
+
+
+def test_recency_counts_from_a_given_day() -> None:
+    for today in (date(2024, 4, 29), "2024-04-29"):
+        _, hits = rank_dated(
+            ["2024-04-01", "2024-03-01", "2025-01-01"], [1, 0.95, 0.5], today=today
+        )
+        assert [(hit.chunk.doc_id, hit.score) for hit in hits] == [
+            ("d0", pytest.approx(1.1)),
+            ("d1", 0.95),
+            ("d2", pytest.approx(0.6)),
+        ]
+
+
+def test_recency_lifts_a_negative_cosine_too() -> None:
+    _, hits = rank_dated(["2024-03-31", ""], [-0.5, -0.6])
+    assert [hit.score for hit in hits] == [pytest.approx(-0.5 / 1.2), -0.6]
+
+
+def test_recency_without_dates_changes_nothing() -> None:
+    stage, hits = rank_dated(["", "soon"], [2, 1])
+    assert ids(hits) == ["cd0", "cd1"]
+    assert stage.facts() == {"today": None}
+
+
+@given(scores=st.lists(st.floats(-10, 10), min_size=7, max_size=7))
+def test_recency_keeps_all_hits_in_order_of_score(scores: list[float]) -> None:
+    _, hits = rank_dated(DATES, sorted(scores, reverse=True))
+    assert descends(hits)
+    assert len(hits) == 7
+
+
+@pytest.mark.parametrize(
+    ("dates", "found"),
+    [
+        (
+            {"created": "2020-01-01", "date": "2021-01-01", "updated": "2022-01-01"},
+            date(2022, 1, 1),
+        ),
+        ({"modified": "soon", "date": "2021-05-06 10:00:00+02:00"}, date(2021, 5, 6)),
+        ({"created": "2020-02-30"}, None),
+        ({}, None),
+    ],
+)
+def test_the_last_change_dates_a_document(dates: dict[str, str], found: date | None) -> None:
+    assert find_date(Frontmatter(dates=dates)) == found
+
+
+def test_calibration_by_hand() -> None:
+    """With top 0.5, the shares of it are 1, 0.5 and 0: e^-5, e^0 and e^5 in the formula."""
+    hits = make_hits([make_chunk(name) for name in "abc"], [0.5, 0.25, 0.0])
+    after = apply(Calibrate(0.5, 10), hits, top=0.5).hits
+    assert [hit.score for hit in after] == pytest.approx(
+        [1 / (1 + math.exp(-5)), 0.5, 1 / (1 + math.exp(5))], abs=1e-15
+    )
+    assert [hit.legs for hit in after] == [hit.legs for hit in hits]
+
+
+@given(
+    scores=SCORES,
+    top=st.sampled_from([0.0, 1e-9, 2 / 61, 1.0]),
+    midpoint=st.floats(0, 1),
+    steepness=st.sampled_from([0.1, 10, 1e6]),
+)
+def test_calibrated_scores_descend_between_0_and_1(
+    scores: list[float], top: float, midpoint: float, steepness: float
+) -> None:
+    """Also where all of them saturate, as boosted ones do, or are alike."""
+    settings = CalibrateSettings(type="calibrate", midpoint=midpoint, steepness=steepness)
+    hits = make_hits([make_chunk(f"c{at:02}") for at in range(len(scores))], scores)
+    after = apply(Calibrate(settings.midpoint, settings.steepness), hits, top=top).hits
+    assert ids(after) == ids(hits)
+    assert all(0 <= hit.score <= 1 for hit in after)
+    assert all(one.score > other.score for one, other in pairwise(after))
+
+
+def test_the_threshold_keeps_what_reaches_it() -> None:
+    hits = make_hits([make_chunk(name) for name in "abc"], [0.9, 0.3, 0.2999])
+    result = Threshold(0.3).apply("q", hits)
+    assert ids(result.hits) == ["a", "b"]
+    assert result.counts == {"in": 3, "out": 2}
+    assert "1 hits" in result.note
+    nothing = Threshold(0.95).apply("q", hits)
+    assert (nothing.hits, nothing.counts) == ([], {"in": 3, "out": 0})
+    assert Threshold(0.1).apply("q", hits).note == ""
+
+
+DENSE = {"dense": {"type": "dense"}}
+KEYWORD = {"keyword": {"type": "bm25"}}
+HYBRID = {"legs": DENSE | KEYWORD, "fusion": {"type": "rrf"}}
+
+LINEAR = {**HYBRID, "fusion": {"type": "linear"}}
+
+
+def check(retriever: dict[str, object], *stages: object) -> None:
+    named = [{"type": stage} if isinstance(stage, str) else stage for stage in stages]
+    TypeAdapter(PipelineSettings).validate_python({**retriever, "stages": named})
+
+
+@pytest.mark.parametrize(
+    ("retriever", "stages"),
+    [
+        (HYBRID, ("calibrate", "threshold")),
+        (HYBRID, ("recency", "calibrate", "threshold", "mmr", "rerank")),
+        (LINEAR, ("calibrate", "per_document", "neighbours")),
+        (HYBRID, ({"type": "neighbours", "score_delta": None},)),
+        (HYBRID, ("calibrate", {"type": "mmr", "relevance": "score"})),
+        ({"legs": DENSE}, ("threshold", {"type": "mmr", "relevance": "score"})),
+        ({"legs": DENSE}, ("neighbours",)),
+    ],
+)
+def test_scores_on_a_scale_may_be_compared(retriever: dict[str, object], stages: tuple) -> None:
+    check(retriever, *stages)
+
+
+@pytest.mark.parametrize(
+    ("retriever", "stages", "problem"),
+    [
+        (HYBRID, ("threshold",), "threshold.minimum: .* put calibrate before it"),
+        (LINEAR, ("neighbours",), "neighbours.score_delta: .* or set it to null"),
+        (HYBRID, ("calibrate", "neighbours"), "rrf knows ranks"),
+        (HYBRID, ({"type": "mmr", "relevance": "score"},), "mmr.relevance: .* min-max"),
+        (HYBRID, ("calibrate", "mmr", "neighbours"), "mmr puts others"),
+        (HYBRID, ("calibrate", "rerank", "neighbours"), "rerank puts others"),
+        (HYBRID, ("threshold", "calibrate"), "calibrate cannot follow threshold"),
+        ({"legs": DENSE}, ("calibrate",), "calibrate: needs fusion"),
+        ({"legs": KEYWORD}, ("threshold",), "a single keyword leg"),
+        ({"legs": DENSE}, ("rerank", "neighbours"), "rerank puts others"),
+    ],
+)
+def test_scores_without_a_scale_are_not_compared(
+    retriever: dict[str, object], stages: tuple, problem: str
+) -> None:
+    with pytest.raises(ValidationError, match=problem):
+        check(retriever, *stages)
