@@ -1,7 +1,7 @@
 # Each target is a thin call of the command line `assay` in .venv, which is made on first use.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup eval check-config compare gate mlflow test test-st bench lock clean
+.PHONY: help setup eval check-config compare gate targets notebooks mlflow test test-st bench lock clean
 
 BIN := .venv/bin
 CONFIGS := $(sort $(filter-out gate targets,$(basename $(notdir $(wildcard configs/*.yaml)))))
@@ -27,6 +27,12 @@ compare: setup ## compare pipelines or stored runs with the first: RUNS="a b c" 
 gate: check-config setup ## judge a pipeline against its baseline: CONFIG=hybrid_rrf [DATASET=name] [ARGS=...]
 	@$(BIN)/assay gate configs/$(CONFIG).yaml $(if $(DATASET),dataset=$(DATASET)) $(ARGS)
 
+targets: setup ## measure every success criterion, with a verdict: [ARGS="SC-002 --again ..."]
+	@$(BIN)/assay targets $(ARGS)
+
+notebooks: .venv/dev.installed ## execute the notebooks on three pipelines, and render them into reports/notebooks/
+	@$(BIN)/python scripts/notebooks.py
+
 mlflow: setup ## open the MLflow UI on the stored runs
 	@$(BIN)/assay mlflow $(ARGS)
 
@@ -45,7 +51,7 @@ bench: setup ## measure latency by number of chunks: [BENCH_ARGS="..."]
 lock: setup ## resolve pyproject.toml into requirements/: [LOCK_ARGS=--upgrade]
 	$(BIN)/python -m pip install --quiet "uv>=0.9,<1"
 	$(COMPILE) --group build --output-file requirements/base.txt
-	$(COMPILE) --group build --group dev --extra irds --extra anthropic --extra openai --extra local-llm \
+	$(COMPILE) --group build --group dev --extra irds --extra anthropic --extra openai --extra local-llm --extra notebooks \
 		--constraints requirements/base.txt --output-file requirements/dev.txt
 	echo torch | $(COMPILE) --group build --extra st --excludes /dev/stdin \
 		--constraints requirements/dev.txt --output-file requirements/st.txt

@@ -2,7 +2,6 @@
 
 import gc
 import random
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -19,21 +18,17 @@ from benchmarks.contenders import (
 from benchmarks.memory import check_memory
 from benchmarks.report import Report, Samples, Size, make_row
 from eval import environment
+from eval.cli import growth
 from eval.cli.config import RunConfig, load_config
-from retrievers.base import Document, Passage, Progress
-from retrievers.legs.dense import DenseLegSettings
+from eval.cli.ingestion import forgetful
+from retrievers.base import Progress
 from retrievers.legs.keyword import KeywordLegSettings
-from retrievers.legs.kinds import LegSettings
-from retrievers.legs.native import NativeHybridSettings
-from retrievers.models.encoders import CachingEncoder, EncoderSettings
-from retrievers.recipe import PipelineSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
 
 CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 PIPELINES = ("semantic", "bm25", "hybrid_rrf", "native_hybrid")
 WARM_UP = 10  # queries that every contender answers before, untimed
-EMBEDDED = 64  # real passages that are embedded for real
 
 
 def run(sizes: Sequence[int], queries: int, core: int | None, progress: Progress) -> Report:
@@ -43,12 +38,12 @@ def run(sizes: Sequence[int], queries: int, core: int | None, progress: Progress
     """
     check_memory(sizes[-1])
     configs = [load_config(CONFIGS / f"{name}.yaml") for name in PIPELINES]
-    with _workshop(progress) as workshop:
+    with forgetful(Workshop(Cache(default_root()), progress, threads=1)) as workshop:
         sources, absent = texts.read_sources(workshop)
         asked = texts.sample_queries(sources, queries)
         progress.say(f"composing {sizes[-1]:,} passages and their vectors …")
-        passages = texts.compose(sources, sizes[-1])
-        rates = _embed(configs, passages, workshop)
+        passages = growth.compose(sources, sizes[-1])
+        rates = growth.embed(growth.find_encoders(configs), passages, workshop)
         measured = [_measure(configs, passages[:size], asked, workshop) for size in sizes]
     return Report(
         sizes=tuple(measured),
@@ -61,48 +56,6 @@ def run(sizes: Sequence[int], queries: int, core: int | None, progress: Progress
     )
 
 
-@contextmanager
-def _workshop(progress: Progress) -> Iterator[Workshop]:
-    """Yield a workshop of one thread, its cache empty but for the models."""
-    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
-        cache = Cache(Path(folder))
-        models = Cache(default_root() / "models").root
-        (cache.root / "models").symlink_to(models)
-        yield Workshop(cache, progress, threads=1)
-
-
-def _embed(
-    configs: Sequence[RunConfig], passages: Sequence[str], workshop: Workshop
-) -> dict[str, float]:
-    """Put a vector of each passage into the cache, for each model of `configs`.
-
-    Return the real passages that each model embeds in a second.
-    """
-    rates = {}
-    for settings in _encoders(configs):
-        encoder = settings.build(workshop)
-        encoder.encode_query("loads the model")
-        begin = time.perf_counter()
-        vectors = encoder.encode_passages(passages[:EMBEDDED])
-        rates[settings.model] = len(vectors) / (time.perf_counter() - begin)
-        scattered = texts.scatter(vectors, len(passages))
-        prepared = dict(zip(passages, scattered, strict=True))
-        stand_in = texts.PreparedEncoder(encoder.identity, prepared)
-        CachingEncoder(stand_in, "prepared vectors", workshop).encode(passages)
-    return rates
-
-
-def _encoders(configs: Sequence[RunConfig]) -> list[EncoderSettings]:
-    legs = [leg for config in configs for leg in _legs(config)]
-    embedding = (DenseLegSettings, NativeHybridSettings)
-    return list(dict.fromkeys(leg.encoder for leg in legs if isinstance(leg, embedding)))
-
-
-def _legs(config: RunConfig) -> list[LegSettings]:
-    assert isinstance(config.retriever, PipelineSettings)
-    return list(config.retriever.legs.values())
-
-
 def _measure(
     configs: Sequence[RunConfig],
     passages: Sequence[str],
@@ -111,10 +64,7 @@ def _measure(
 ) -> Size:
     """Index `passages` in every contender, and time all of them."""
     size = f"{len(passages):,} chunks"
-    documents = [
-        Document(f"{number:07}", text, passages=(Passage(f"{number:07}", 0, len(text)),))
-        for number, text in enumerate(passages)
-    ]
+    documents = growth.make_documents(passages)
     with ExitStack() as stack:
         contenders = []
         for config in configs:
@@ -139,7 +89,7 @@ def _interleave(
 
     The order of the contenders is drawn anew for each query: none always follows the same one.
     """
-    draw = random.Random(texts.SEED)
+    draw = random.Random(growth.SEED)
     for query in queries[:WARM_UP]:
         for contender in contenders:
             contender.search(query)

@@ -7,14 +7,14 @@ import sys
 from collections.abc import Sequence
 
 # Light imports only: the process must be on its core before any library counts the cores.
-from eval.cli.main import NO_TELEMETRY
+from eval import telemetry
 from retrievers.base import AssayError
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark; end the process with 0, or with 2 and one line on what to mend."""
     options = _read_options(arguments)
-    os.environ.update({key: os.environ.get(key, value) for key, value in NO_TELEMETRY.items()})
+    telemetry.disable()
     core = _pin()
     from benchmarks.experiment import run
     from benchmarks.tables import print_report

@@ -1,7 +1,7 @@
 """Statistics of plain numbers; nothing here knows of retrieval."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,20 @@ def estimate_mean(sample: Sequence[float]) -> Estimate:
     return _estimate([sample], lambda values, axis: np.mean(values, axis=axis))
 
 
+def estimate_grouped_mean(sample: Sequence[float], groups: Sequence[int]) -> Estimate:
+    """Return the mean of `sample` with a bootstrap interval that draws whole groups.
+
+    `groups` numbers, from 0, the group that each value belongs to. With a group for each value it
+    is `estimate_mean`.
+    """
+    sums, sizes = np.bincount(groups, sample), np.bincount(groups)
+
+    def mean(sums: Any, sizes: Any, axis: int) -> Any:
+        return np.sum(sums, axis=axis) / np.sum(sizes, axis=axis)
+
+    return replace(_estimate([sums, sizes], mean), n=len(sample))
+
+
 def estimate_percentile(sample: Sequence[float], percent: float) -> Estimate:
     """Return a percentile of `sample` (linear interpolation) with its bootstrap interval."""
     return _estimate([sample], lambda values, axis: np.percentile(values, percent, axis=axis))
@@ -43,6 +57,33 @@ def estimate_percentile_ratio(
         return np.percentile(new, percent, axis=axis) / np.percentile(old, percent, axis=axis)
 
     return _estimate([base, other], ratio)
+
+
+def estimate_mean_ratio(base: Sequence[float], other: Sequence[float]) -> Estimate:
+    """Return the mean of `other` over that of `base`, with its paired bootstrap interval.
+
+    The samples are paired and not negative. Equal means have a ratio of 1, also where they are 0.
+    Infinite where only that of `base` is 0; so is its interval, where that of many resamples is.
+    """
+
+    def ratio(old: Any, new: Any, axis: int) -> Any:
+        below, above = np.mean(old, axis=axis), np.mean(new, axis=axis)
+        return np.where(below == above, 1.0, above / below)
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return _estimate([base, other], ratio)
+
+
+def estimate_share(successes: int, n: int) -> Estimate:
+    """Return `successes` of `n` as a share, with the exact binomial interval.
+
+    It is that of Clopper and Pearson (1934). The bootstrap gives a share of 0 or 1 an interval of
+    no width, as though a few successes proved that there are no failures.
+    """
+    from scipy.stats import binomtest
+
+    interval = binomtest(successes, n).proportion_ci(CONFIDENCE, method="exact")
+    return Estimate(successes / n, float(interval.low), float(interval.high), n)
 
 
 def _estimate(samples: Sequence[Sequence[float]], statistic: Callable[..., Any]) -> Estimate:

@@ -15,7 +15,8 @@ from benchmarks.experiment import PIPELINES
 from benchmarks.memory import check_memory
 from benchmarks.report import Report, Samples, Size, make_row
 from benchmarks.tables import print_report
-from benchmarks.texts import SENTENCE_END, Source, compose, sample_queries, scatter
+from benchmarks.texts import sample_queries
+from eval.cli.growth import SENTENCE_END, Source, compose, scatter
 from retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[1]

@@ -87,16 +87,17 @@ def _read_with_bases(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
     """Return the mapping in `path`, merged over that of its `base`."""
     if path.resolve() in above:
         raise AssayError(f"{path}: base: the files form a circle")
-    values = _read(path)
+    values = read_mapping(path)
     base = values.pop("base", None)
     if base is None:
         return values
     if not isinstance(base, str):
         raise AssayError(f"{path}: base: must be the path of a YAML file beside this one")
-    return _merge(_read_with_bases(path.parent / base, (*above, path.resolve())), values)
+    return merge(_read_with_bases(path.parent / base, (*above, path.resolve())), values)
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_mapping(path: Path) -> dict[str, Any]:
+    """Read a YAML file that holds a mapping. Raises AssayError, also when a key stands twice."""
     try:
         with path.open(encoding="utf-8") as file:
             loader = _Loader(file)
@@ -114,13 +115,13 @@ def _read(path: Path) -> dict[str, Any]:
     return values
 
 
-def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Lay `over` on `base`: mappings merge, unless their `type` changes; all else is replaced."""
     merged = dict(base)
     for key, value in over.items():
         old = merged.get(key)
         if isinstance(old, dict) and isinstance(value, dict) and _same_type(old, value):
-            value = _merge(old, value)
+            value = merge(old, value)
         merged[key] = value
     return merged
 

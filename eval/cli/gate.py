@@ -120,6 +120,7 @@ def _time(
     """Time the config `target` beside `base`, which is a checkout or another config."""
     from eval.cli.config import load_config
     from eval.cli.references import is_config
+    from eval.cli.timing import make_contender
     from eval.gate import judge_latency
     from eval.interleaving import interleave
     from retrievers.base import AssayError
@@ -132,7 +133,7 @@ def _time(
     queries = [texts[at * len(texts) // count] for at in range(count)]
     if not queries:
         raise AssayError("--base: latency.queries is 0, so there is nothing to time")
-    contenders = (_contender(base, target, overrides), _here(target, overrides))
+    contenders = (_contender(base, target, overrides), make_contender(target, overrides))
     times = interleave(*contenders, queries, limits.seconds, progress)
     return judge_latency(*times, settings.latency)
 
@@ -143,23 +144,18 @@ def _contender(base: str, target: str, overrides: Sequence[str]) -> "Contender":
     A checkout is run by the interpreter of its own `.venv`, where it has one.
     """
     from eval.cli.references import is_config
+    from eval.cli.timing import make_contender
     from eval.interleaving import Contender
     from retrievers.base import AssayError
 
     if is_config(base):
-        return _here(base, overrides)
+        return make_contender(base, overrides)
     folder = Path(base)
     if not folder.is_dir():
         raise AssayError(f"--base: {base}: neither a config nor the folder of a checkout")
     own = folder.resolve() / ".venv" / "bin" / "python"
     python = str(own) if own.exists() else sys.executable
     return Contender(f"base {base}", (python, "-m", TIMING, target, *overrides), folder)
-
-
-def _here(config: str, overrides: Sequence[str]) -> "Contender":
-    from eval.interleaving import Contender
-
-    return Contender(config, (sys.executable, "-m", TIMING, config, *overrides), Path.cwd())
 
 
 def _test_itself(

@@ -8,8 +8,17 @@ import json
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
+
+from eval.interleaving import Contender
+
+
+def make_contender(config: str, overrides: Sequence[str]) -> Contender:
+    """Return how a config is timed by this version of the code, here."""
+    command = (sys.executable, "-m", "eval.cli.timing", config, *overrides)
+    return Contender(config, command, Path.cwd())
 
 
 def serve(config: Path, overrides: list[str], answers: IO[str]) -> None:
@@ -37,10 +46,10 @@ def serve(config: Path, overrides: list[str], answers: IO[str]) -> None:
 
 def main() -> None:
     """Serve, with everything but answers kept off standard output."""
-    from eval.cli.main import NO_TELEMETRY
+    from eval import telemetry
     from retrievers.base import AssayError
 
-    os.environ.update({key: os.environ.get(key, value) for key, value in NO_TELEMETRY.items()})
+    telemetry.disable()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     config, *overrides = sys.argv[1:]

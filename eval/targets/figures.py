@@ -1,0 +1,186 @@
+"""Figures that are computed from stored runs alone."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from eval import measures
+from eval.comparability import check_comparable
+from eval.latency import TOTAL, LatencySample
+from eval.runs import StoredRun
+from eval.significance import randomise
+from eval.statistics import (
+    CONFIDENCE,
+    Estimate,
+    estimate_mean,
+    estimate_mean_ratio,
+    estimate_percentile,
+    estimate_share,
+)
+from eval.targets.kinds import (
+    COMPLEMENT,
+    Change,
+    Documents,
+    Latency,
+    Score,
+    SlowestStage,
+    Traced,
+)
+from eval.targets.results import Measured, Unit
+from retrievers.base import AssayError
+
+
+def score(run: StoredRun, wanted: Score) -> Measured:
+    """Return the mean of a measure over the queries of the wanted types."""
+    scores = _scores(run, wanted.measure, wanted.query_types)
+    return _measured([run], _estimate_scores(scores, wanted.census), "score")
+
+
+def change(base: StoredRun, other: StoredRun, wanted: Change) -> Measured:
+    """Return how the mean of a measure changes, with the paired bootstrap's interval."""
+    check_comparable(base, other)
+    old = _scores(base, wanted.measure, wanted.query_types)
+    new = _scores(other, wanted.measure, wanted.query_types)
+    before, after = float(np.mean(old)), float(np.mean(new))
+    differences = [late - early for early, late in zip(old, new, strict=True)]
+    p = randomise(differences)
+    note = f"{before:.3f} → {after:.3f}, p {'< 0.001' if p < 0.001 else f'= {p:.3f}'}"
+    if not wanted.relative:
+        return _measured([base, other], estimate_mean(differences), "difference", note)
+    ratio = estimate_mean_ratio(old, new)
+    if not all(map(math.isfinite, (ratio.value, ratio.low, ratio.high))):
+        raise AssayError(
+            f"{wanted.base}: {wanted.spoken} is 0 in too many resamples, so that no share is known"
+        )
+    relative = Estimate(ratio.value - 1, ratio.low - 1, ratio.high - 1, ratio.n)
+    return _measured([base, other], relative, "change", note)
+
+
+def latency(samples: Sequence[LatencySample], wanted: Latency) -> Estimate:
+    """Return a percentile of the milliseconds of some stages together, or of the whole search."""
+    times = _by_stage(samples)
+    if unknown := [name for name in wanted.stages if name not in times]:
+        raise AssayError(f"{unknown[0]}: no such stage; there are: {', '.join(times)}")
+    parts = [times[name] for name in wanted.stages or [TOTAL]]
+    return estimate_percentile(
+        [sum(values) for values in zip(*parts, strict=True)], wanted.percentile
+    )
+
+
+def latency_of_run(run: StoredRun, wanted: Latency) -> Measured:
+    """Return the same of a run's own times."""
+    found = latency(run.latency, wanted)
+    return _measured([run], found, "ms", warn_of_few(found.n, wanted.percentile))
+
+
+def slowest_stage(run: StoredRun, wanted: SlowestStage) -> Measured:
+    """Return a percentile of the milliseconds of the stage where it is largest."""
+    times = _by_stage(run.latency)
+    rest = {
+        name: estimate_percentile(taken, wanted.percentile)
+        for name, taken in times.items()
+        if name not in (TOTAL, *wanted.other_than)
+    }
+    if not rest:
+        raise AssayError(f"{run.manifest.id}: no other stage was timed")
+    slowest = max(rest, key=lambda name: rest[name].value)
+    few = warn_of_few(rest[slowest].n, wanted.percentile)
+    return _measured([run], rest[slowest], "ms", "; ".join(filter(None, (f"it is {slowest}", few))))
+
+
+def warn_of_few(n: int, percentile: float) -> str:
+    """Return a warning where all of `n` values may well lie below the percentile they estimate.
+
+    The interval then ends at the largest value, which says nothing of larger ones.
+    """
+    if (percentile / 100) ** n <= (1 - CONFIDENCE) / 2:
+        return ""
+    return f"{n} queries are too few to bound p{percentile:g} from above"
+
+
+def documents(run: StoredRun, wanted: Documents) -> Measured:
+    """Return the share of queries whose first results come from so many documents."""
+    good = [
+        len({hit.chunk.doc_id for hit in ranking.hits[: wanted.depth]}) >= wanted.documents
+        for ranking in run.rankings.values()
+    ]
+    return _measured([run], estimate_share(sum(good), len(good)), "share")
+
+
+def traced(run: StoredRun, wanted: Traced) -> Measured:
+    """Return a figure of the counts that a stage left in the trace of each query."""
+    counts = [_counts(run, query, wanted.stage) for query in run.queries]
+    for name in filter(None, (wanted.count, wanted.of)):
+        if not any(name in of_query for of_query in counts):
+            raise AssayError(f"{run.manifest.id}: {wanted.stage} leaves no count {name!r}")
+    values = [of_query.get(wanted.count, 0) for of_query in counts]
+    n = len(values)
+    if wanted.figure == "share":
+        positive = sum(value > 0 for value in values)
+        return _measured([run], estimate_share(positive, n), "share")
+    if wanted.figure == "max":
+        largest = float(max(values))
+        return _measured([run], Estimate(largest, largest, largest, n), "count")
+    below = [of_query.get(wanted.of, 0) for of_query in counts]
+    ratio = estimate_mean_ratio(below, values)
+    if not all(map(math.isfinite, (ratio.value, ratio.low, ratio.high))):
+        raise AssayError(f"{run.manifest.id}: {wanted.of} is 0 in too many resamples")
+    return _measured([run], ratio, "share", f"{sum(values)} of {sum(below)}")
+
+
+def _scores(run: StoredRun, measure: str, types: Sequence[str]) -> list[float]:
+    """Return the score of each query of `types`, in the order of the run."""
+    name = measure.removeprefix(COMPLEMENT)
+    by_query = measures.score([name], run.joined, run.gold)[name]
+    known = {query.type for query in run.queries.values()} - {""}
+    if unknown := sorted(set(types) - known):
+        there = ", ".join(sorted(known)) or "none"
+        raise AssayError(
+            f"query_types: {unknown[0]}: {run.manifest.collection.name} has no such queries; its "
+            f"types: {there}"
+        )
+    chosen = [id_ for id_, query in run.queries.items() if not types or query.type in types]
+    missing = measure.startswith(COMPLEMENT)
+    return [1 - by_query[id_] if missing else by_query[id_] for id_ in chosen]
+
+
+def _estimate_scores(scores: Sequence[float], census: bool) -> Estimate:
+    """Return the mean: exact for a census, else with an interval that fits the scores."""
+    if census:
+        mean = float(np.mean(scores))
+        return Estimate(mean, mean, mean, len(scores))
+    if set(scores) <= {0.0, 1.0}:
+        return estimate_share(int(sum(scores)), len(scores))
+    return estimate_mean(scores)
+
+
+def _by_stage(samples: Sequence[LatencySample]) -> dict[str, list[float]]:
+    """Return the milliseconds of each query by stage, 0 where a query did not reach it."""
+    if not samples:
+        raise AssayError("latency.queries: no query was timed")
+    names = dict.fromkeys(name for sample in samples for name in sample.milliseconds)
+    return {name: [sample.milliseconds.get(name, 0.0) for sample in samples] for name in names}
+
+
+def _counts(run: StoredRun, query: str, stage: str) -> Mapping[str, int]:
+    """Return the counts of a stage in one query, added up where it stands twice."""
+    found: Counter[str] = Counter()
+    for entry in run.rankings[query].trace:
+        if entry.name == stage:
+            found.update(entry.counts)
+    return found
+
+
+def _measured(
+    runs: Sequence[StoredRun], estimate: Estimate, unit: Unit, note: str = ""
+) -> Measured:
+    notes = [note, *(line for run in runs for line in run.manifest.degraded)]
+    return Measured(
+        estimate=estimate,
+        unit=unit,
+        measured=max(run.manifest.created for run in runs),
+        runs=tuple(run.manifest.id for run in runs),
+        note="; ".join(filter(None, notes)),
+    )

@@ -1,0 +1,181 @@
+"""Targets for people: the wording of values and limits, Markdown, the README's table."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from eval.report.formats import amount
+from eval.runs import write_atomically
+from eval.targets.results import Line, Measured, Results, TargetResult, Unit
+from eval.targets.verdict import Limits, Verdict
+from retrievers.base import AssayError
+
+BEGIN = "<!-- targets:begin -->"
+END = "<!-- targets:end -->"
+HEADINGS = ("id", "criterion", "target", "measured (95 % interval)", "n", "verdict")
+MARKS: Mapping[Verdict, str] = {
+    "met": "met",
+    "missed": "**missed**",
+    "cannot tell": "cannot tell",
+    "not measurable yet": "not measurable yet",
+}
+SUFFIXES: Mapping[Unit, str] = {"change": " %", "share": " %", "ms": " ms", "s": " s"}
+RULE = (
+    "met: the whole 95 % interval lies within the target; missed: the whole interval lies outside; "
+    "else the measurement cannot tell. Intervals: percentile bootstrap over queries (paired for "
+    "changes and ratios; over documents for ingestion), exact binomial for scores that are 0 or "
+    "1. Counts have none."
+)
+
+
+def write(results: Results, folder: Path) -> list[Path]:
+    """Write `targets.md` and `targets.json` into `folder`, each in one piece; return their paths.
+
+    Raises AssayError when they cannot be written.
+    """
+    texts = {
+        "targets.md": render_markdown(results),
+        "targets.json": json.dumps(results.as_json(), ensure_ascii=False, indent=1) + "\n",
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            write_atomically(folder / name, text.encode())
+    except OSError as error:
+        raise AssayError(f"{folder}: cannot be written: {error.strerror}") from None
+    return [folder / name for name in texts]
+
+
+def describe_limits(limits: Limits, unit: Unit) -> str:
+    """Return limits in words: `≥ +20 %`, `≥ 10 % and ≤ 40 %`; nothing where there are none."""
+    parts = [f"{sign} {_limit(value, unit)}" for sign, value in limits.items() if value is not None]
+    return " and ".join(parts)
+
+
+def _limit(value: float, unit: Unit) -> str:
+    if unit == "change":
+        return f"{100 * value:+.3g} %"
+    if unit == "share":
+        return f"{100 * value:.3g} %"
+    return f"{value:,.5g}{SUFFIXES.get(unit, '')}"
+
+
+def format_value(value: float, unit: Unit) -> str:
+    """Return a measured value without the name of its unit."""
+    if unit == "change":
+        return f"{100 * value:+.1f}"
+    if unit == "share":
+        return f"{100 * value:.1f}"
+    if unit == "count":
+        return f"{value:,.0f}"
+    if unit in ("ms", "s"):
+        return amount(value)
+    return f"{value:+.3f}" if unit == "difference" else f"{value:.3f}"
+
+
+def format_measured(found: Measured | None) -> str:
+    """Return a value with its interval, if it has one; a dash where nothing was measured."""
+    if found is None:
+        return "–"
+    estimate, unit = found.estimate, found.unit
+    suffix = SUFFIXES.get(unit, "")
+    value = f"{format_value(estimate.value, unit)}{suffix}"
+    if estimate.low == estimate.high:
+        return value
+    low, high = (format_value(end, unit) for end in (estimate.low, estimate.high))
+    return f"{value} ({low} … {high})"
+
+
+def make_rows(target: TargetResult) -> list[tuple[str, ...]]:
+    """Return a row of the table for each line, under HEADINGS; id and criterion stand once."""
+    return [_row(target, line, first=not number) for number, line in enumerate(target.lines)]
+
+
+def _row(target: TargetResult, line: Line, *, first: bool) -> tuple[str, ...]:
+    said = [target.criterion, line.label] if first else [line.label]
+    return (
+        target.id if first else "",
+        ": ".join(filter(None, said)),
+        line.wanted,
+        format_measured(line.found),
+        f"{line.found.estimate.n:,}" if line.found else "",
+        line.verdict or "",
+    )
+
+
+def render_table(results: Results) -> str:
+    """Return the table as Markdown, with the totals and circumstances below it."""
+    rows = []
+    for target in results.targets:
+        for line, (*cells, _) in zip(target.lines, make_rows(target), strict=True):
+            verdict = MARKS[line.verdict] if line.verdict else ""
+            rows.append((*cells, f"{verdict}: {line.reason}" if line.reason else verdict))
+    return "\n\n".join((_table(HEADINGS, rows), _totals(results), _circumstances(results))) + "\n"
+
+
+def render_markdown(results: Results) -> str:
+    """Return the whole report: the table, and how each line was measured."""
+    details = [
+        (target.id, line.description, line.found.note if line.found else line.reason, _runs(line))
+        for target in results.targets
+        for line in target.lines
+        if line.description
+    ]
+    parts = [
+        "# Targets\n",
+        render_table(results),
+        f"{RULE[0].upper()}{RULE[1:]}\n",
+        "## How each was measured\n",
+    ]
+    if details:
+        parts.append(_table(("id", "what was measured", "beside", "runs"), details) + "\n")
+    return "\n".join(parts)
+
+
+def replace_table(readme: str, table: str, name: str) -> str:
+    """Return the text of a README with its table of targets replaced by `table`.
+
+    Raises AssayError, naming the file `name`, when the marks are not there once and in order.
+    """
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end or BEGIN in after or END in before + after:
+        raise AssayError(f"{name}: needs one line {BEGIN} and, below it, one line {END}")
+    return f"{before}{BEGIN}\n{table}{END}{after}"
+
+
+def read_table(path: Path) -> str:
+    """Return the table of targets that the README at `path` holds."""
+    return path.read_text("utf-8").partition(f"{BEGIN}\n")[2].partition(END)[0]
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [headings, ["---"] * len(headings), *([_safe(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _safe(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _totals(results: Results) -> str:
+    return " ".join(
+        f"{len(ids)} {verdict}: {', '.join(ids)}."
+        for verdict, ids in results.count().items()
+        if ids
+    )
+
+
+def _circumstances(results: Results) -> str:
+    about = results.environment
+    git = about.get("git", {})
+    commit = git["commit"][:12] if git else "unknown"
+    dirty = ", with changes not committed" if git.get("dirty") else ""
+    return (
+        f"Measured on {results.created[:10]} at commit {commit}{dirty}, Python {about['python']}, "
+        f"{about['cores']} cores of {about['processor']}, by `assay targets`."
+    )
+
+
+def _runs(line: Line) -> str:
+    return ", ".join(f"`{run}`" for run in line.found.runs) if line.found else ""

@@ -1,0 +1,125 @@
+"""What was measured of the targets, as values that are stored and read again."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from eval.statistics import Estimate
+from eval.targets.verdict import Verdict, conclude
+
+FORMAT = 1
+
+Unit = Literal["score", "difference", "change", "share", "ms", "s", "ratio", "count"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A measured value. `runs` are the ids of the stored runs it was made from.
+
+    `measured` is when, as ISO 8601; `note` is what a reader should know of it.
+    """
+
+    estimate: Estimate
+    unit: Unit
+    measured: str
+    runs: tuple[str, ...] = ()
+    note: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "Measured":
+        """Return what `as_json` made the values of."""
+        estimate, runs = Estimate(**values["estimate"]), tuple(values["runs"])
+        return cls(**{**values, "estimate": estimate, "runs": runs})
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One measurement: what it is, what is wanted, what was found.
+
+    `verdict` is None where nothing is wanted: the value is then shown for the reader. `found` is
+    None where it could not be measured, for the `reason`.
+    """
+
+    label: str
+    description: str
+    wanted: str
+    found: Measured | None
+    verdict: Verdict | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetResult:
+    """One target."""
+
+    id: str
+    criterion: str
+    as_written: str
+    lines: tuple[Line, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the whole."""
+        return conclude(line.verdict for line in self.lines if line.verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """All targets measured by one call, with its time (ISO 8601) and circumstances."""
+
+    created: str
+    environment: Mapping[str, Any]
+    targets: tuple[TargetResult, ...]
+
+    def count(self) -> dict[Verdict, list[str]]:
+        """Return the ids of the targets by verdict."""
+        found: dict[Verdict, list[str]] = {
+            "met": [], "missed": [], "cannot tell": [], "not measurable yet": []
+        }  # fmt: skip
+        for target in self.targets:
+            found[target.verdict].append(target.id)
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "format": FORMAT,
+            "created": self.created,
+            "environment": dict(self.environment),
+            "targets": [
+                {
+                    "id": target.id,
+                    "criterion": target.criterion,
+                    "as_written": target.as_written,
+                    "verdict": target.verdict,
+                    "lines": [asdict(line) for line in target.lines],
+                }
+                for target in self.targets
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "Results":
+        """Return what `as_json` made the values of."""
+        return cls(
+            created=values["created"],
+            environment=values["environment"],
+            targets=tuple(
+                TargetResult(
+                    id=target["id"],
+                    criterion=target["criterion"],
+                    as_written=target["as_written"],
+                    lines=tuple(map(_read_line, target["lines"])),
+                )
+                for target in values["targets"]
+            ),
+        )
+
+
+def _read_line(values: Mapping[str, Any]) -> Line:
+    found = values["found"] and Measured.from_json(values["found"])
+    return Line(**{**values, "found": found})

@@ -1,0 +1,178 @@
+"""Targets as a user meets them: a small file of every kind that needs no model."""
+
+import json
+import sqlite3
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from processes import ROOT
+
+from eval.targets import Results
+from eval.targets.output import BEGIN, END, read_table, render_table
+
+TARGETS = f"""
+pipelines:
+  bm25: {{config: {ROOT}/configs/bm25.yaml, overrides: [latency.queries=10]}}
+  plain:
+    config: {ROOT}/configs/bm25.yaml
+    overrides: [latency.queries=10, retriever.legs.keyword.analyzer=words]
+targets:
+  HIT:
+    criterion: something is found
+    as_written: always in the first hundred
+    measurements:
+      - {{label: "", type: score, pipeline: bm25, dataset: harbourline, measure: Success@100,
+         at_least: 0.5}}
+      - {{label: identifiers, type: score, pipeline: bm25, dataset: harbourline,
+         measure: Success@1, query_types: [identifier]}}
+  GAIN:
+    criterion: stemming
+    as_written: doubles MRR
+    measurements:
+      - {{type: change, base: plain, pipeline: bm25, dataset: harbourline, measure: RR@10,
+         at_least: 1}}
+  SPEED:
+    criterion: time
+    as_written: under an hour
+    measurements:
+      - {{type: latency, pipeline: bm25, dataset: harbourline, less_than: 3600000}}
+      - {{label: grown, type: latency, chunks: 600, pipeline: bm25, dataset: harbourline,
+         less_than: 3600000}}
+      - {{label: stage, type: slowest_stage, pipeline: bm25, dataset: harbourline,
+         at_most: 3600000}}
+  WHOLE:
+    criterion: ingestion
+    as_written: nothing lost, nothing stale
+    measurements:
+      - {{label: lost, type: ingest, figure: integrity_failures, pipeline: bm25,
+         dataset: harbourline, at_most: 0}}
+      - {{label: pace, type: ingest, figure: seconds_per_100_pages, pipeline: bm25,
+         dataset: harbourline, less_than: 3600}}
+      - {{label: stale, type: stale, pipeline: bm25, dataset: harbourline, at_most: 0}}
+  AWAY:
+    criterion: a collection that is not here
+    as_written: whatever
+    measurements:
+      - {{type: score, pipeline: bm25, dataset: scifact, measure: R@1, at_least: 1}}
+  LATER:
+    criterion: later
+    as_written: some day
+    reason: no stage does it yet
+"""
+VERDICTS = {
+    "HIT": "met",
+    "GAIN": "missed",
+    "SPEED": "met",
+    "WHOLE": "met",
+    "AWAY": "not measurable yet",
+    "LATER": "not measurable yet",
+}
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("targets") / "targets.yaml"
+    path.write_text(TARGETS)
+    return path
+
+
+@pytest.fixture(scope="module")
+def call(assay, file: Path):
+    """Measure targets of the file where no data of the user's is known."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return assay("targets", "--file", str(file), *arguments, ASSAY_DATA="")
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def measured(call, file: Path) -> dict[str, Any]:
+    """All targets measured, logged and written into a README."""
+    readme = file.with_name("README.md")
+    readme.write_text(f"# Mine\n\n{BEGIN}\n{END}\n\nthe end\n")
+    done = call("--json", "--readme", str(readme), "--output", str(file.parent / "out"))
+    assert done.returncode == 0, done.stderr
+    value = json.loads(done.stdout)
+    assert isinstance(value, dict)
+    return value
+
+
+def test_each_has_its_verdict(measured: dict[str, Any]) -> None:
+    assert {target["id"]: target["verdict"] for target in measured["targets"]} == VERDICTS
+    by_id = {target["id"]: target["lines"] for target in measured["targets"]}
+    assert by_id["HIT"][1]["found"]["estimate"]["n"] == 5
+    assert by_id["HIT"][1]["verdict"] is None
+    assert "$ASSAY_DATA, which is not set" in by_id["AWAY"][0]["reason"]
+    assert by_id["LATER"][0]["reason"] == "no stage does it yet"
+    assert "pieces taken out had been found before" in by_id["WHOLE"][2]["found"]["note"]
+    for lines in by_id.values():
+        for line in lines:
+            if line["found"]:
+                estimate = line["found"]["estimate"]
+                assert estimate["low"] <= estimate["value"] <= estimate["high"]
+
+
+def test_the_files_say_the_same(measured: dict[str, Any], file: Path) -> None:
+    markdown, stored = map(Path, measured["files"])
+    values = json.loads(stored.read_text())
+    assert values == {key: measured[key] for key in values}
+    results = Results.from_json(values)
+    assert render_table(results) in markdown.read_text()
+    readme = file.with_name("README.md")
+    assert read_table(readme) == render_table(results)
+    assert readme.read_text().startswith("# Mine\n")
+    assert readme.read_text().endswith("\nthe end\n")
+
+
+def test_mlflow_has_them(measured: dict[str, Any], places: dict[str, str]) -> None:
+    with sqlite3.connect(places["MLFLOW_TRACKING_URI"].removeprefix("sqlite:///")) as store:
+        rows = store.execute(
+            "select key, value from metrics where run_uuid = ?", (measured["mlflow_run"],)
+        )
+        metrics = dict(rows.fetchall())
+    assert metrics["target/WHOLE stale"] == 0
+    assert (metrics["targets/met"], metrics["targets/missed"]) == (3, 1)
+
+
+def test_a_repeated_call_measures_nothing_anew(call, measured: dict[str, Any]) -> None:
+    done = call("SPEED", "WHOLE", "--json", "--no-track")
+    assert done.returncode == 0, done.stderr
+    again = json.loads(done.stdout)
+    assert again["mlflow_run"] is None
+    before = [target for target in measured["targets"] if target["id"] in ("SPEED", "WHOLE")]
+    assert again["targets"] == before
+
+
+def test_the_table_on_the_terminal(call, measured: dict[str, Any]) -> None:
+    done = call("HIT", "GAIN", "LATER", "--no-track")
+    assert done.returncode == 0, done.stderr
+    for text in ("something is found", "≥ +100 %", "no stage does it yet", "1 missed: GAIN"):
+        assert text in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["NONE"], "there is no target NONE; there are: HIT, GAIN"),
+        (["HIT", "--readme", "README.md"], "--readme: its table holds all targets"),
+        (["--readme", "LICENSE"], "LICENSE: needs one line <!-- targets:begin -->"),
+        (["--readme", "none.md"], "none.md: cannot be read"),
+    ],
+)
+def test_a_call_that_cannot_be_met_is_refused(call, arguments: list[str], message: str) -> None:
+    done = call(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_broken_file_is_named(assay, tmp_path: Path) -> None:
+    path = tmp_path / "broken.yaml"
+    path.write_text(TARGETS.replace("type: stale", "type: fresh"))
+    done = assay("targets", "--file", str(path))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"assay: {path}: WHOLE: measurements.2.type: ")
+    assert len(done.stderr.splitlines()) == 1

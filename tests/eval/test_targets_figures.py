@@ -1,0 +1,177 @@
+"""Figures of targets on runs whose scores are known by hand."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from planned_runs import make_collection, make_run
+from pydantic import TypeAdapter
+from scipy.stats import binomtest, bootstrap
+
+from eval.latency import LatencySample
+from eval.runs import StoredRun
+from eval.statistics import RESAMPLES, SEED, estimate_mean, estimate_mean_ratio, estimate_share
+from eval.targets import figures
+from eval.targets.kinds import Change, Documents, Latency, Score, SlowestStage, Traced
+from retrievers.base import AssayError, Ranking, StageTrace
+
+BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
+OTHER = [1, 1, 2, 1, 1, 1, 4, 1, 0, 1] * 4
+
+
+def make(kind: type[Any], **values: Any) -> Any:
+    """Return a measurement as the YAML file makes it."""
+    name = TypeAdapter(kind).json_schema()["properties"]["type"]["const"]
+    usual = {"type": name, "pipeline": "other", "dataset": "planned"}
+    return kind.model_validate(usual | values)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[StoredRun, StoredRun]:
+    folder = tmp_path_factory.mktemp("runs")
+    collection = make_collection(len(BASE), types=("even", "odd"))
+    base = make_run(folder, "base", BASE, collection=collection)
+    return base, make_run(folder, "other", OTHER, collection=collection)
+
+
+def traced(run: StoredRun, counts: list[dict[str, int]]) -> StoredRun:
+    """Return `run` with one stage `expand` in the trace of each query."""
+    entries = [StageTrace("expand", "stage", 1.0, counts=item) for item in counts]
+    rankings = {
+        query: Ranking(ranking.hits, (entry,))
+        for (query, ranking), entry in zip(run.rankings.items(), entries, strict=True)
+    }
+    return replace(run, rankings=rankings)
+
+
+def test_relative_change_by_hand_and_by_scipy(runs: tuple[StoredRun, StoredRun]) -> None:
+    found = figures.change(*runs, make(Change, base="base", measure="RR@10"))
+    old, new = (np.array([1 / at if at else 0 for at in ranks]) for ranks in (BASE, OTHER))
+    expected = bootstrap(
+        (old, new),
+        lambda one, two, axis: np.mean(two, axis=axis) / np.mean(one, axis=axis),
+        paired=True,
+        n_resamples=RESAMPLES,
+        batch=1000,
+        method="percentile",
+        rng=np.random.default_rng(SEED),
+    ).confidence_interval
+    assert found.estimate.value == pytest.approx(7.75 / 4.95 - 1)  # sums over ten queries
+    assert found.estimate.low == pytest.approx(expected.low - 1)
+    assert found.estimate.high == pytest.approx(expected.high - 1)
+    assert (found.estimate.n, found.unit) == (40, "change")
+    assert found.runs == tuple(run.manifest.id for run in runs)
+
+
+def test_change_of_the_failure_rate(runs: tuple[StoredRun, StoredRun]) -> None:
+    """8 of 40 queries fail in the base, 4 in the other: the rate is halved."""
+    found = figures.change(*runs, make(Change, base="base", measure="1-R@20"))
+    assert found.estimate.value == pytest.approx(-0.5)
+    assert found.estimate.low < -0.5 < found.estimate.high <= 0
+
+
+def test_change_that_is_not_relative(runs: tuple[StoredRun, StoredRun]) -> None:
+    wanted = make(Change, base="base", measure="Success@1", relative=False)
+    found = figures.change(*runs, wanted)
+    differences = [(two == 1) - (one == 1) for one, two in zip(BASE, OTHER, strict=True)]
+    assert found.estimate == estimate_mean(differences)
+    assert found.unit == "difference"
+
+
+def test_change_of_one_type_of_query(runs: tuple[StoredRun, StoredRun]) -> None:
+    found = figures.change(*runs, make(Change, base="base", measure="R@1", query_types=["odd"]))
+    old, new = ([at == 1 for at in ranks[1::2]] for ranks in (BASE, OTHER))
+    assert found.estimate.n == 20
+    assert found.estimate.value == pytest.approx(sum(new) / sum(old) - 1)
+
+
+def test_nothing_is_a_share_of_zero(tmp_path: Path) -> None:
+    base = make_run(tmp_path, "base", [0] * 10)
+    other = make_run(tmp_path, "other", [1] * 10)
+    with pytest.raises(AssayError, match="base: Hit@1 is 0 in too many"):
+        figures.change(base, other, make(Change, base="base", measure="Success@1"))
+
+
+def test_runs_judged_otherwise_have_no_change(
+    runs: tuple[StoredRun, StoredRun], tmp_path: Path
+) -> None:
+    with pytest.raises(AssayError, match="cannot be compared"):
+        figures.change(
+            runs[0], make_run(tmp_path, "other", [1] * 5), make(Change, base="b", measure="R@1")
+        )
+
+
+def test_scores_of_0_and_1_have_the_exact_binomial_interval(tmp_path: Path) -> None:
+    """Four right answers of four prove little; the bootstrap would say they prove all."""
+    run = make_run(tmp_path, "right", [1] * 4)
+    found = figures.score(run, make(Score, measure="Success@1")).estimate
+    assert (found.value, found.high, found.n) == (1.0, 1.0, 4)
+    assert found.low == pytest.approx(0.025**0.25)  # the chance of 4 of 4 is then 2.5 %
+    assert found.low == pytest.approx(binomtest(4, 4).proportion_ci(method="exact").low)
+    exact = figures.score(run, make(Score, measure="Success@1", census=True)).estimate
+    assert (exact.low, exact.high) == (1.0, 1.0)
+
+
+def test_other_scores_have_the_bootstrap_of_their_mean(
+    runs: tuple[StoredRun, StoredRun],
+) -> None:
+    found = figures.score(runs[0], make(Score, measure="RR@10")).estimate
+    assert found == estimate_mean([1 / at if at else 0 for at in BASE])
+
+
+def test_a_type_that_no_query_has_is_refused(runs: tuple[StoredRun, StoredRun]) -> None:
+    with pytest.raises(AssayError, match=r"query_types: third: .* its types: even, odd"):
+        figures.score(runs[0], make(Score, measure="R@1", query_types=["even", "third"]))
+
+
+def test_latency_of_stages_and_of_the_slowest(runs: tuple[StoredRun, StoredRun]) -> None:
+    samples = tuple(
+        LatencySample(f"q{at}", {"total": 100.0 + at, "a": 10.0, "b": float(at), "c": 30.0})
+        for at in range(21)
+    )
+    assert figures.latency(samples, make(Latency)).value == pytest.approx(119)
+    assert figures.latency(samples, make(Latency, stages=["a", "b"])).value == pytest.approx(29)
+    run = replace(runs[0], latency=samples)
+    slowest = figures.slowest_stage(run, make(SlowestStage, other_than=["c"]))
+    assert (slowest.estimate.value, slowest.note) == (
+        pytest.approx(19),
+        "it is b; 21 queries are too few to bound p95 from above",
+    )
+    assert figures.warn_of_few(71, 95)
+    assert not figures.warn_of_few(72, 95)
+    assert not figures.warn_of_few(21, 50)
+    with pytest.raises(AssayError, match="d: no such stage; there are: total, a, b, c"):
+        figures.latency(samples, make(Latency, stages=["d"]))
+    with pytest.raises(AssayError, match=r"latency\.queries"):
+        figures.latency((), make(Latency))
+
+
+def test_counts_in_the_trace(runs: tuple[StoredRun, StoredRun]) -> None:
+    counts = [{"added": at % 4, "seen": 6} for at in range(40)]
+    run = traced(runs[0], counts)
+
+    def figure(**values: str) -> Any:
+        return figures.traced(run, make(Traced, stage="expand", count="added", **values))
+
+    assert figure(figure="share").estimate == estimate_share(30, 40)
+    largest = figure(figure="max").estimate
+    assert (largest.value, largest.low, largest.high, largest.n) == (3, 3, 3, 40)
+    ratio = figure(figure="ratio", of="seen")
+    assert ratio.estimate.value == pytest.approx(1.5 / 6)
+    assert ratio.note == "60 of 240"
+    with pytest.raises(AssayError, match="expand leaves no count 'lost'"):
+        figures.traced(run, make(Traced, stage="expand", count="lost", figure="max"))
+
+
+def test_documents_of_the_first_results(runs: tuple[StoredRun, StoredRun]) -> None:
+    found = figures.documents(runs[0], make(Documents, depth=5, documents=5)).estimate
+    assert (found.value, found.n) == (1.0, 40)
+    assert figures.documents(runs[0], make(Documents, depth=2)).estimate.value == 0
+
+
+def test_ratio_of_means_of_a_base_that_is_sometimes_zero() -> None:
+    assert estimate_mean_ratio([1.0, 2.0], [2.0, 4.0]).value == pytest.approx(2)
+    assert estimate_mean_ratio([0.0, 0.0], [0.0, 0.0]).value == 1
+    assert not np.isfinite(estimate_mean_ratio([0.0, 0.0, 0.0, 1.0], [1.0] * 4).high)

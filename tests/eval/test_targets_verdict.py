@@ -1,0 +1,85 @@
+"""The rule of the verdict, at its borders."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eval.statistics import Estimate
+from eval.targets import Limits, Verdict, conclude, judge
+
+
+def estimate(low: float, high: float) -> Estimate:
+    return Estimate((low + high) / 2, low, high, 10)
+
+
+@pytest.mark.parametrize(
+    ("limits", "low", "high", "verdict"),
+    [
+        (Limits(at_least=0.9), 0.91, 0.95, "met"),
+        (Limits(at_least=0.9), 0.9, 0.95, "met"),
+        (Limits(at_least=0.9), 0.89, 0.95, "cannot tell"),
+        (Limits(at_least=0.9), 0.8, 0.9, "cannot tell"),
+        (Limits(at_least=0.9), 0.8, 0.899, "missed"),
+        (Limits(more_than=0), 0.0, 0.1, "cannot tell"),
+        (Limits(more_than=0), 0.001, 0.1, "met"),
+        (Limits(more_than=0), -0.1, 0.0, "missed"),
+        (Limits(at_most=-0.35), -0.5, -0.35, "met"),
+        (Limits(at_most=-0.35), -0.5, -0.3, "cannot tell"),
+        (Limits(at_most=-0.35), -0.3, -0.1, "missed"),
+        (Limits(less_than=100), 90, 100, "cannot tell"),
+        (Limits(less_than=100), 100, 110, "missed"),
+        (Limits(at_least=0.1, at_most=0.4), 0.15, 0.35, "met"),
+        (Limits(at_least=0.1, at_most=0.4), 0.05, 0.45, "cannot tell"),
+        (Limits(at_least=0.1, at_most=0.4), 0.01, 0.09, "missed"),
+        (Limits(at_least=0.1, at_most=0.4), 0.41, 0.5, "missed"),
+    ],
+)
+def test_the_whole_interval_decides(
+    limits: Limits, low: float, high: float, verdict: Verdict
+) -> None:
+    assert judge(estimate(low, high), limits) == verdict
+
+
+@pytest.mark.parametrize(
+    ("limits", "count", "verdict"),
+    [
+        (Limits(at_most=0), 0, "met"),
+        (Limits(at_most=0), 1, "missed"),
+        (Limits(less_than=4500), 4500, "missed"),
+        (Limits(at_least=3), 3, "met"),
+    ],
+)
+def test_a_count_is_compared_directly(limits: Limits, count: float, verdict: Verdict) -> None:
+    assert judge(estimate(count, count), limits) == verdict
+
+
+@given(
+    limit=st.floats(-1, 1),
+    bounds=st.tuples(st.floats(-1, 1), st.floats(-1, 1)).map(sorted),
+    strict=st.booleans(),
+)
+def test_turning_the_sign_of_everything_changes_no_verdict(
+    limit: float, bounds: list[float], strict: bool
+) -> None:
+    low, high = bounds
+    lower = Limits(more_than=limit) if strict else Limits(at_least=limit)
+    upper = Limits(less_than=-limit) if strict else Limits(at_most=-limit)
+    assert judge(estimate(low, high), lower) == judge(estimate(-high, -low), upper)
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole"),
+    [
+        (["met", "met"], "met"),
+        (["met", "cannot tell", "missed", "not measurable yet"], "missed"),
+        (["met", "not measurable yet", "cannot tell"], "cannot tell"),
+        (["met", "not measurable yet"], "not measurable yet"),
+    ],
+)
+def test_a_whole_is_met_when_every_part_is(parts: list[Verdict], whole: Verdict) -> None:
+    assert conclude(parts) == whole
+
+
+def test_limits_know_whether_there_are_any() -> None:
+    assert Limits(at_most=0)
+    assert not Limits()
