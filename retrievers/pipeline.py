@@ -16,13 +16,29 @@ from retrievers.base import (
     StageTrace,
 )
 from retrievers.corpus import Corpus
-from retrievers.documents.preparation import DocumentSettings, prepare
+from retrievers.documents.preparation import DocumentSettings, Prepared, prepare
 from retrievers.legs.base import Leg, LegResult
+from retrievers.legs.kinds import LegSettings
 from retrievers.query.base import QueryStep, Request
 from retrievers.ranking import Scored
 from retrievers.recipe import PipelineSettings
 from retrievers.settings import Workshop
 from retrievers.stages.base import Stage
+
+
+class Parts:
+    """Where a pipeline gets what takes long to make: here it is made for this pipeline alone."""
+
+    def prepare(
+        self, documents: Sequence[Document], settings: DocumentSettings, workshop: Workshop
+    ) -> tuple[Prepared, Corpus]:
+        """Return the chunks of `documents` as they were prepared and as a corpus."""
+        prepared = prepare(documents, settings, workshop)
+        return prepared, Corpus(prepared.chunks, documents)
+
+    def build_leg(self, settings: LegSettings, workshop: Workshop) -> Leg:
+        """Return a leg, not yet indexed."""
+        return settings.build(workshop)
 
 
 class Pipeline(Retriever):
@@ -35,13 +51,18 @@ class Pipeline(Retriever):
     volatile = False
 
     def __init__(
-        self, settings: PipelineSettings, documents: DocumentSettings, workshop: Workshop
+        self,
+        settings: PipelineSettings,
+        documents: DocumentSettings,
+        workshop: Workshop,
+        parts: Parts | None = None,
     ) -> None:
+        self._parts = parts or Parts()
         self._settings = settings
         self._documents = documents
         self._workshop = workshop
         self._legs: dict[str, Leg] = {
-            name: leg.build(workshop) for name, leg in settings.active.items()
+            name: self._parts.build_leg(leg, workshop) for name, leg in settings.active.items()
         }
         kinds = {name: leg.kind for name, leg in settings.active.items()}
         self._steps: list[tuple[str, QueryStep]] = [
@@ -56,9 +77,8 @@ class Pipeline(Retriever):
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
         """Cut, contextualise and index `documents`."""
-        prepared = prepare(documents, self._documents, self._workshop)
+        prepared, self._corpus = self._parts.prepare(documents, self._documents, self._workshop)
         self._context_source = prepared.context_source
-        self._corpus = Corpus(prepared.chunks, documents)
         self._down = {}
         seconds = {"chunk": prepared.seconds}
         cached = ["chunk"] if prepared.cached else []
@@ -91,7 +111,7 @@ class Pipeline(Retriever):
             trace.append(_entry("fusion", "fusion", begin, hits))
         for name, stage in self._stages:
             begin = time.perf_counter()
-            result = stage.apply(query, hits)
+            result = stage.apply(request.text, hits)
             hits = result.hits
             named |= {hit.chunk.id: hit.chunk for hit in hits}
             trace.append(_entry(name, "stage", begin, hits, result.note, result.counts))
@@ -102,6 +122,7 @@ class Pipeline(Retriever):
     def timed(self) -> "Pipeline":
         """The same pipeline, on the same indexes, with every per-query cache off."""
         other = copy.copy(self)
+        other._legs = {name: leg.timed() for name, leg in self._legs.items()}
         other._steps = [(name, step.timed()) for name, step in self._steps]
         other._stages = [(name, stage.timed()) for name, stage in self._stages]
         return other

@@ -1,7 +1,6 @@
 """The command line `assay`. Commands are imported when they are called, so that help is quick."""
 
 import importlib
-import os
 import sys
 from collections.abc import Sequence
 
@@ -9,10 +8,19 @@ import click
 
 COMMANDS = {
     "run": ("eval.cli.run:run", "Run a pipeline on a judged collection."),
+    "search": ("eval.cli.search:search", "Search for one query and explain every step."),
     "compare": ("eval.cli.compare:compare", "Compare runs with a base, query by query."),
+    "tune": ("eval.cli.tune:tune", "Find the best settings, and what they gain held out."),
+    "sweep": ("eval.cli.sweep:sweep", "Run every combination of settings and collections."),
     "gate": ("eval.cli.gate:gate", "Judge a pipeline against its committed baseline."),
+    "targets": ("eval.cli.targets:targets", "Measure every success criterion, with a verdict."),
     "baseline": ("eval.cli.baseline:baseline", "Accept or show the baselines of the gate."),
+    "explain": ("eval.cli.explain:explain", "Tell where the answers of a run went."),
+    "ragas": ("eval.cli.ragas:ragas", "Score runs with ragas, beside the measures here."),
+    "pool": ("eval.cli.pool:pool", "Write the table of results that no one has judged."),
+    "label": ("eval.cli.label:label", "Add the judgments of such a table to its collection."),
     "report": ("eval.cli.report:report", "Write the report of a stored run anew."),
+    "import": ("eval.cli.import_command:import_", "Judge rankings made elsewhere (TREC, JSONL)."),
     "log": ("eval.cli.log:log", "Send stored runs to the MLflow tracking store."),
     "mlflow": ("eval.cli.mlflow_ui:mlflow", "Open the MLflow UI on the tracking store."),
     "init": ("eval.cli.init:init", "Make a judged collection of your documents and questions."),
@@ -23,15 +31,6 @@ COMMANDS = {
     "config": ("eval.cli.config_command:config", "Show a resolved config, or the JSON Schema."),
     "models": ("eval.cli.models:models", "List and fetch the pinned models."),
     "cache": ("eval.cli.cache:cache", "Show or clear the cache."),
-}
-# Set before any library is imported that would otherwise report on its user.
-NO_TELEMETRY = {
-    "DO_NOT_TRACK": "1",
-    "ORT_DISABLE_TELEMETRY": "1",
-    "MLFLOW_DISABLE_TELEMETRY": "true",
-    "HF_HUB_DISABLE_TELEMETRY": "1",
-    "ANONYMIZED_TELEMETRY": "False",
-    "RAGAS_DO_NOT_TRACK": "true",
 }
 
 
@@ -65,7 +64,9 @@ def assay() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; end the process with 0, 1 (a defect) or 2 (something to mend)."""
-    os.environ.update({key: os.environ.get(key, value) for key, value in NO_TELEMETRY.items()})
+    from eval import telemetry
+
+    telemetry.disable()
     from retrievers.base import AssayError
 
     try:

@@ -7,6 +7,7 @@ import click
 
 if TYPE_CHECKING:
     from eval.cli.config import RunConfig
+    from eval.execution import Plan
     from eval.summary import Summary
     from retrievers.base import Progress
 
@@ -50,12 +51,22 @@ def make_run(settings: "RunConfig", again: bool, progress: "Progress") -> Any:
     """Build the pipeline of `settings` and run it on its collection."""
     from eval.cli.places import reports_folder, threads
     from eval.collections.loading import load
-    from eval.execution import Plan, execute
+    from eval.execution import execute
     from retrievers.settings import Workshop
     from retrievers.store.cache import Cache, default_root
 
     collection = load(settings.dataset)
-    plan = Plan(
+    plan = make_plan(settings, again)
+    workshop = Workshop(Cache(default_root()), progress, threads())
+    with settings.build(workshop) as retriever:
+        return execute(plan, retriever, collection, reports_folder(), progress)
+
+
+def make_plan(settings: "RunConfig", again: bool = False) -> "Plan":
+    """Return what is to be run by `settings`."""
+    from eval.execution import Plan
+
+    return Plan(
         name=settings.name,
         config=settings.model_dump(mode="json"),
         depth=settings.depth,
@@ -63,9 +74,6 @@ def make_run(settings: "RunConfig", again: bool, progress: "Progress") -> Any:
         latency=settings.latency,
         again=again,
     )
-    workshop = Workshop(Cache(default_root()), progress, threads())
-    with settings.build(workshop) as retriever:
-        return execute(plan, retriever, collection, reports_folder(), progress)
 
 
 def track(summary: "Summary", progress: "Progress") -> str | None:

@@ -59,6 +59,11 @@ class Collection:
         """The number of passages the collection prescribes; 0 where a chunker chooses them."""
         return sum(len(document.passages) for document in self.documents)
 
+    @cached_property
+    def prescribed(self) -> frozenset[str]:
+        """The ids of the passages the collection prescribes."""
+        return frozenset(passage.id for item in self.documents for passage in item.passages)
+
     @property
     def judgments(self) -> int:
         """The number of gold items."""

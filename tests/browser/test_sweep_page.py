@@ -1,7 +1,5 @@
 """The page of a sweep in a real browser: nothing complains, nothing runs, nothing overflows."""
 
-import shutil
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,26 +7,11 @@ from sweep_sample import HOSTILE, make_sweep
 
 from eval.report import sweep as report
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     sweep = make_sweep()
     return report.write(sweep, tmp_path_factory.mktemp("reports") / sweep.id).as_uri()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,0 +1,171 @@
+"""`assay sweep`: every combination of settings on every collection."""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from eval.cli.sweeping import Task
+    from eval.sweep import Figures, Result, Sweep, SweepSettings
+    from eval.tracking.record import Record
+    from retrievers.base import Progress
+
+WIDTH = 100  # columns that the table needs
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
+@click.option("--dry-run", is_flag=True, help="List the points and run nothing.")
+@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def sweep(
+    file: Path, overrides: tuple[str, ...], dry_run: bool, no_track: bool, as_json: bool
+) -> None:
+    """Run every combination of the axes of FILE on its collections.
+
+    FILE names a config as its base, or several configs; axes, which are values by dotted key; and
+    collections. Each point is a stored run like any other: one that was made before, here or by
+    `assay run`, is not made again, and after a kill the same call goes on. Overrides change single
+    keys of every config.
+
+    A point that fails is reported, and the others go on. Exit code: 0 all points ran, 1 some
+    failed, 2 the file cannot be run.
+    """
+    from eval.cli.console import print_json
+    from eval.cli.folders import make_workshop
+    from eval.cli.places import reports_folder
+    from eval.cli.sweeping import Runner, list_tasks, read_sweep
+    from eval.report import sweep as report
+
+    settings = read_sweep(file)
+    tasks = list_tasks(file, settings, overrides)
+    if dry_run:
+        _list(settings, tasks, as_json)
+        return
+    workshop = make_workshop()
+    done = Runner(settings.measure, workshop, reports_folder()).run(tasks)
+    found = _collect(settings, tasks, [item.result for item in done])
+    page = report.write(found, reports_folder() / found.id)
+    records = [item.record for item in done if item.record]
+    tracked = None if no_track else _track(records, page.parent, workshop.progress)
+    if as_json:
+        print_json({**found.as_json(), "report": str(page), "mlflow_parent": tracked})
+    else:
+        _print(found)
+        click.echo(f"report  {page}")
+        if tracked:
+            click.echo(f"MLflow  parent {tracked}; `make mlflow` opens the UI")
+    sys.exit(1 if found.failed else 0)
+
+
+def _list(settings: "SweepSettings", tasks: "Sequence[Task]", as_json: bool) -> None:
+    from eval.cli.console import print_json
+
+    if as_json:
+        points = [{"settings": dict(t.point), "collection": t.config.dataset} for t in tasks]
+        print_json({"name": settings.name, "points": points})
+        return
+    for number, task in enumerate(tasks, start=1):
+        click.echo(f"{number:>4}  {task.label}")
+
+
+def _collect(
+    settings: "SweepSettings", tasks: "Sequence[Task]", results: "Sequence[Result]"
+) -> "Sweep":
+    """Return the sweep; the same points make the same id."""
+    from datetime import UTC, datetime
+
+    from eval import environment
+    from eval.sweep import Sweep
+    from retrievers.store.digest import digest
+
+    return Sweep(
+        id=f"sweep-{settings.name}-{digest([task.config for task in tasks])[:8]}",
+        name=settings.name,
+        description=settings.description,
+        headline=settings.measure,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        environment=environment.describe(),
+        results=tuple(results),
+    )
+
+
+def _track(records: "Sequence[Record]", folder: Path, progress: "Progress") -> str | None:
+    from eval.tracking import TrackingError
+    from eval.tracking.sweep import log_sweep
+
+    if not records:
+        return None
+    try:
+        return log_sweep(records, shlex.join(["assay", *sys.argv[1:]]), folder)
+    except TrackingError as error:
+        progress.say(f"assay: {error}; the runs and the report in {folder} are kept")
+        return None
+
+
+def _print(found: "Sweep") -> None:
+    from rich.console import Console
+
+    from eval.report.sweep import OPTIMISM
+
+    console = Console(highlight=False)
+    console.width = max(console.width, WIDTH)
+    for name in found.collections:
+        if found.on(name):
+            console.print(_table(found, name))
+    for item in found.failed:
+        line = f"failed: {_name(item)} on {item.collection}: {item.failure}"
+        console.print(line, style="bold red", markup=False, soft_wrap=True)
+    if len(found.done) > 1:
+        console.print(OPTIMISM, soft_wrap=True)
+
+
+def _table(found: "Sweep", collection: str) -> "Table":
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    from eval.measures import spoken
+    from eval.space import describe, shorten
+
+    names = shorten(found.keys)
+    best = found.best(collection)
+    table = Table(title=f"{found.name} on {collection}", title_justify="left", box=box.SIMPLE_HEAD)
+    for key in found.keys:
+        table.add_column(names[key])
+    for title in (spoken(found.headline), "95 % interval", "p95 ms", "front"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for item, figures in found.on(collection):
+        mean = figures.means[found.headline]
+        values = (
+            escape(describe(item.settings[key])) if key in item.settings else ""
+            for key in found.keys
+        )
+        table.add_row(
+            *values,
+            f"{mean.value:.3f}",
+            f"{mean.low:.3f} – {mean.high:.3f}",
+            _p95(figures),
+            "●" if item in found.front else "",
+            style="bold" if item is best else "",
+        )
+    return table
+
+
+def _p95(figures: "Figures") -> str:
+    from eval.sweep import COST
+
+    return f"{figures.latency[COST].value:.2f}" if figures.latency else "–"
+
+
+def _name(item: "Result") -> str:
+    from eval.space import label
+
+    return label(item.settings) or "the config"

@@ -1,0 +1,154 @@
+"""What `assay tune` prints."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from eval.space import describe, label, shorten
+from eval.statistics import Estimate
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from eval.cli.config import RunConfig
+    from eval.cli.spaces import Space
+    from eval.tuning import Tuning
+
+WIDTH = 100  # columns that the tables need
+MOST_COLUMNS = 10
+MOST_ROWS = 20
+STYLES = {"worth taking": "bold green", "gain not shown": "bold yellow"}
+
+
+def describe_gain(tuning: "Tuning") -> str:
+    """Return what tuning was found to be worth, in a sentence's length."""
+    if tuning.best is None:
+        return f"no point is better in {tuning.measure} than the config as given"
+    return (
+        f"{tuning.verdict}: held-out gain in {tuning.measure} {gain(tuning.held_out)}, "
+        f"p = {tuning.p:.3f}; naive {gain(tuning.naive)}"
+    )
+
+
+def gain(estimate: Estimate) -> str:
+    """Return a difference with its interval."""
+    return f"{estimate.value:+.3f} ({estimate.low:+.3f} … {estimate.high:+.3f})"
+
+
+def print_tuning(tuning: "Tuning", settings: "RunConfig", space: "Space") -> None:
+    """Print the gain, naive beside held out, how stable the choice is, and the surface."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.width = max(console.width, WIDTH)
+    title = f"{settings.name} on {settings.dataset}: {tuning.measure}, n = {tuning.queries}"
+    console.print(title, style="bold", markup=False)
+    console.print(f"space {space.source}: {len(tuning.points)} of {len(space.points)} points tried")
+    for line in space.lines():
+        console.print(f"  {line}", markup=False, soft_wrap=True)
+    console.print(_gains(tuning))
+    console.print(describe_gain(tuning), style=STYLES.get(tuning.verdict, "bold"))
+    for line in _explain(tuning):
+        console.print(line, markup=False, soft_wrap=True)
+    console.print()
+    _print_surface(console, tuning, space)
+
+
+def _gains(tuning: "Tuning") -> "Table":
+    table = _table("", tuning.measure, "gain", "95 % interval", "p")
+    given = tuning.given
+    table.add_row("as given", f"{given.value:.3f}", "", f"{given.low:.3f} – {given.high:.3f}", "")
+    for name, estimate, p in (
+        ("best, on the queries it was chosen by", tuning.naive, "none"),
+        ("best, held out", tuning.held_out, f"{tuning.p:.3f}"),
+    ):
+        interval = f"{estimate.low:+.3f} – {estimate.high:+.3f}"
+        mean = f"{given.value + estimate.value:.3f}"
+        table.add_row(name, mean, f"{estimate.value:+.3f}", interval, p)
+    return table
+
+
+def _explain(tuning: "Tuning") -> list[str]:
+    """Return how it was held out, and which points were chosen how often."""
+    chosen = sorted(tuning.points, key=lambda item: -item.chosen)[:5]
+    parts = [f"{label(item.settings)}: {item.chosen}" for item in chosen if item.chosen]
+    if tuning.kept:
+        parts.append(f"as given: {tuning.kept}")
+    design = tuning.design
+    groups = "" if tuning.groups == tuning.queries else f" in {tuning.groups} groups"
+    lines = [
+        f"held out: {design.folds} folds, {design.repeats} times over{groups}, seed {design.seed}; "
+        "p by randomisation of the whole choice, one-sided",
+        f"chosen, of {tuning.choices} times: {'; '.join(parts)}",
+    ]
+    if ends := _find_ends(tuning):
+        lines.append(f"at an end of its axis, beyond which there may be better: {', '.join(ends)}")
+    return lines
+
+
+def _find_ends(tuning: "Tuning") -> list[str]:
+    """Return the numbers of the best point that are the least or greatest of those tried."""
+    if tuning.best is None:
+        return []
+    best = tuning.points[tuning.best].settings
+    names = shorten(best)
+    ends = []
+    for key, value in best.items():
+        tried = [item.settings[key] for item in tuning.points if key in item.settings]
+        numbers = {item for item in tried if isinstance(item, (int, float))}
+        if len(numbers) > 2 and value in (min(numbers), max(numbers)):
+            ends.append(f"{names[key]} {describe(value)}")
+    return ends
+
+
+def _print_surface(console: "Console", tuning: "Tuning", space: "Space") -> None:
+    """Print the means: two axes as a grid where all of it was tried, else the best points."""
+    axes = dict(space.grids[0])
+    if len(space.grids) == 1 and len(axes) == 2 and len(tuning.points) == len(space.points):
+        across, down = sorted(axes, key=lambda key: len(axes[key]))
+        if len(axes[across]) <= MOST_COLUMNS:
+            console.print(_grid(tuning, down, axes[down], across, axes[across]))
+            return
+    console.print(_list(tuning))
+    if len(tuning.points) > MOST_ROWS:
+        console.print(f"the best {MOST_ROWS} of {len(tuning.points)}; the JSON has all")
+
+
+def _grid(
+    tuning: "Tuning", down: str, rows: Sequence[object], across: str, columns: Sequence[object]
+) -> "Table":
+    names = shorten((down, across))
+    title = f"{names[down]} ↓  {names[across]} →"
+    table = _table(title, *(describe(value) for value in columns))
+    best = None if tuning.best is None else tuning.points[tuning.best]
+    for row in rows:
+        cells = []
+        for column in columns:
+            point = {down: row, across: column}
+            (tried,) = (item for item in tuning.points if item.settings == point)
+            text = f"{tried.mean:.3f}"
+            cells.append(f"[bold]{text}[/]" if tried is best else text)
+        table.add_row(describe(row), *cells)
+    return table
+
+
+def _list(tuning: "Tuning") -> "Table":
+    from rich.markup import escape
+
+    table = _table("point", "mean", "gain, not held out", "chosen")
+    for item in sorted(tuning.points, key=lambda item: -item.mean)[:MOST_ROWS]:
+        table.add_row(
+            escape(label(item.settings)), f"{item.mean:.3f}", gain(item.gain), str(item.chosen)
+        )
+    return table
+
+
+def _table(first: str, *others: str) -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column(first, no_wrap=True)
+    for name in others:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table

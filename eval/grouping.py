@@ -1,0 +1,40 @@
+"""Which queries belong together: groups that cross-validation must not part."""
+
+from collections.abc import Hashable, Iterable, Sequence
+
+from eval.collections.collection import Collection, Query
+
+GROUPINGS = ("text", "document")
+
+
+def group(queries: Sequence[Query], collection: Collection, by: str) -> list[str]:
+    """Return a name for the group of each query.
+
+    By `text`: queries of the same words. By `document`: also those that share, directly or
+    through other queries, a document with a relevant item.
+    """
+    shared: list[list[Hashable]] = [
+        [("text", " ".join(query.text.casefold().split()))] for query in queries
+    ]
+    if by == "document":
+        for query, marks in zip(queries, shared, strict=True):
+            items = collection.gold[query.id]
+            marks += [("document", item.doc_id) for item in items if item.grade > 0]
+    return [queries[first].id for first in _link(shared)]
+
+
+def _link(shared: Sequence[Iterable[Hashable]]) -> list[int]:
+    """Return for each item the first item it is linked to by marks they share."""
+    parent = list(range(len(shared)))
+
+    def find(item: int) -> int:
+        while parent[item] != item:
+            item = parent[item]
+        return item
+
+    holder: dict[Hashable, int] = {}
+    for item, marks in enumerate(shared):
+        for mark in marks:
+            one, other = sorted((find(item), find(holder.setdefault(mark, item))))
+            parent[other] = one
+    return [find(item) for item in range(len(shared))]

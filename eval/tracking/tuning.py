@@ -1,0 +1,52 @@
+"""Sending the outcome of tuning to MLflow."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eval.tracking.delivery import log_metrics, log_params, mlflow_run
+from eval.tracking.record import list_params, metric_name, with_interval
+from eval.tracking.store import connect, find_experiment, redact, tracking_uri
+from eval.tuning import Tuning
+
+
+@dataclass(frozen=True)
+class TuningRecord:
+    """What MLflow is told of one tuning. `config` is the config as given, as JSON values."""
+
+    tuning: Tuning
+    config: Mapping[str, Any]
+    command: str
+    files: Sequence[Path]
+
+
+def log_tuning(record: TuningRecord) -> str:
+    """Send a tuning; return the id of its MLflow run. Raises TrackingError."""
+    uri = tracking_uri()
+    tuning, command = record.tuning, redact(record.command)
+    name = f"tune {record.config['name']} on {record.config['dataset']}"
+    tags = {"assay.command": command, "assay.verdict": tuning.verdict}
+    best = {} if tuning.best is None else tuning.points[tuning.best].settings
+    with connect(uri) as client:
+        experiment = find_experiment(client, uri)
+        with mlflow_run(client, experiment, name, tags) as run_id:
+            log_metrics(client, run_id, metrics(tuning), int(time.time() * 1000))
+            log_params(client, run_id, list_params({**record.config, "best": dict(best)}))
+            for file in record.files:
+                client.log_artifact(run_id, str(file))
+    return run_id
+
+
+def metrics(tuning: Tuning) -> dict[str, float]:
+    """Return the figures of a tuning by their names in MLflow."""
+    measure = metric_name(tuning.measure)
+    return {
+        **with_interval(f"given/{measure}", tuning.given),
+        **with_interval(f"naive_gain/{measure}", tuning.naive),
+        **with_interval(f"held_out_gain/{measure}", tuning.held_out),
+        "held_out_gain/p": tuning.p,
+        "points": len(tuning.points),
+        "queries": tuning.queries,
+    }

@@ -1,0 +1,144 @@
+"""Many pipelines over the same documents that share chunks, indexes and what legs have found."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from retrievers.base import Document, IndexReport, Retriever
+from retrievers.config import PipelineConfig
+from retrievers.corpus import Corpus
+from retrievers.documents.preparation import DocumentSettings, Prepared
+from retrievers.legs.base import Leg, LegResult
+from retrievers.legs.kinds import LegSettings
+from retrievers.pipeline import Parts, Pipeline
+from retrievers.ranking import Scored
+from retrievers.recipe import PipelineSettings
+from retrievers.settings import Workshop
+from retrievers.store.digest import digest
+
+# Legs whose list to a smaller depth is the head of that to a larger one.
+PREFIX_STABLE = {"dense", "bm25"}
+# Longer lists are asked for by probes, once a query; they would fill the memory.
+MOST_REMEMBERED = 1000
+
+
+class Variants(Parts):
+    """Builds retrievers that answer as freshly built ones and do no work twice.
+
+    What is shared stays in memory until `close`, after which none of the retrievers may be used.
+    """
+
+    def __init__(self, workshop: Workshop) -> None:
+        self.workshop = workshop
+        self._prepared: list[tuple[Sequence[Document], DocumentSettings, Prepared, Corpus]] = []
+        self._legs: dict[tuple[int, str], _Indexed] = {}
+
+    def build(self, config: PipelineConfig) -> Retriever:
+        """Return the retriever of `config`, not yet indexed.
+
+        To index it on documents and settings that were indexed before takes no time. A retriever
+        that is not a pipeline of this package shares nothing.
+        """
+        if isinstance(config.retriever, PipelineSettings):
+            return Pipeline(config.retriever, config.documents, self.workshop, self)
+        return config.build(self.workshop)
+
+    def prepare(
+        self, documents: Sequence[Document], settings: DocumentSettings, workshop: Workshop
+    ) -> tuple[Prepared, Corpus]:
+        """Return the chunks of `documents`, which are cut once for the same settings."""
+        for known, given, prepared, corpus in self._prepared:
+            if given == settings and known == tuple(documents):
+                return replace(prepared, cached=True), corpus
+        prepared, corpus = super().prepare(documents, settings, workshop)
+        self._prepared.append((tuple(documents), settings, prepared, corpus))
+        return prepared, corpus
+
+    def build_leg(self, settings: LegSettings, workshop: Workshop) -> Leg:
+        """Return a leg that finds its index here, once one of its settings has indexed."""
+        return SharedLeg(settings, self)
+
+    def find_leg(self, settings: LegSettings, corpus: Corpus) -> "_Indexed":
+        """Return the leg of these settings, apart from `depth`, indexed on `corpus`."""
+        key = id(corpus), digest(settings.model_dump(mode="json", exclude={"depth"}))
+        if key not in self._legs:
+            leg = settings.build(self.workshop)
+            self._legs[key] = _Indexed(corpus, leg, leg.index(corpus))
+            return self._legs[key]
+        found = self._legs[key]
+        return replace(found, report=replace(found.report, cached=tuple(found.report.seconds)))
+
+    def close(self) -> None:
+        """Close every leg and forget all."""
+        for found in self._legs.values():
+            found.leg.close()
+        self._legs.clear()
+        self._prepared.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Indexed:
+    """A leg and what it found: (depth asked, result) by query, and by depth where that matters.
+
+    It holds the corpus, so that no other can take its identity.
+    """
+
+    corpus: Corpus
+    leg: Leg
+    report: IndexReport
+    found: dict[tuple[str, int], tuple[int, LegResult]] = field(default_factory=dict)
+
+
+class SharedLeg(Leg):
+    """A leg on an index that others use too; it remembers what the index gave for a query.
+
+    Remembered results have the milliseconds of the search that found them.
+    """
+
+    def __init__(self, settings: LegSettings, variants: Variants) -> None:
+        self._settings = settings
+        self._variants = variants
+        self._indexed: _Indexed | None = None
+
+    def index(self, corpus: Corpus) -> IndexReport:
+        """Take the index of `corpus`, or make it."""
+        self._indexed = self._variants.find_leg(self._settings, corpus)
+        return self._indexed.report
+
+    def search(self, query: str, depth: int) -> LegResult:
+        """Return what the leg found before, or let it search."""
+        if depth > MOST_REMEMBERED:
+            return self._own.leg.search(query, depth)
+        key = query, 0 if self._settings.type in PREFIX_STABLE else depth
+        asked, result = self._own.found.get(key, (0, None))
+        if result is None or asked < depth:
+            result = self._own.leg.search(query, depth)
+            self._own.found[key] = depth, result
+        return replace(result, candidates=result.candidates[:depth])
+
+    def follow(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
+        """Remember what depends on the query alone; let the leg itself follow other legs."""
+        if type(self._own.leg).follow is Leg.follow:
+            return self.search(query, depth)
+        return self._own.leg.follow(query, depth, found)
+
+    def timed(self) -> Leg:
+        """Return the leg itself, which searches each time."""
+        return self._own.leg.timed() if self._indexed else self
+
+    def facts(self) -> Mapping[str, Any]:
+        """The facts of the leg."""
+        if self._indexed is None:
+            return self._settings.build(self._variants.workshop).facts()
+        return self._indexed.leg.facts()
+
+    @property
+    def _own(self) -> _Indexed:
+        assert self._indexed is not None, "search before index"
+        return self._indexed

@@ -1,0 +1,66 @@
+"""How long work shows itself."""
+
+import io
+import sys
+
+import pytest
+
+from eval.cli import console
+from eval.cli.console import ConsoleProgress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def nest(progress: ConsoleProgress) -> list[tuple[int, int]]:
+    """Track work within work, with a word said in the middle."""
+    seen = []
+    for one in progress.track(range(2), "outer", 2):
+        for other in progress.track(range(3), "inner", 3):
+            seen.append((one, other))
+            progress.say(f"at {one} and [{other}]")
+    return seen
+
+
+ALL = [(one, other) for one in range(2) for other in range(3)]
+
+
+def test_work_within_work_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    progress = ConsoleProgress()
+    assert nest(progress) == ALL
+    shown = terminal.getvalue()
+    assert "outer" in shown
+    assert "inner" in shown
+    assert "at 1 and [2]" in shown
+    assert nest(progress) == ALL  # the bars are gone and may begin anew
+
+
+def test_a_broken_off_bar_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    progress = ConsoleProgress()
+
+    def break_off() -> None:
+        for _ in progress.track(range(3), "outer", 3):
+            raise ValueError("enough")
+
+    with pytest.raises(ValueError, match="enough"):
+        break_off()
+    assert nest(progress) == ALL
+
+
+def test_lines_tell_what_is_done_and_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter(range(0, 1000, 20))
+    monkeypatch.setattr(console.time, "monotonic", lambda: float(next(clock)))
+    list(ConsoleProgress().track("abcd", "points", 4))
+    assert capsys.readouterr().err.splitlines() == [
+        "points: 1 of 4, 20 s, about 60 left",
+        "points: 2 of 4, 40 s, about 40 left",
+        "points: 3 of 4, 60 s, about 20 left",
+    ]

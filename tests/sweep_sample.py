@@ -1,0 +1,48 @@
+"""A small sweep with a hostile value, a point that failed and one that was not timed."""
+
+from eval.space import Point
+from eval.statistics import Estimate
+from eval.sweep import Figures, Result, Sweep
+
+HOSTILE = "</title><script>window.hacked = 1</script>"
+
+
+def make_sweep(*, timed: bool = True, failed: bool = False) -> Sweep:
+    """Return a sweep of three points on `lamps`, and three on `tides`, of which one failed."""
+    results = [
+        make_result(10, "lamps", 0.4, 2.0 if timed else None),
+        make_result(30, "lamps", 0.5, 30.0 if timed else None),
+        make_result(60, "lamps", 0.6, 9.0 if timed else None),
+        make_result(10, "tides", 0.7, 3.0 if timed else None),
+        make_result(30, "tides", 0.6, None),
+        Result(make_point(60), "tides", failure="the model is away"),
+    ]
+    if failed:
+        results = [Result(item.settings, item.collection, failure="no") for item in results]
+    return Sweep(
+        id="sweep-sample-0123abcd",
+        name="sample",
+        description="a sample",
+        headline="nDCG@10",
+        created="2024-05-17T00:00:00+00:00",
+        environment={"command": ["assay", "sweep", "sample.yaml"]},
+        results=tuple(results),
+    )
+
+
+def make_point(k: int) -> Point:
+    return {"fusion.k": k, "legs": HOSTILE}
+
+
+def make_result(k: int, collection: str, mean: float, p95: float | None) -> Result:
+    scores = {"q1": mean - 0.1, "q2": mean + 0.1}
+    estimate = Estimate(mean, mean - 0.1, mean + 0.1, 2)
+    latency = {} if p95 is None else {"p95": Estimate(p95, p95 * 0.8, p95 * 1.2, 2)}
+    figures = Figures(
+        run=f"run-{k}",
+        means={"nDCG@10": estimate, "Tokens@10": Estimate(900, 800, 1000, 2)},
+        scores={"nDCG@10": scores, "Tokens@10": {"q1": 800.0, "q2": 1000.0}},
+        latency=latency,
+        degraded={"the keyword leg is down": 2} if k == 60 else {},
+    )
+    return Result(make_point(k), collection, figures)
