@@ -1,14 +1,14 @@
 # Each target is a thin call of the command line `assay` in .venv, which is made on first use.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup eval check-config compare gate targets notebooks mlflow test test-st bench lock clean
+.PHONY: help setup eval check-config compare ablate gate targets notebooks mlflow test test-st bench lock clean
 
 BIN := .venv/bin
 CONFIGS := $(sort $(filter-out gate targets,$(basename $(notdir $(wildcard configs/*.yaml)))))
 TORCH ?= torch==2.13.0
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "Pipelines: $(CONFIGS)"
 
 setup: .venv/base.installed ## make .venv and install Assay (the other targets do it themselves)
@@ -23,6 +23,9 @@ check-config:
 compare: setup ## compare pipelines or stored runs with the first: RUNS="a b c" [DATASET=name] [ARGS=...]
 	@$(BIN)/assay compare $(foreach run,$(RUNS),$(if $(filter $(CONFIGS),$(run)),configs/$(run).yaml,$(run))) \
 		$(if $(DATASET),dataset=$(DATASET)) $(ARGS)
+
+ablate: check-config setup ## find what each part of a pipeline adds: CONFIG=name [DATASET=name] [ARGS=...]
+	@$(BIN)/assay ablate configs/$(CONFIG).yaml $(if $(DATASET),dataset=$(DATASET)) $(ARGS)
 
 gate: check-config setup ## judge a pipeline against its baseline: CONFIG=hybrid_rrf [DATASET=name] [ARGS=...]
 	@$(BIN)/assay gate configs/$(CONFIG).yaml $(if $(DATASET),dataset=$(DATASET)) $(ARGS)
@@ -51,7 +54,8 @@ bench: setup ## measure latency by number of chunks: [BENCH_ARGS="..."]
 lock: setup ## resolve pyproject.toml into requirements/: [LOCK_ARGS=--upgrade]
 	$(BIN)/python -m pip install --quiet "uv>=0.9,<1"
 	$(COMPILE) --group build --output-file requirements/base.txt
-	$(COMPILE) --group build --group dev --extra irds --extra anthropic --extra openai --extra local-llm --extra notebooks \
+	$(COMPILE) --group build --group dev --extra irds --extra anthropic --extra openai \
+		--extra local-llm --extra notebooks \
 		--constraints requirements/base.txt --output-file requirements/dev.txt
 	echo torch | $(COMPILE) --group build --extra st --excludes /dev/stdin \
 		--constraints requirements/dev.txt --output-file requirements/st.txt

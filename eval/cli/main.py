@@ -12,6 +12,7 @@ COMMANDS = {
     "compare": ("eval.cli.compare:compare", "Compare runs with a base, query by query."),
     "tune": ("eval.cli.tune:tune", "Find the best settings, and what they gain held out."),
     "sweep": ("eval.cli.sweep:sweep", "Run every combination of settings and collections."),
+    "ablate": ("eval.cli.ablate:ablate", "Find what each part of a pipeline adds and costs."),
     "gate": ("eval.cli.gate:gate", "Judge a pipeline against its committed baseline."),
     "targets": ("eval.cli.targets:targets", "Measure every success criterion, with a verdict."),
     "baseline": ("eval.cli.baseline:baseline", "Accept or show the baselines of the gate."),

@@ -29,17 +29,23 @@ def resolve(reference: str, overrides: Sequence[str], progress: "Progress") -> "
     from eval.cli.config import load_config
     from eval.cli.places import reports_folder
     from eval.cli.run import make_run
-    from eval.runs import StoredRun, find, load
+    from eval.runs import StoredRun, load
 
     if is_config(reference):
         outcome = make_run(load_config(Path(reference), overrides), False, progress)
         run = outcome.run
         assert isinstance(run, StoredRun)
         return run
-    reports = reports_folder()
+    return load(find_stored(reports_folder(), reference))
+
+
+def find_stored(reports: Path, reference: str) -> Path:
+    """Return the folder of a stored run: by path, id, beginning of an id, or its id in MLflow."""
+    from eval.runs import find
+
     if MLFLOW_ID.fullmatch(reference) and not (reports / reference).exists():
-        return load(_find_logged(reports, reference))
-    return load(find(reports, reference))
+        return _find_logged(reports, reference)
+    return find(reports, reference)
 
 
 def split_overrides(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

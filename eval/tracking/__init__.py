@@ -1,5 +1,6 @@
 """The record of runs in MLflow."""
 
+from eval.tracking.comparison import log_comparison
 from eval.tracking.delivery import Logged, log, log_once
 from eval.tracking.record import metric_name
 from eval.tracking.store import TrackingError, redact, tracking_uri
@@ -8,6 +9,7 @@ __all__ = [
     "Logged",
     "TrackingError",
     "log",
+    "log_comparison",
     "log_once",
     "metric_name",
     "redact",

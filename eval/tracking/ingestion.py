@@ -6,7 +6,7 @@ from pathlib import Path
 
 from eval.ingestion import Ingestion
 from eval.tracking.delivery import log_metrics, log_params, mlflow_run
-from eval.tracking.record import flatten, metric_name
+from eval.tracking.record import list_params, metric_name
 from eval.tracking.store import connect, find_experiment, redact, tracking_uri
 
 
@@ -24,7 +24,7 @@ def log_ingestion(made: Ingestion, folder: Path) -> str:
         name = f"ingest {made.source} by {made.pipeline}"
         with mlflow_run(client, experiment, name, tags, finished) as run_id:
             log_metrics(client, run_id, metrics(made), finished)
-            log_params(client, run_id, dict(flatten(made.config)))
+            log_params(client, run_id, list_params(made.config))
             for file in sorted(folder.iterdir()):
                 client.log_artifact(run_id, str(file))
     return run_id

@@ -1,0 +1,140 @@
+"""Runs as MLflow holds them: whoever reaches the tracking store can read them."""
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from eval.exports import PER_QUERY
+from eval.latency import TOTAL
+from eval.measures import DEFAULT
+from eval.statistics import Estimate
+from eval.summary import PERCENTILES
+from eval.tracking.record import metric_name
+from eval.tracking.store import (
+    EXPERIMENT,
+    TrackingError,
+    connect,
+    database,
+    redact,
+    tracking_uri,
+)
+
+if TYPE_CHECKING:
+    from mlflow.entities import Run
+    from mlflow.tracking import MlflowClient
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, repr=False)
+class TrackedRun:
+    """A run in MLflow. Its table by query is fetched when it is first asked for.
+
+    `id` names the run that was logged, `mlflow_run` the run in MLflow. `digest` is that of the
+    collection with its judgments: runs compare where it is equal. `queries` were searched; they
+    are a part of the collection's where `sampled`. `config` is flat, each value as JSON.
+    """
+
+    id: str
+    mlflow_run: str
+    name: str
+    collection: str
+    digest: str
+    finished: datetime
+    queries: int
+    sampled: bool
+    degraded: bool
+    config: Mapping[str, str]
+    metrics: Mapping[str, float]
+    tracking_uri: str
+
+    @cached_property
+    def measures(self) -> "DataFrame":
+        """By measure: `mean`, the ends `low` and `high` of its 95 % interval, `n` queries."""
+        from eval.tables import tabulate_estimates
+
+        wanted = json.loads(self.config.get("measures", "null")) or DEFAULT
+        names = {name: metric_name(name) for name in wanted if metric_name(name) in self.metrics}
+        means = {measure: self._estimate(name) for measure, name in names.items()}
+        return tabulate_estimates(means, "measure", "mean")
+
+    @cached_property
+    def latency(self) -> "DataFrame":
+        """By percentile of the total: `ms`, the ends of its interval, `n`; empty if not timed."""
+        from eval.tables import tabulate_estimates
+
+        names = {f"p{percent}": f"latency_ms/{TOTAL}.p{percent}" for percent in PERCENTILES}
+        timed = {key: self._estimate(name) for key, name in names.items() if name in self.metrics}
+        return tabulate_estimates(timed, "percentile", "ms")
+
+    @cached_property
+    def per_query(self) -> "DataFrame":
+        """By query id: `type`, `text`, a column a measure, and `milliseconds` where timed."""
+        from pyarrow import parquet
+
+        with connect(self.tracking_uri) as client, tempfile.TemporaryDirectory() as folder:
+            path = client.download_artifacts(self.mlflow_run, PER_QUERY, folder)
+            return parquet.read_table(path).to_pandas().set_index("query_id")
+
+    def __repr__(self) -> str:
+        return f"<{self.name} on {self.collection}, {self.finished:%Y-%m-%d %H:%M}: {self.id}>"
+
+    def _estimate(self, name: str) -> Estimate:
+        value, low, high = (self.metrics[f"{name}{end}"] for end in ("", ".low", ".high"))
+        return Estimate(value, low, high, self.queries)
+
+
+def read_tracked() -> list[TrackedRun]:
+    """Return the runs of the tracking store, the newest first, one sent twice only once.
+
+    Raises TrackingError, also where the store holds none.
+    """
+    uri = tracking_uri()
+    path = database(uri)
+    found: dict[str, TrackedRun] = {}
+    # Connecting would make the tables of a store that is not there.
+    if path is None or path.exists():
+        with connect(uri) as client:
+            for run in _search(client):
+                found.setdefault(run.data.tags["assay.run"], _describe(run, uri))
+    if not found:
+        raise TrackingError(f"{redact(uri)}: no runs are tracked there; `assay run CONFIG` does it")
+    return sorted(found.values(), key=lambda run: (run.finished, run.id), reverse=True)
+
+
+def _search(client: "MlflowClient") -> Iterator["Run"]:
+    """Yield the runs of pipelines, as often as they were sent."""
+    experiment = client.get_experiment_by_name(EXPERIMENT)
+    token = None
+    while experiment is not None:
+        page = client.search_runs(
+            [experiment.experiment_id],
+            "attributes.status = 'FINISHED' AND tags.`assay.run` LIKE '%'",
+            page_token=token,
+        )
+        yield from page
+        token = page.token
+        if not token:
+            return
+
+
+def _describe(run: "Run", uri: str) -> TrackedRun:
+    tags, inputs = run.data.tags, run.inputs.dataset_inputs if run.inputs else []
+    profiles = [json.loads(entry.dataset.profile or "{}") for entry in inputs]
+    return TrackedRun(
+        id=tags["assay.run"],
+        mlflow_run=run.info.run_id,
+        name=tags["assay.config"],
+        collection=tags["assay.collection"],
+        digest=next((profile["digest"] for profile in profiles), ""),
+        finished=datetime.fromtimestamp(run.info.end_time / 1000, UTC),
+        queries=int(run.data.metrics["queries"]),
+        sampled=json.loads(tags["assay.sampled"]),
+        degraded=json.loads(tags["assay.degraded"]),
+        config=run.data.params,
+        metrics=run.data.metrics,
+        tracking_uri=uri,
+    )

@@ -1,0 +1,146 @@
+"""The Python API: its examples, its errors, and that it costs nothing until it is used."""
+
+import doctest
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pandas import DataFrame
+from processes import ROOT
+from test_layout import HEAVY
+
+from eval import api, compare, environment, load_runs, load_tracked_runs, run
+from eval.results import Result
+from eval.tables import render
+from retrievers.base import AssayError
+
+OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+@pytest.fixture(scope="module", autouse=True)
+def places(tmp_path_factory: pytest.TempPathFactory):
+    """The project's root, with reports and tracking in a folder of their own."""
+    folder = tmp_path_factory.mktemp("api")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        patch.setenv("ASSAY_REPORTS", str(folder / "reports"))
+        patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder}/mlflow.db")
+        yield
+
+
+@pytest.fixture(scope="module")
+def few() -> Result:
+    """A run of a sample of the queries."""
+    return run("bm25", "limit=4", track=False)
+
+
+def test_the_package_is_light_until_the_api_is_used() -> None:
+    code = "import sys, eval; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    loaded = set(done.stdout.split())
+    assert "eval" in loaded
+    assert not loaded & (HEAVY | {"eval.api"})
+
+
+def test_a_name_that_is_not_there() -> None:
+    with pytest.raises(ImportError, match="nothing_of_the_kind"):
+        from eval import nothing_of_the_kind  # noqa: F401
+
+
+def test_the_examples_of_the_module() -> None:
+    failed, tried = doctest.testmod(api, optionflags=OPTIONS)
+    assert tried > 10
+    assert not failed
+
+
+def test_the_examples_of_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    page = (ROOT / "docs/python.md").read_text()
+    text = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    examples = doctest.DocTestParser().get_doctest(text, {}, "docs/python.md", None, 0)
+    failed, tried = doctest.DocTestRunner(optionflags=OPTIONS).run(examples)
+    assert tried > 15
+    assert not failed
+
+
+def test_tables_agree_with_the_run(few: Result) -> None:
+    assert list(few.measures.columns) == ["mean", "low", "high", "n"]
+    for name, mean in few.summary.means.items():
+        assert few.measures.at[name, "mean"] == mean.value
+        assert few.per_query[name].mean() == pytest.approx(mean.value)
+    assert few.latency.loc["total", ("p95", "ms")] == few.summary.latency["total"]["p95"].value
+    totals = {fate: n for fate, n in few.summary.attribution.totals().items() if n}
+    assert few.attribution["fate"].value_counts().to_dict() == totals
+    reached = few.ceilings.loc["as ranked", ("nDCG@10", "mean")]
+    assert reached == few.measures.at["nDCG@10", "mean"]
+    assert few.report.read_text().startswith("<!doctype html>")
+
+
+def test_hits_are_the_ranking_with_its_grades(few: Result) -> None:
+    for query, ranking in few.stored.rankings.items():
+        hits = few.hits(query)
+        assert list(hits["chunk"]) == [hit.chunk.id for hit in ranking.hits]
+        assert list(hits.index) == list(range(1, len(ranking.hits) + 1))
+        for row, joined in zip(hits.itertuples(), few.stored.joined[query], strict=True):
+            assert row.grade == joined.grade if joined.judged else str(row.grade) == "<NA>"
+
+
+def test_a_run_names_the_command_that_repeats_it(few: Result) -> None:
+    command = few.stored.manifest.environment["command"]
+    assert command == ["assay", "run", str(Path("configs", "bm25.yaml")), "limit=4"]
+    assert environment.command()[1:] == sys.argv[1:]
+
+
+def test_all_runs_are_loaded_the_newest_first(few: Result, capsys, monkeypatch, tmp_path) -> None:
+    again = run("bm25", "limit=4", track=False, again=True)
+    assert [found.id for found in load_runs()][:1] == [again.id]
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "manifest.json").write_text("{}")
+    (tmp_path / few.id).symlink_to(few.stored.folder.absolute())
+    assert [found.id for found in load_runs(reports=tmp_path)] == [few.id]
+    assert "passed over" in capsys.readouterr().err
+
+
+def test_what_is_wrong_is_told_in_one_line(few: Result, monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/none.db")
+    compared = compare(few, run("bm25", "limit=4", "retriever.legs.keyword.b=0.1", track=False))
+    wrong = {
+        "no such config": lambda: run("bm52"),
+        "not YAML|unknown key": lambda: run("bm25", "retriever.legs.keyword.k9=1"),
+        "an override is": lambda: run("bm25", "limit"),
+        "no such run": lambda: load_runs("nothing"),
+        "no stored runs": lambda: load_runs(reports=tmp_path),
+        "no runs are tracked": load_tracked_runs,
+        "q999: not a query of": lambda: few.hits("q999"),
+        "needs two runs": lambda: compare(few),
+        "not a measure": lambda: compare(few, few, measures=["nonsense"]),
+        "P@5: not compared": lambda: compared.per_query("P@5"),
+        "queries": lambda: compare(few, run("bm25", "limit=5", track=False)),
+    }
+    for message, call in wrong.items():
+        with pytest.raises(AssayError, match=message) as told:
+            call()
+        assert "\n" not in str(told.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_html_escapes_what_comes_from_outside() -> None:
+    hostile = "<script>alert(1)</script>"
+    table = DataFrame({hostile: [hostile]}, index=[hostile]).rename_axis(hostile)
+    html = render(hostile, [hostile], table)
+    assert "<script" not in html
+    assert html.count("&lt;script&gt;") == 6
+
+
+def test_results_show_themselves(few: Result) -> None:
+    assert repr(few).startswith("<bm25 on harbourline: nDCG@10 0.")
+    assert few.id in few._repr_html_()
+    assert "a sample: 4 of" in few._repr_html_()
+    compared = compare(few, run("bm25", "limit=4", "retriever.legs.keyword.b=0.1", track=False))
+    assert repr(compared) == compared.verdict
+    assert "bm25 (1) · bm25 (2) on harbourline" in compared._repr_html_()
+    assert "a sample: 4 of" in compared._repr_html_()
+    assert compared.latency.index.names == ["other", "percentile"]

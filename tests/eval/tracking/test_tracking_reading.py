@@ -1,0 +1,60 @@
+"""Reading runs back from MLflow."""
+
+from pathlib import Path
+
+import pytest
+from pandas.testing import assert_frame_equal
+from tracked import client, make_summary, run_ids
+
+from eval.results import Result
+from eval.summary import Summary
+from eval.tracking import TrackingError, log
+from eval.tracking.reading import read_tracked
+
+
+def test_a_run_is_read_back_whole(store: None, summary: Summary) -> None:
+    (logged,) = log([summary], "assay run")
+    (tracked,) = read_tracked()
+    manifest = summary.run.manifest
+    assert (tracked.id, tracked.mlflow_run) == (manifest.id, logged.run_id)
+    assert (tracked.name, tracked.collection) == ("words", "tiny")
+    assert tracked.digest == manifest.collection.digest
+    assert (tracked.queries, tracked.sampled, tracked.degraded) == (3, False, False)
+    result = Result(summary.run, tuple(summary.scores))
+    assert tracked.finished == result.created
+    assert tracked.config["retriever.legs.0.type"] == "overlap"
+    assert_frame_equal(tracked.measures, result.measures.loc[["nDCG@10"]])
+    assert_frame_equal(tracked.per_query, result.per_query)
+    total = result.latency.loc["total"]
+    for percentile, row in tracked.latency.iterrows():
+        assert list(row)[:3] == list(total[percentile])
+        assert row["n"] == 3
+
+
+def test_the_newest_comes_first_and_each_once(store: None, tmp_path: Path) -> None:
+    summaries = [make_summary(tmp_path / "reports", name) for name in ("words", "more")]
+    log(summaries, "assay sweep")
+    log(summaries[:1], "assay log", again=True)
+    found = read_tracked()
+    assert sorted(run.name for run in found) == ["more", "words"]
+    assert [run.finished for run in found] == sorted((r.finished for r in found), reverse=True)
+
+
+def test_what_was_not_sent_whole_is_left_out(store: None, tmp_path: Path) -> None:
+    log([make_summary(tmp_path / "reports", name) for name in ("words", "more")], "assay log")
+    tracking = client()
+    (lost,) = (run.mlflow_run for run in read_tracked() if run.name == "words")
+    tracking.set_terminated(lost, "FAILED")
+    assert lost not in run_ids(tracking)
+    assert [run.name for run in read_tracked()] == ["more"]
+
+
+def test_no_store_is_made_by_reading(tmp_path: Path) -> None:
+    with pytest.raises(TrackingError, match="no runs are tracked"):
+        read_tracked()
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_empty_store_says_so(store: None) -> None:
+    with pytest.raises(TrackingError, match="no runs are tracked"):
+        read_tracked()
