@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from eval.cli.console import print_json
+from eval.cli.derive import derive
 
 if TYPE_CHECKING:
     from eval.collections.card import Card
@@ -20,7 +21,10 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 @click.group()
 def dataset() -> None:
-    """List, show, check and seal judged collections."""
+    """List, show, check, seal and derive judged collections."""
+
+
+dataset.add_command(derive)
 
 
 @dataset.command("list")

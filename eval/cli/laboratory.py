@@ -7,6 +7,9 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from eval import environment
 from eval.cli import growth
 from eval.cli.config import RunConfig, load_config
@@ -24,6 +27,7 @@ from eval.targets.kinds import Measurement
 from eval.targets.results import Measured
 from eval.targets.settings import TargetsSettings
 from retrievers.base import AssayError, Progress, Retriever
+from retrievers.models.encoders import EncoderSettings
 
 # On these, besides the pipelines, depends what an experiment gives.
 SOURCES = (
@@ -116,6 +120,10 @@ class ProjectLaboratory:
         found = self._once(make, "ingest", pipeline, dataset, anew)
         assert isinstance(found, Ingestion)
         return found
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.floating]:
+        """Return the vectors of texts by the default encoder, of length 1, a row each."""
+        return EncoderSettings().build(make_workshop()).encode_passages(texts)
 
     def remember(self, measurement: Measurement, make: Callable[[], Measured]) -> Measured:
         """Return what an experiment gave before, where nothing it depends on has changed."""

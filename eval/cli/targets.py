@@ -141,9 +141,10 @@ def _print(results: "Results") -> None:
     console.print(table)
     for target in results.targets:
         for line in target.lines:
-            if line.reason:
+            note = line.found.note if line.found and line.verdict == "missed" else ""
+            if why := line.reason or note:
                 what = f"{target.id} {line.label}".strip()
-                console.print(f"{what}: {line.reason}", markup=False, soft_wrap=True)
+                console.print(f"{what}: {why}", markup=False, soft_wrap=True)
     console.print(f"[dim]{escape(RULE)}[/]", soft_wrap=True)
     for kind, ids in results.count().items():
         if ids:

@@ -11,14 +11,14 @@ from retrievers.base import AssayError
 FOLDER = "docs"
 
 
-def check_copies(target: Path, source: Path, force: bool) -> None:
+def check_copies(target: Path, source: Path | None, force: bool) -> None:
     """Raise AssayError when copies in `target` would mix with other files.
 
-    Copies that an earlier call made are replaced, if `force`; no other folder ever is.
+    Copies that an earlier call made are replaced, if `force`; no other folder ever is. `source` is
+    the folder of the originals, if they have one.
     """
     folder = target / FOLDER
-    inside, outside = folder.resolve(), source.resolve()
-    if inside.is_relative_to(outside) or outside.is_relative_to(inside):
+    if source and _overlap(folder.resolve(), source.resolve()):
         raise AssayError(
             f"{folder}: the documents' text would be written among the documents in {source}; "
             "say --output FOLDER"
@@ -27,6 +27,10 @@ def check_copies(target: Path, source: Path, force: bool) -> None:
         raise AssayError(f"{folder}: is there already and no collection's; say --output FOLDER")
     if folder.exists() and not force:
         raise AssayError(f"{folder}: is there already; --force overwrites it")
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    return one.is_relative_to(other) or other.is_relative_to(one)
 
 
 def owns_copies(target: Path) -> bool:

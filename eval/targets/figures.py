@@ -2,11 +2,13 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eval import measures
+from eval.attribution import FATES, attribute
 from eval.comparability import check_comparable
 from eval.latency import TOTAL, LatencySample
 from eval.runs import StoredRun
@@ -25,17 +27,30 @@ from eval.targets.kinds import (
     Documents,
     Latency,
     Score,
+    Similarity,
     SlowestStage,
     Traced,
 )
 from eval.targets.results import Measured, Unit
 from retrievers.base import AssayError
 
+SUCCESS = "Success@"
+# Texts to vectors of length 1, a row each.
+Encode = Callable[[Sequence[str]], NDArray[np.floating]]
+
 
 def score(run: StoredRun, wanted: Score) -> Measured:
-    """Return the mean of a measure over the queries of the wanted types."""
+    """Return the mean of a measure over the queries of the wanted types.
+
+    Where nothing relevant is within the first results of some, the note says what became of it.
+    """
+    chosen = _choose(run, wanted.query_types)
     scores = _scores(run, wanted.measure, wanted.query_types)
-    return _measured([run], _estimate_scores(scores, wanted.census), "score")
+    note = ""
+    if wanted.measure.startswith(SUCCESS):
+        lost = [query for query, score in zip(chosen, scores, strict=True) if not score]
+        note = _explain(run, int(wanted.measure.removeprefix(SUCCESS)), lost) if lost else ""
+    return _measured([run], _estimate_scores(scores, wanted.census), "score", note)
 
 
 def change(base: StoredRun, other: StoredRun, wanted: Change) -> Measured:
@@ -101,12 +116,40 @@ def warn_of_few(n: int, percentile: float) -> str:
 
 
 def documents(run: StoredRun, wanted: Documents) -> Measured:
-    """Return the share of queries whose first results come from so many documents."""
+    """Return the share of queries whose first results come from so many documents.
+
+    Or how many fall short: a count of what is, with no interval.
+    """
     good = [
         len({hit.chunk.doc_id for hit in ranking.hits[: wanted.depth]}) >= wanted.documents
         for ranking in run.rankings.values()
     ]
+    if wanted.counted:
+        short = len(good) - sum(good)
+        found = Estimate(short, short, short, len(good))
+        return _measured([run], found, "count", f"of {len(good)} queries")
     return _measured([run], estimate_share(sum(good), len(good)), "share")
+
+
+def similarity(base: StoredRun, other: StoredRun, wanted: Similarity, encode: Encode) -> Measured:
+    """Return the change of the mean cosine of every two of a query's first results.
+
+    A query for which either run has fewer than two results does not enter.
+    """
+    check_comparable(base, other)
+    old, new = (_list_texts(run, wanted.depth) for run in (base, other))
+    both = [query for query in old if min(len(old[query]), len(new[query])) > 1]
+    if not both:
+        raise AssayError(f"{wanted.pipeline}: no query has two results in both runs")
+    texts = sorted({text for lists in (old, new) for query in both for text in lists[query]})
+    vectors = dict(zip(texts, encode(texts), strict=True))
+    before, after = (
+        [_mean_cosine([vectors[text] for text in lists[query]]) for query in both]
+        for lists in (old, new)
+    )
+    changed = estimate_mean([late - early for early, late in zip(before, after, strict=True)])
+    note = f"{np.mean(before):.3f} → {np.mean(after):.3f}"
+    return _measured([base, other], changed, "difference", note)
 
 
 def traced(run: StoredRun, wanted: Traced) -> Measured:
@@ -134,6 +177,12 @@ def _scores(run: StoredRun, measure: str, types: Sequence[str]) -> list[float]:
     """Return the score of each query of `types`, in the order of the run."""
     name = measure.removeprefix(COMPLEMENT)
     by_query = measures.score([name], run.joined, run.gold)[name]
+    missing = measure.startswith(COMPLEMENT)
+    return [1 - by_query[id_] if missing else by_query[id_] for id_ in _choose(run, types)]
+
+
+def _choose(run: StoredRun, types: Sequence[str]) -> list[str]:
+    """Return the ids of the queries of `types`, in the order of the run; all of none."""
     known = {query.type for query in run.queries.values()} - {""}
     if unknown := sorted(set(types) - known):
         there = ", ".join(sorted(known)) or "none"
@@ -141,9 +190,23 @@ def _scores(run: StoredRun, measure: str, types: Sequence[str]) -> list[float]:
             f"query_types: {unknown[0]}: {run.manifest.collection.name} has no such queries; its "
             f"types: {there}"
         )
-    chosen = [id_ for id_, query in run.queries.items() if not types or query.type in types]
-    missing = measure.startswith(COMPLEMENT)
-    return [1 - by_query[id_] if missing else by_query[id_] for id_ in chosen]
+    return [id_ for id_, query in run.queries.items() if not types or query.type in types]
+
+
+def _explain(run: StoredRun, k: int, queries: Sequence[str]) -> str:
+    """Say what became of the answers to `queries`, by the one of each that came nearest."""
+    items = attribute(run, k).items
+    nearest = [
+        min(items[query], key=lambda item: FATES.index(item.fate))
+        for query in queries
+        if items[query]
+    ]
+    fates = Counter(
+        f"{item.fate} by {item.where}" if item.fate in ("demoted", "filtered") else item.fate
+        for item in nearest
+    )
+    told = ", ".join(f"{number} {fate}" for fate, number in fates.most_common())
+    return f"of {len(queries)} not in the first {k}: {told}"
 
 
 def _estimate_scores(scores: Sequence[float], census: bool) -> Estimate:
@@ -154,6 +217,20 @@ def _estimate_scores(scores: Sequence[float], census: bool) -> Estimate:
     if set(scores) <= {0.0, 1.0}:
         return estimate_share(int(sum(scores)), len(scores))
     return estimate_mean(scores)
+
+
+def _list_texts(run: StoredRun, depth: int) -> dict[str, list[str]]:
+    return {
+        query: [hit.chunk.text for hit in ranking.hits[:depth]]
+        for query, ranking in run.rankings.items()
+    }
+
+
+def _mean_cosine(vectors: Sequence[NDArray[np.floating]]) -> float:
+    """Return the mean over pairs of vectors of length 1."""
+    matrix = np.array(vectors)
+    rows, columns = np.triu_indices(len(matrix), k=1)
+    return float(np.mean((matrix @ matrix.T)[rows, columns]))
 
 
 def _by_stage(samples: Sequence[LatencySample]) -> dict[str, list[float]]:

@@ -229,17 +229,43 @@ class Stale(_Measurement):
 
 
 class Documents(_Measurement):
-    """The share of queries whose first results come from several documents."""
+    """The share of queries whose first results come from several documents.
+
+    `counted` is for what should hold of every query: the number of those where it does not.
+    """
 
     type: Literal["documents"]
     depth: int = Field(5, ge=1, description="how many results are looked at")
     documents: int = Field(3, ge=1, description="from how many documents they should come")
+    counted: bool = Field(False, description="count the queries that fall short, in place of that")
+
+    def describe(self) -> str:
+        """Return what is measured, in a line."""
+        wanted = f"{self.documents} documents or more"
+        hold = f"do not hold {wanted}" if self.counted else f"hold {wanted}"
+        return f"queries whose top {self.depth} {hold}, {self.pipeline} on {self.dataset}"
+
+
+class Similarity(_Measurement):
+    """The paired change of how alike a query's first results are, from one pipeline to another.
+
+    That is the mean cosine of every two of them, by the default encoder.
+    """
+
+    type: Literal["similarity"]
+    base: str = Field(min_length=1, description="what it is held against")
+    depth: int = Field(5, ge=2, description="how many results are looked at")
+
+    @property
+    def pipelines(self) -> Mapping[str, str]:
+        """The pipelines it names, by key."""
+        return {"base": self.base, "pipeline": self.pipeline}
 
     def describe(self) -> str:
         """Return what is measured, in a line."""
         return (
-            f"queries whose top {self.depth} hold {self.documents} documents or more, "
-            f"{self.pipeline} on {self.dataset}"
+            f"change of the mean cosine within the top {self.depth}, {self.base} → "
+            f"{self.pipeline}, on {self.dataset}"
         )
 
 
@@ -273,5 +299,14 @@ class Traced(_Measurement):
 
 
 Measurement = (
-    Score | Change | Latency | SlowestStage | LatencyRatio | Ingest | Stale | Documents | Traced
+    Score
+    | Change
+    | Latency
+    | SlowestStage
+    | LatencyRatio
+    | Ingest
+    | Stale
+    | Documents
+    | Similarity
+    | Traced
 )

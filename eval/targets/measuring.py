@@ -5,6 +5,9 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from eval import environment
 from eval.collections.collection import Collection
 from eval.ingestion import Ingestion
@@ -25,6 +28,7 @@ from eval.targets.kinds import (
     LatencyRatio,
     Measurement,
     Score,
+    Similarity,
     SlowestStage,
     Stale,
     Traced,
@@ -46,6 +50,7 @@ UNITS: Mapping[type[Any], Unit] = {
     Ingest: "s",
     Stale: "count",
     Documents: "share",
+    Similarity: "difference",
     Traced: "share",
 }
 
@@ -80,6 +85,10 @@ class Laboratory(Protocol):
 
     def ingest(self, pipeline: str, dataset: str, anew: bool) -> Ingestion:
         """Ingest a collection; `anew` finds nothing in the cache but models."""
+        ...
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.floating]:
+        """Return the vectors of texts by the default encoder, of length 1, a row each."""
         ...
 
     def remember(self, measurement: Measurement, make: Callable[[], Measured]) -> Measured:
@@ -128,6 +137,8 @@ def unit_of(measurement: Measurement) -> Unit:
         return "count"
     if isinstance(measurement, Traced) and measurement.figure == "max":
         return "count"
+    if isinstance(measurement, Documents) and measurement.counted:
+        return "count"
     return UNITS[type(measurement)]
 
 
@@ -137,6 +148,10 @@ def measure(wanted: Measurement, laboratory: Laboratory) -> Measured:
         case Change():
             base = laboratory.run(wanted.base, wanted.dataset)
             return figures.change(base, laboratory.run(wanted.pipeline, wanted.dataset), wanted)
+        case Similarity():
+            base = laboratory.run(wanted.base, wanted.dataset)
+            other = laboratory.run(wanted.pipeline, wanted.dataset)
+            return figures.similarity(base, other, wanted, laboratory.encode)
         case Latency(chunks=int(chunks)):
             samples = laboratory.time_grown(wanted.pipeline, wanted.dataset, chunks)
             found = figures.latency(samples, wanted)

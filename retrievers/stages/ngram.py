@@ -11,6 +11,7 @@ from retrievers.base import Hit
 from retrievers.corpus import Corpus
 from retrievers.settings import Settings, Workshop
 from retrievers.stages.base import Stage, StageResult
+from retrievers.stages.content_hash import hash_content
 from retrievers.stages.similarity import keep_unlike
 
 Unit = Literal["word", "character"]
@@ -48,30 +49,39 @@ class Ngram(Stage):
         self._positions: Mapping[str, int] = {}
         self._sizes: NDArray[np.int64] = np.empty(0, np.int64)
         self._shared: Sequence[NDArray[np.int32]] = ()
+        self._hashes: Mapping[str, bytes] = {}
 
     def index(self, corpus: Corpus, top: float) -> None:
         """Number the n-grams that more than one chunk has: no other can be shared."""
         texts = (chunk.text for chunk in corpus.chunks)
         sets = hash_ngrams(texts, self._settings.unit, self._settings.n)
         self._positions = corpus.positions
+        self._hashes = {chunk.id: hash_content(chunk) for chunk in corpus.chunks}
         self._sizes = np.array([len(ngrams) for ngrams in sets], np.int64)
         everywhere = np.sort(np.concatenate([np.empty(0, np.uint64), *sets]))
         common = np.unique(everywhere[1:][everywhere[1:] == everywhere[:-1]])
         self._shared = [_number(ngrams, common) for ngrams in sets]
 
     def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
-        """Return `hits` without those that resemble one kept before them."""
+        """Return `hits` without those that resemble one kept before them.
+
+        The counts tell how many read as a better one does, white space apart, and how many of
+        those are dropped.
+        """
         positions = [self._positions[hit.chunk.id] for hit in hits]
         threshold = self._settings.threshold
         kept = keep_unlike(self._compare(positions), threshold)
         dropped = len(hits) - len(kept)
         what = f"{self._settings.unit} {self._settings.n}-grams"
         note = f"dropped {dropped} hits that share {threshold:g} of the {what} with a better one"
-        return StageResult(
-            [hits[at] for at in kept],
-            note if dropped else "",
-            {"in": len(hits), "out": len(kept)},
-        )
+        after = [hits[at] for at in kept]
+        exact = self._count_exact(hits)
+        gone = exact - self._count_exact(after)
+        counts = {"in": len(hits), "out": len(kept), "exact": exact, "exact_dropped": gone}
+        return StageResult(after, note if dropped else "", counts)
+
+    def _count_exact(self, hits: Sequence[Hit]) -> int:
+        return len(hits) - len({self._hashes[hit.chunk.id] for hit in hits})
 
     def _compare(self, positions: Sequence[int]) -> NDArray[np.float64]:
         """Return the Jaccard similarity of every two of the chunks, shape (hits, hits)."""

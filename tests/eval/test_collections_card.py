@@ -211,6 +211,7 @@ def test_a_tar_archive_can_be_loaded_through_a_card(cache: Path, tmp_path: Path)
         (make_tar("../evil", "x"), "/a.tgz", None, "cannot be unpacked"),
         (make_zip(other="x"), "/a.zip", None, "holds no folder 'set'"),
     ],
+    ids=["another", "no archive", "missing", "zip that leaves", "tar that leaves", "no folder"],
 )
 def test_a_bad_archive_is_refused(
     cache: Path, content: bytes, path: str, stated: str | None, message: str

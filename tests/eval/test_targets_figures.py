@@ -1,11 +1,13 @@
 """Figures of targets on runs whose scores are known by hand."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from planned_runs import make_collection, make_run
 from pydantic import TypeAdapter
 from scipy.stats import binomtest, bootstrap
@@ -14,7 +16,15 @@ from eval.latency import LatencySample
 from eval.runs import StoredRun
 from eval.statistics import RESAMPLES, SEED, estimate_mean, estimate_mean_ratio, estimate_share
 from eval.targets import figures
-from eval.targets.kinds import Change, Documents, Latency, Score, SlowestStage, Traced
+from eval.targets.kinds import (
+    Change,
+    Documents,
+    Latency,
+    Score,
+    Similarity,
+    SlowestStage,
+    Traced,
+)
 from retrievers.base import AssayError, Ranking, StageTrace
 
 BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
@@ -169,9 +179,55 @@ def test_documents_of_the_first_results(runs: tuple[StoredRun, StoredRun]) -> No
     found = figures.documents(runs[0], make(Documents, depth=5, documents=5)).estimate
     assert (found.value, found.n) == (1.0, 40)
     assert figures.documents(runs[0], make(Documents, depth=2)).estimate.value == 0
+    counted = figures.documents(runs[0], make(Documents, depth=2, counted=True))
+    assert (counted.estimate.value, counted.estimate.low, counted.unit) == (40, 40, "count")
+    assert counted.note == "of 40 queries"
+    counted = figures.documents(runs[0], make(Documents, depth=5, documents=5, counted=True))
+    assert counted.estimate.value == 0
+
+
+def test_how_alike_the_first_results_are(runs: tuple[StoredRun, StoredRun]) -> None:
+    base, other = (show(run, texts) for run, texts in zip(runs, ("aab", "abc"), strict=True))
+    angles = {"a": 0, "b": 60, "c": 90}
+
+    def encode(texts: Sequence[str]) -> NDArray[np.floating]:
+        at = np.radians([angles[text] for text in texts])
+        return np.stack([np.cos(at), np.sin(at)], axis=1)
+
+    wanted = make(Similarity, base="base", depth=3)
+    found = figures.similarity(base, other, wanted, encode)
+    before, after = (1 + 0.5 + 0.5) / 3, (0.5 + 0 + np.cos(np.radians(30))) / 3
+    assert found.estimate.value == pytest.approx(after - before)
+    assert (found.estimate.n, found.unit) == (39, "difference")
+    assert found.note == f"{before:.3f} → {after:.3f}"
+    alike = figures.similarity(base, other, make(Similarity, base="base", depth=2), encode)
+    assert alike.estimate.value == pytest.approx(0.5 - 1)
+
+
+def show(run: StoredRun, texts: str) -> StoredRun:
+    """Return `run` with results that read so; of its first query only one."""
+    rankings = dict(run.rankings)
+    for number, (query, ranking) in enumerate(rankings.items()):
+        shown = zip(ranking.hits, texts if number else texts[:1], strict=False)
+        hits = tuple(replace(hit, chunk=replace(hit.chunk, text=text)) for hit, text in shown)
+        rankings[query] = Ranking(hits, ranking.trace)
+    return replace(run, rankings=rankings)
 
 
 def test_ratio_of_means_of_a_base_that_is_sometimes_zero() -> None:
     assert estimate_mean_ratio([1.0, 2.0], [2.0, 4.0]).value == pytest.approx(2)
     assert estimate_mean_ratio([0.0, 0.0], [0.0, 0.0]).value == 1
     assert not np.isfinite(estimate_mean_ratio([0.0, 0.0, 0.0, 1.0], [1.0] * 4).high)
+
+
+def test_what_became_of_the_answers_that_are_missing(
+    runs: tuple[StoredRun, StoredRun],
+) -> None:
+    found = figures.score(runs[0], make(Score, measure="Success@1"))
+    beyond, absent = sum(at > 1 for at in BASE), BASE.count(0)
+    start = f"of {beyond + absent} not in the first 1: "
+    assert found.note.startswith(start)
+    told = found.note.removeprefix(start).split(", ")
+    assert sorted(int(part.split()[0]) for part in told) == sorted([beyond, absent])
+    assert f"{beyond} below k" in told
+    assert figures.score(runs[0], make(Score, measure="RR@10")).note == ""

@@ -64,6 +64,14 @@ def test_a_title_is_part_of_what_is_read() -> None:
     assert len(apply(ContentHash(), make_hits(chunks)).hits) == 2
 
 
+def test_what_reads_the_same_is_counted_apart() -> None:
+    """Two words have no trigrams, so that a short duplicate stays."""
+    texts = ["a b c d", "a  b c\nd", "a b", "a b", "A b c d", "x y z"]
+    result = apply(make_ngram(), list_texts(texts))
+    assert ids(result.hits) == ["c00", "c02", "c03", "c05"]
+    assert result.counts == {"in": 6, "out": 4, "exact": 2, "exact_dropped": 1}
+
+
 @pytest.mark.parametrize(
     ("threshold", "kept"), [(0.5, ["c00", "c02"]), (0.51, ["c00", "c01", "c02"])]
 )

@@ -1,0 +1,46 @@
+"""`assay dataset derive`: look-up queries from documents alone."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("collection")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="Folder of the new collection; its name is the collection's.",
+)
+@click.option("--kinds", help="Some of the kinds, with commas between them.  [default: all]")
+@click.option("--force", is_flag=True, help="Overwrite what is there.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def derive(collection: str, output: Path, kinds: str | None, force: bool, as_json: bool) -> None:
+    """Make look-up queries of the documents of COLLECTION, and a collection of both.
+
+    COLLECTION is a name or a folder: a collection's, or one of Markdown and text files. The kinds
+    are title, heading, keyword, identifier and truncated (a word's beginning), answered by what
+    they name; and duplicate, which plants copies of documents. No retrieval system is run, and
+    what is ambiguous is left out.
+    """
+    from dataclasses import asdict
+
+    from eval.cli.console import print_json
+    from eval.collections.lookups import KINDS, make_lookups, read_origins
+    from retrievers.base import AssayError
+
+    named = [kind.strip() for kind in kinds.split(",")] if kinds is not None else list(KINDS)
+    if unknown := [kind for kind in named if kind not in KINDS]:
+        raise AssayError(f"--kinds: {unknown[0]!r}: allowed: {', '.join(KINDS)}")
+    wanted = [kind for kind in KINDS if kind in named]
+    made = make_lookups(read_origins(collection), wanted, output, force=force)
+    if as_json:
+        print_json({**asdict(made), "card": str(made.card)})
+        return
+    for kind in (kind for kind in wanted if kind != "duplicate"):
+        left_out = made.ambiguous.get(kind, 0)
+        note = f"  ({left_out} ambiguous, left out)" if left_out else ""
+        click.echo(f"{kind:>12}  {made.queries.get(kind, 0)} queries{note}")
+    click.echo(f"{'documents':>12}  {made.documents}, of them {made.copies} planted duplicates")
+    click.echo(f"{'card':>12}  {made.card}")
