@@ -55,7 +55,7 @@ lock: setup ## resolve pyproject.toml into requirements/: [LOCK_ARGS=--upgrade]
 	$(BIN)/python -m pip install --quiet "uv>=0.9,<1"
 	$(COMPILE) --group build --output-file requirements/base.txt
 	$(COMPILE) --group build --group dev --extra irds --extra anthropic --extra openai \
-		--extra local-llm --extra notebooks \
+		--extra local-llm --extra notebooks --extra otel --extra ragas --extra redis \
 		--constraints requirements/base.txt --output-file requirements/dev.txt
 	echo torch | $(COMPILE) --group build --extra st --excludes /dev/stdin \
 		--constraints requirements/dev.txt --output-file requirements/st.txt

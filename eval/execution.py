@@ -59,7 +59,8 @@ def execute(
     """Run `retriever` on `collection` and store the run in a folder of its own below `reports`.
 
     A finished run of the same identity (config, collection, models, code) is returned as it is.
-    One that was cut off is resumed. Of two processes making the same run, the second waits.
+    One that was cut off is resumed. A degraded one is neither: what failed may work by now. Of two
+    processes making the same run, the second waits.
     """
     from filelock import FileLock
 
@@ -70,8 +71,11 @@ def execute(
         stored = sorted(reports.glob(f"*-{identity[:8]}"))
         finished = [path for path in stored if (path / MANIFEST).exists()]
         if finished and not plan.again and not retriever.volatile:
-            return Outcome(load(finished[-1]), reused=True)
+            run = load(finished[-1])
+            if not run.manifest.degraded:
+                return Outcome(run, reused=True)
         partial = [path for path in stored if path not in finished and not retriever.volatile]
+        partial = [path for path in partial if not RunFolder(path).count_degraded()]
         path = partial[-1] if partial else reports / _new_id(plan, collection, identity)
         folder = RunFolder(path)
         _make(folder, plan, retriever, collection, indexed, identity, progress)

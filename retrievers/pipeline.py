@@ -3,9 +3,13 @@
 import copy
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from retrievers import telemetry
+from retrievers.answers import Answers
 from retrievers.base import (
+    AssayError,
     Chunk,
     Document,
     Hit,
@@ -57,6 +61,7 @@ class Pipeline(Retriever):
         workshop: Workshop,
         parts: Parts | None = None,
     ) -> None:
+        telemetry.start(workshop.progress)
         self._parts = parts or Parts()
         self._settings = settings
         self._documents = documents
@@ -71,6 +76,7 @@ class Pipeline(Retriever):
         self._stages: list[tuple[str, Stage]] = [
             (stage.type, stage.build(workshop)) for stage in settings.stages
         ]
+        self._answers = Answers(settings.cache.build(workshop)) if settings.cache else None
         self._corpus = Corpus(())
         self._down: dict[str, str] = {}
         self._context_source = "none"
@@ -87,7 +93,8 @@ class Pipeline(Retriever):
             try:
                 report = leg.index(self._corpus)
             except Exception as error:
-                self._leave_out(name, "built", error)
+                self._down[name] = self._do_without(name, "built", error)
+                self._workshop.progress.say(f"warning: {self._down[name]}")
                 continue
             seconds |= {f"{name}.{step}": taken for step, taken in report.seconds.items()}
             cached += [f"{name}.{step}" for step in report.cached]
@@ -96,10 +103,41 @@ class Pipeline(Retriever):
             step.index(self._corpus)
         for _, stage in self._stages:
             stage.index(self._corpus, self._top())
+        if self._answers:
+            recipe = self._settings.model_dump(mode="json", exclude={"cache"})
+            cutting = self._documents.model_dump(mode="json")
+            self._answers.index(self._corpus, [recipe, cutting, self.facts()])
         return IndexReport(len(self.list_chunks()), seconds, size, tuple(cached), prepared.facts)
 
     def search(self, query: str, k: int) -> Ranking:
-        """Return at most `k` hits with the trace of every step."""
+        """Return at most `k` hits with the trace of every step.
+
+        A ranking from the query cache has the trace of the search that it was found by.
+        """
+        if telemetry.tracer is None:
+            return self._answer(query, k)[0]
+        begin = time.time_ns()
+        ranking, cached = self._answer(query, k)
+        size, end = len(self._corpus.chunks), time.time_ns()
+        telemetry.record(
+            telemetry.Search(self._settings, size, query, k, begin, end, cached), ranking
+        )
+        return ranking
+
+    def _answer(self, query: str, k: int) -> tuple[Ranking, bool]:
+        """Return the ranking, and whether it was in the query cache."""
+        # What a pipeline with a fault answers is no answer for those without.
+        if self._answers is None or self._down:
+            return self._search(query, k), False
+        key = self._answers.key(query, k)
+        known = self._answers.find(key)
+        if known is not None:
+            return known, True
+        ranking = self._search(query, k)
+        self._answers.keep(key, ranking)
+        return ranking, False
+
+    def _search(self, query: str, k: int) -> Ranking:
         trace: list[StageTrace] = []
         request = self._ask(query, trace)
         down = dict(self._down)
@@ -125,6 +163,7 @@ class Pipeline(Retriever):
         other._legs = {name: leg.timed() for name, leg in self._legs.items()}
         other._steps = [(name, step.timed()) for name, step in self._steps]
         other._stages = [(name, stage.timed()) for name, stage in self._stages]
+        other._answers = None
         return other
 
     def list_chunks(self) -> Sequence[Chunk]:
@@ -148,9 +187,11 @@ class Pipeline(Retriever):
         return {"context_source": self._context_source, **query, "legs": legs, "stages": stages}
 
     def close(self) -> None:
-        """Close every leg."""
+        """Close every leg and the query cache."""
         for leg in self._legs.values():
             leg.close()
+        if self._answers:
+            self._answers.close()
 
     def _ask(self, query: str, trace: list[StageTrace]) -> Request:
         """Return the request that the query steps make of `query`."""
@@ -181,12 +222,11 @@ class Pipeline(Retriever):
             try:
                 result = leg.follow(request.ask(name), asked, found)
             except Exception as error:
-                self._require_another(name, error)
-                down[name] = _describe(name, "asked", error)
+                down[name] = self._do_without(name, "asked", error)
                 continue
             if request.allowed is not None:
                 kept = [scored for scored in result.candidates if scored[0] in request.allowed]
-                result = LegResult(kept[:wanted], result.milliseconds, result.note)
+                result = replace(result, candidates=kept[:wanted])
             results[name] = result
             found[name] = result.candidates
             trace += self._trace_leg(name, result)
@@ -210,18 +250,21 @@ class Pipeline(Retriever):
 
     def _top(self) -> float:
         fusion = self._settings.fusion
-        return fusion.top(self._legs.keys() - fusion.boosts.keys()) if fusion else 1.0
+        legs = self._legs.keys() - self._down.keys()
+        return fusion.top(legs - fusion.boosts.keys()) if fusion else 1.0
 
-    def _leave_out(self, name: str, what: str, error: Exception) -> None:
-        self._require_another(name, error)
-        self._down[name] = _describe(name, what, error)
-        self._workshop.progress.say(f"warning: {self._down[name]}")
+    def _do_without(self, name: str, what: str, error: Exception) -> str:
+        """Return in words that the pipeline does without a leg that cannot be built or asked.
 
-    def _require_another(self, name: str, error: Exception) -> None:
-        """Raise `error` unless the leg is a keyword leg and a semantic one remains."""
-        kinds = {leg.kind for other, leg in self._settings.active.items() if other != name}
-        if self._settings.legs[name].kind != "keyword" or "semantic" not in kinds:
+        Raises what goes wrong unless it is a keyword leg and there is a semantic one.
+        """
+        if self._settings.legs[name].kind != "keyword":
             raise error
+        reason = " ".join(str(error).split()) or type(error).__name__
+        problem = f"the keyword leg {name} cannot be {what}: {reason}"
+        if all(leg.kind != "semantic" for leg in self._settings.active.values()):
+            raise AssayError(f"{problem}; there is no semantic leg to search with") from error
+        return f"{problem}; searched without it"
 
     def _trace_leg(self, name: str, result: LegResult) -> list[StageTrace]:
         *before, (_, last) = result.milliseconds.items()
@@ -229,7 +272,7 @@ class Pipeline(Retriever):
         candidates = tuple((chunks[at].id, score) for at, score in result.candidates)
         return [
             *(StageTrace(f"{name}.{step}", "query", taken) for step, taken in before),
-            StageTrace(name, "leg", last, candidates, result.note),
+            StageTrace(name, "leg", last, candidates, result.note, result.counts),
         ]
 
 
@@ -244,8 +287,3 @@ def _entry(
     milliseconds = (time.perf_counter() - begin) * 1000
     candidates = tuple((hit.chunk.id, hit.score) for hit in hits)
     return StageTrace(name, kind, milliseconds, candidates, note, counts or {})
-
-
-def _describe(name: str, what: str, error: Exception) -> str:
-    reason = " ".join(str(error).split()) or type(error).__name__
-    return f"the keyword leg {name} cannot be {what}: {reason}; searched without it"

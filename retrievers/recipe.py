@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from retrievers.answers import CacheSettings
 from retrievers.documents.preparation import DocumentSettings
 from retrievers.fusion import FusionSettings
 from retrievers.legs.kinds import LegSettings
@@ -12,6 +13,7 @@ from retrievers.query.kinds import QuerySettings
 from retrievers.settings import Settings, Workshop
 from retrievers.stages.base import describe_order, find_disorder
 from retrievers.stages.kinds import StageSettings
+from retrievers.stages.scale import find_unscaled
 
 if TYPE_CHECKING:
     from retrievers.pipeline import Pipeline
@@ -37,6 +39,10 @@ class PipelineSettings(Settings):
         default_factory=list,
         description=f"what happens to the fused list; the order is fixed: {describe_order()}",
     )
+    cache: CacheSettings | None = Field(
+        None,
+        description="where answers are kept until a document changes; never used to time searches",
+    )
 
     @property
     def active(self) -> Mapping[str, LegSettings]:
@@ -56,11 +62,19 @@ class PipelineSettings(Settings):
             kinds = {leg.kind for leg in self.legs.values()} - {"graph"}
             modes = ", ".join(sorted(kinds | {"hybrid"}))
             raise ValueError(f"mode: no leg is {self.mode}; allowed with these legs: {modes}")
+        first, leg = next(iter(self.active.items()))
+        if leg.kind == "graph":
+            raise ValueError(
+                f"legs.{first}: starts from what the legs before it find and so cannot come first; "
+                "put it last"
+            )
         if self.fusion:
             for key in ("weights", "boosts"):
                 if unknown := getattr(self.fusion, key).keys() - self.legs.keys():
                     raise ValueError(f"fusion.{key}.{min(unknown)}: no such leg; allowed: {names}")
         if problem := find_disorder([stage.type for stage in self.stages]):
+            raise ValueError(f"stages: {problem}")
+        if problem := find_unscaled(self.stages, self.fusion, leg.kind):
             raise ValueError(f"stages: {problem}")
         return self
 

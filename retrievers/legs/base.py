@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from retrievers.base import IndexReport
@@ -18,12 +18,13 @@ class LegResult:
     """A leg's ranked list as (position in the indexed chunks, score), best first.
 
     `milliseconds` gives the time of each step (`encode`, `search`, …) in the order they ran;
-    `note` says in words why these chunks, where that is not plain.
+    `note` says in words why these chunks, where that is not plain, `counts` in numbers by name.
     """
 
     candidates: list[Scored]
     milliseconds: Mapping[str, float]
     note: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 class Leg(ABC):

@@ -101,14 +101,16 @@ class CodeLeg(Leg):
             }
             (folder / "entries.json").write_text(json.dumps(content, ensure_ascii=False))
 
-        folder = self._workshop.cache.folder("code", self._key(corpus), make)
-        content = json.loads((folder.path / "entries.json").read_text())
+        def read(folder: Path) -> None:
+            content = json.loads((folder / "entries.json").read_text())
+            self._positions = np.array(content["positions"], np.int64)
+            self._languages = np.array(content["languages"], np.str_)
+            self._names = content["names"]
+            if len(self._positions):
+                self._scorer.load(folder)
+
+        folder, _ = self._workshop.cache.load("code", self._key(corpus), make, read)
         self._chunks = len(corpus.chunks)
-        self._positions = np.array(content["positions"], np.int64)
-        self._languages = np.array(content["languages"], np.str_)
-        self._names = content["names"]
-        if len(self._positions):
-            self._scorer.load(folder.path)
         return IndexReport(
             chunks=len(corpus.chunks),
             seconds={"code": folder.seconds},

@@ -102,8 +102,7 @@ class FieldedLeg(Leg):
         def make(folder: Path) -> None:
             scorer.build([self._analyse(name, texts) for name in fields], folder)
 
-        folder = self._workshop.cache.folder("bm25f", self._key(texts), make)
-        scorer.load(folder.path)
+        folder, _ = self._workshop.cache.load("bm25f", self._key(texts), make, scorer.load)
         self._scorer = scorer
         return IndexReport(
             chunks=len(texts),
@@ -120,7 +119,9 @@ class FieldedLeg(Leg):
         candidates = best_matches(self._scorer.score(terms), depth) if self._scorer else []
         end = time.perf_counter()
         return LegResult(
-            candidates, {"analyse": (analysed - begin) * 1e3, "search": (end - analysed) * 1e3}
+            candidates,
+            {"analyse": (analysed - begin) * 1e3, "search": (end - analysed) * 1e3},
+            counts={"query_tokens": len(terms)},
         )
 
     def facts(self) -> Mapping[str, Any]:

@@ -77,9 +77,13 @@ class GraphLeg(Leg):
         def make(folder: Path) -> None:
             (folder / "edges.json").write_text(json.dumps(sorted(find_edges(corpus))))
 
-        folder = self._workshop.cache.folder("graph", _key(corpus), make)
+        def read(folder: Path) -> list[Edge]:
+            edges: list[Edge] = json.loads((folder / "edges.json").read_text())
+            return edges
+
+        folder, edges = self._workshop.cache.load("graph", _key(corpus), make, read)
         self._chunks = corpus.chunks
-        self._edges = self._choose(json.loads((folder.path / "edges.json").read_text()))
+        self._edges = self._choose(edges)
         return IndexReport(
             chunks=len(corpus.chunks),
             seconds={"graph": folder.seconds},

@@ -82,8 +82,7 @@ class KeywordLeg(Leg):
         def make(folder: Path) -> None:
             scorer.build([self._analyzer.analyze(text) for text in texts], folder)
 
-        folder = self._workshop.cache.folder("bm25", self._key(texts), make)
-        scorer.load(folder.path)
+        folder, _ = self._workshop.cache.load("bm25", self._key(texts), make, scorer.load)
         self._scorer = scorer
         return IndexReport(
             chunks=len(texts),
@@ -102,7 +101,9 @@ class KeywordLeg(Leg):
             candidates = best_matches(self._scorer.score(terms), depth)
         end = time.perf_counter()
         return LegResult(
-            candidates, {"analyse": (analysed - begin) * 1e3, "search": (end - analysed) * 1e3}
+            candidates,
+            {"analyse": (analysed - begin) * 1e3, "search": (end - analysed) * 1e3},
+            counts={"query_tokens": len(terms)},
         )
 
     def facts(self) -> Mapping[str, Any]:

@@ -13,9 +13,10 @@ from retrievers.legs.base import Kind
 class Request:
     """A query on its way to the legs.
 
-    `text` is as it was typed. `texts` holds what single legs are asked instead and `factors` what
-    their weights in fusion are multiplied by, both by the leg's name. `allowed` are the positions
-    of the chunks that may be found; None: all.
+    `text` is as it was typed, but for what a step took out of it; stages are given it too. `texts`
+    holds what single legs are asked instead and `factors` what their weights in fusion are
+    multiplied by, both by the leg's name. `allowed` are the positions of the chunks that may be
+    found; None: all.
     """
 
     text: str

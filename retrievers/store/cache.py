@@ -13,10 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from filelock import FileLock
 
 from retrievers.base import AssayError
+
+T = TypeVar("T")
 
 META = "assay.json"
 KEYS_PER_SELECT = 500
@@ -83,12 +86,29 @@ class Cache:
         Of several processes that want the same folder one makes it and the others wait.
         """
         path = self.root / kind / key
-        if not (path / META).exists():
+        if _read_seconds(path) is None:
             path.parent.mkdir(exist_ok=True)
             with FileLock(path.with_suffix(".lock")):
-                if not (path / META).exists():
+                if _read_seconds(path) is None:
                     return Folder(path, self._make_folder(path, make), cached=False)
-        return Folder(path, json.loads((path / META).read_text())["seconds"], cached=True)
+        return Folder(path, _read_seconds(path) or 0.0, cached=True)
+
+    def load(
+        self, kind: str, key: str, make: Callable[[Path], None], read: Callable[[Path], T]
+    ) -> tuple[Folder, T]:
+        """Return the folder as `folder` does, and what `read` makes of it.
+
+        A folder that was there and cannot be read is made anew: a disk may fail, a file be lost.
+        """
+        folder = self.folder(kind, key, make)
+        try:
+            return folder, read(folder.path)
+        except Exception:
+            if not folder.cached:
+                raise
+        (folder.path / META).unlink(missing_ok=True)
+        folder = self.folder(kind, key, make)
+        return folder, read(folder.path)
 
     def usage(self) -> list[Usage]:
         """Return what each kind takes, by name."""
@@ -114,6 +134,7 @@ class Cache:
         make(partial)
         seconds = time.perf_counter() - begin
         (partial / META).write_text(json.dumps({"seconds": seconds}))
+        shutil.rmtree(path, ignore_errors=True)  # what could not be read
         partial.rename(path)
         return seconds
 
@@ -142,3 +163,11 @@ class Cache:
             database.execute("PRAGMA synchronous=NORMAL")
             database.execute("CREATE TABLE IF NOT EXISTS items (key TEXT PRIMARY KEY, value BLOB)")
             yield database
+
+
+def _read_seconds(path: Path) -> float | None:
+    """Return the seconds that the making of a folder took; None where it is not whole."""
+    try:
+        return float(json.loads((path / META).read_text())["seconds"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,5 +1,10 @@
 """Fixtures of the retriever tests."""
 
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,3 +21,24 @@ def model_workshop(tmp_path: Path) -> Workshop:
     shared.mkdir(exist_ok=True)
     (cache.root / "models").symlink_to(shared)
     return Workshop(cache)
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a real Redis: that of REDIS_URL, or one that lives as long as the tests."""
+    pytest.importorskip("redis", reason="the extra `redis` is not installed")
+    if url := os.environ.get("REDIS_URL"):
+        yield url
+        return
+    program = shutil.which("redis-server")
+    if program is None:
+        pytest.skip("there is no redis-server on this machine and REDIS_URL is not set")
+    socket = tmp_path_factory.mktemp("redis") / "socket"
+    options = ("--port", "0", "--unixsocket", str(socket), "--save", "", "--appendonly", "no")
+    with subprocess.Popen((program, *options), stdout=subprocess.DEVNULL) as server:
+        for _ in range(500):
+            if socket.exists():
+                break
+            time.sleep(0.01)
+        yield f"unix://{socket}"
+        server.terminate()

@@ -4,12 +4,14 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from processes import pipelines
 
 from eval.cli.config import load_config
 from retrievers.base import Chunk, Document, Hit, IndexReport, Ranking, Retriever, StageTrace
+from retrievers.config import PipelineConfig
 from retrievers.conformance import RULES, ConformanceError, Rule
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
@@ -19,6 +21,100 @@ from retrievers.store.cache import Cache, default_root
 @pytest.mark.parametrize("path", pipelines(), ids=lambda path: path.stem)
 def test_configs_keep_the_rules(rule: Rule, path: Path) -> None:
     config = load_config(path)
+    rule.check(lambda: config.build(Workshop(Cache(default_root()))))
+
+
+# What no config at hand uses, by what it is: the settings of a pipeline.
+PIPELINES: dict[str, dict[str, Any]] = {
+    "bm25f": {"legs": {"keyword": {"type": "bm25f"}}},
+    "code": {
+        "legs": {"keyword": {"type": "bm25"}, "code": {"type": "code"}},
+        "fusion": {"type": "rrf"},
+    },
+    "graph": {
+        "legs": {"keyword": {"type": "bm25"}, "links": {"type": "graph", "hops": 2}},
+        "fusion": {"type": "rrf"},
+    },
+    "graph beside dense": {
+        "legs": {"dense": {"type": "dense"}, "links": {"type": "graph"}},
+        "fusion": {"type": "linear"},
+    },
+    "exact and definitions": {
+        "legs": {
+            "keyword": {"type": "bm25"},
+            "exact": {"type": "exact"},
+            "terms": {"type": "definitions"},
+        },
+        "fusion": {"type": "rrf", "boosts": {"exact": 10.0, "terms": 30.0}},
+        "stages": [{"type": "definitions"}],
+    },
+    "expand and classify": {
+        "query": [{"type": "classify"}, {"type": "expand", "legs": ["semantic", "keyword"]}],
+        "legs": {"dense": {"type": "dense"}, "keyword": {"type": "bm25"}},
+        "fusion": {"type": "rrf"},
+    },
+    "cache": {"legs": {"keyword": {"type": "bm25"}}, "cache": {"type": "memory", "size": 3}},
+    "filter": {
+        "query": [{"type": "filter", "path": "*.md", "from_query": True}],
+        "legs": {"keyword": {"type": "bm25"}},
+    },
+}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize("name", PIPELINES)
+def test_pipelines_keep_the_rules(rule: Rule, name: str) -> None:
+    config = PipelineConfig.model_validate({"name": "under-test", "retriever": PIPELINES[name]})
+    rule.check(lambda: config.build(Workshop(Cache(default_root()))))
+
+
+# Stages one by one over two cheap legs, and all that fit together; chunks here have parents.
+CUT = {"chunker": {"type": "parent_child", "parent_tokens": 32, "parent_overlap_tokens": 0,
+                   "max_tokens": 16, "overlap_tokens": 0}}  # fmt: skip
+KEYWORDS = {
+    "legs": {"stems": {"type": "bm25"}, "words": {"type": "bm25", "analyzer": "words"}},
+    "fusion": {"type": "rrf"},
+}
+HYBRID = {
+    "legs": {"dense": {"type": "dense"}, "keyword": {"type": "bm25"}},
+    "fusion": {"type": "rrf", "boosts": {"keyword": 0.01}},
+}
+LINEAR = {**KEYWORDS, "fusion": {"type": "linear"}}
+TODAY = {"type": "recency", "today": "2024-01-31"}
+LOW = {"type": "threshold", "minimum": 0.1}
+STAGES: dict[str, tuple[dict[str, Any], list[Any]]] = {
+    "recency": (KEYWORDS, [TODAY]),
+    "calibrate and threshold": (KEYWORDS, ["calibrate", LOW]),
+    "content_hash": (KEYWORDS, ["content_hash"]),
+    "ngram": (KEYWORDS, [{"type": "ngram", "unit": "character"}]),
+    "semantic": (HYBRID, ["semantic"]),
+    "mmr": (HYBRID, [{"type": "mmr", "top_n": 3}]),
+    "parents": (KEYWORDS, ["parents"]),
+    "neighbours": (LINEAR, ["calibrate", {"type": "neighbours", "query_tokens": 3}]),
+    "context": (KEYWORDS, [{"type": "context", "max_tokens": 90}]),
+    "all with parents": (
+        HYBRID,
+        [TODAY, "calibrate", LOW, "content_hash", "ngram", "semantic",
+         {"type": "per_document", "limit": 3}, {"type": "rerank", "depth": 3}, "parents",
+         {"type": "context", "max_tokens": 200}],
+    ),
+    "all with neighbours": (
+        HYBRID,
+        [TODAY, "calibrate", LOW, "content_hash", "ngram", {"type": "mmr", "relevance": "score"},
+         "per_document", {"type": "neighbours", "score_delta": None, "query_tokens": 1},
+         {"type": "context", "max_tokens": 200, "on_overflow": "skip"}],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize("name", STAGES)
+def test_stages_keep_the_rules(rule: Rule, name: str) -> None:
+    recipe, named = STAGES[name]
+    stages = [{"type": stage} if isinstance(stage, str) else stage for stage in named]
+    config = PipelineConfig.model_validate(
+        {"name": "under-test", "documents": CUT, "retriever": {**recipe, "stages": stages}}
+    )
     rule.check(lambda: config.build(Workshop(Cache(default_root()))))
 
 

@@ -1,0 +1,98 @@
+"""The command line sends spans to a receiver that reads OTLP's protobuf over HTTP."""
+
+import gzip
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip(
+    "opentelemetry.exporter.otlp.proto.http", reason="the extra `otel` is not installed"
+)
+
+
+class Receiver(ThreadingHTTPServer):
+    """An OTLP receiver over HTTP that keeps what it is sent."""
+
+    def __init__(self) -> None:
+        from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+            ExportTraceServiceRequest,
+        )
+
+        received: list[Any] = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                if self.headers.get("Content-Encoding") == "gzip":
+                    body = gzip.decompress(body)
+                received.append((self.path, ExportTraceServiceRequest.FromString(body)))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.received = received
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def names(self) -> list[tuple[str, str]]:
+        """The (service, name) of every span."""
+        return [
+            (service, span.name)
+            for _, request in self.received
+            for resource in request.resource_spans
+            for service in [
+                pair.value.string_value
+                for pair in resource.resource.attributes
+                if pair.key == "service.name"
+            ]
+            for scope in resource.scope_spans
+            for span in scope.spans
+        ]
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with Receiver() as server:
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    """A pipeline of its own, so that no run of it is stored."""
+    path = tmp_path / "p.yaml"
+    path.write_text("name: spans\nretriever: {legs: {words: {type: bm25}}}\n")
+    return str(path)
+
+
+def test_a_run_sends_its_spans_before_it_ends_and_no_others(
+    assay: Callable[..., Any], config: str, receiver: Receiver
+) -> None:
+    endpoint = f"http://127.0.0.1:{receiver.server_port}"
+    options = ("limit=3", "latency.queries=0")
+    done = assay("run", config, *options, OTEL_EXPORTER_OTLP_ENDPOINT=endpoint)
+    assert done.returncode == 0, done.stderr
+    assert {path for path, _ in receiver.received} == {"/v1/traces"}
+    names = receiver.names()
+    assert set(names) == {
+        ("assay", "hierarchical_document.search"),
+        ("assay", "keyword.search.in_memory_bm25"),
+    }
+    assert names.count(("assay", "hierarchical_document.search")) == 3
+    assert "mlflow" in done.stdout.lower()
+
+
+def test_a_receiver_that_is_down_is_no_fault_of_the_run(
+    assay: Callable[..., Any], config: str
+) -> None:
+    environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}
+    environment["OTEL_EXPORTER_OTLP_TIMEOUT"] = "1"
+    done = assay("search", config, "ferry", "--json", **environment)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,51 @@
+from pathlib import Path
+
+import pytest
+
+from retrievers.query.base import Request
+from retrievers.query.classify import ClassifySettings, QueryType, classify
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache
+
+LEGS = {"words": "keyword", "meaning": "semantic", "links": "graph"}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("getSailingById", "factual"),
+        ("what does retry_limit do", "factual"),
+        ("`cancel` a booking", "factual"),
+        ('"refunded in full"', "factual"),
+        ("changes in v2.3", "factual"),
+        ("in the refunds section", "navigational"),
+        ("[[refunds]]", "navigational"),
+        ("Which chapter is about dogs?", "navigational"),
+        ("how does a refund work", "exploratory"),
+        ("refunds", "exploratory"),
+        ("intersections of routes", "exploratory"),
+        ("", "exploratory"),
+    ],
+)
+def test_types_of_queries(query: str, expected: QueryType) -> None:
+    assert classify(query) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "raised", "factor"),
+    [
+        ("getSailingById", "words", 2.0),
+        ("the dogs section", "links", 3.0),
+        ("dogs", "meaning", 4.0),
+    ],
+)
+def test_raises_the_legs_that_serve_the_type(
+    query: str, raised: str, factor: float, tmp_path: Path
+) -> None:
+    settings = ClassifySettings(type="classify", factual=2.0, navigational=3.0, exploratory=4.0)
+    step = settings.build(Workshop(Cache(tmp_path)), LEGS)
+    result = step.apply(Request(query, factors={"words": 0.5}))
+    given = {"words": 0.5, "meaning": 1.0, "links": 1.0}
+    assert result.request.factors == given | {raised: given[raised] * factor}
+    assert result.request.text == query
+    assert f"{LEGS[raised]} legs × {factor:g}" in result.note

@@ -1,0 +1,93 @@
+import re
+
+import pytest
+
+from retrievers.base import Chunk, Document
+from retrievers.config import PipelineConfig
+from retrievers.corpus import Corpus
+from retrievers.query.base import QueryStep, Request
+from retrievers.query.expand import ExpandSettings
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache, default_root
+
+TEXTS = (
+    "Authentication is by key. Each request carries the authentication header.",
+    "A ferry sails twice a day; ferries in winter sail once.",
+    "Two suitcases are free of charge, and so is one bicycle.",
+    "The retry_limit of getSailingById is three.",
+)
+LEGS = {"dense": "semantic", "keyword": "keyword"}
+
+
+@pytest.fixture(scope="module")
+def workshop() -> Workshop:
+    return Workshop(Cache(default_root()))
+
+
+def make(workshop: Workshop, **settings: object) -> QueryStep:
+    step = ExpandSettings.model_validate({"type": "expand", **settings}).build(workshop, LEGS)
+    step.index(Corpus([Chunk(f"c{n}", "d", 0, 1, text) for n, text in enumerate(TEXTS)]))
+    return step
+
+
+def test_auth_finds_authentication(workshop: Workshop) -> None:
+    result = make(workshop).apply(Request("auth"))
+    assert result.request.texts == {"dense": "auth authentication"}
+    assert result.request.ask("keyword") == "auth"
+    assert re.fullmatch(r"\+ authentication \(0\.7\d\)", result.note)
+    assert result.counts == {"added": 1}
+
+
+def test_adds_neither_what_is_there_nor_one_stem_twice(workshop: Workshop) -> None:
+    step = make(workshop, floor=-1, terms=20)
+    added = step.apply(Request("ferries")).request.ask("dense").split()[1:]
+    assert len(added) == len(set(added)) > 5
+    assert "ferry" not in added
+    assert len({"sail", "sails"} & set(added)) == 1
+    assert not {"is", "so", "and", "by"} & set(added)
+
+
+def test_terms_are_nearest_first_and_reach_the_floor(workshop: Workshop) -> None:
+    result = make(workshop, floor=0.5, terms=5).apply(Request("logging in to the service"))
+    cosines = [float(value) for value in re.findall(r"\((0\.\d\d)\)", result.note)]
+    assert cosines == sorted(cosines, reverse=True)
+    assert min(cosines) >= 0.5
+    assert make(workshop, floor=0.99).apply(Request("zebra")).request == Request("zebra")
+
+
+def test_the_commonest_terms_are_the_vocabulary(workshop: Workshop) -> None:
+    step = make(workshop, vocabulary=1, floor=-1)
+    assert step.facts()["vocabulary"] == 1
+    assert step.apply(Request("anything")).request.ask("dense") == "anything authentication"
+
+
+def test_joins_what_other_steps_have_asked(workshop: Workshop) -> None:
+    step = make(workshop, legs=["semantic", "keyword"])
+    request = step.apply(Request("auth", texts={"keyword": "auth login"})).request
+    assert request.texts == {
+        "dense": "auth authentication",
+        "keyword": "auth login authentication",
+    }
+
+
+@pytest.mark.parametrize("query", ["", " \n", "?!", "the of and"])
+def test_nothing_to_expand(workshop: Workshop, query: str) -> None:
+    assert make(workshop).apply(Request(query)).request == Request(query)
+
+
+def test_a_keyword_leg_finds_by_the_added_term(workshop: Workshop) -> None:
+    found = {}
+    for legs in (["semantic"], ["keyword"]):
+        config = PipelineConfig.model_validate(
+            {
+                "name": "p",
+                "retriever": {
+                    "query": [{"type": "expand", "legs": legs}],
+                    "legs": {"keyword": {"type": "bm25"}},
+                },
+            }
+        )
+        retriever = config.build(workshop)
+        retriever.index([Document(f"{n}.md", text) for n, text in enumerate(TEXTS)])
+        found[legs[0]] = [hit.chunk.doc_id for hit in retriever.search("auth", 5).hits]
+    assert found == {"semantic": [], "keyword": ["0.md"]}

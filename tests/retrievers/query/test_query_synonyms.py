@@ -1,0 +1,144 @@
+"""A WordNet of a few words in WordNet's own format; the real one where it is installed."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from retrievers.base import AssayError
+from retrievers.query.base import QueryStep, Request
+from retrievers.query.synonyms import SynonymsSettings
+from retrievers.query.wordnet import DEBIAN, ENDINGS, WordNet
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache
+
+LEGS = {"dense": "semantic", "keyword": "keyword"}
+LICENCE = "  1 This is a licence, and its lines begin with two blanks.\n"
+# The words of each sense; a word's senses are ordered as they stand here.
+SENSES: Mapping[str, list[list[str]]] = {
+    "noun": [
+        ["refund"], ["ferry", "ferryboat"], ["ferry", "ferrying"], ["dog", "domestic_dog", "hound"],
+        ["frump", "dog"], ["mouse", "rodent"], ["child", "kid", "youngster", "minor"],
+    ],
+    "verb": [["refund", "return", "repay", "give_back"], ["cancel", "call_off"]],
+    "adj": [["big", "large"], ["galore(ip)", "abundant"]],
+    "adv": [["quickly", "rapidly"]],
+}  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for part in ENDINGS:
+        data, offsets = LICENCE, {}
+        for words in SENSES[part]:
+            for word in words:
+                offsets.setdefault(word.partition("(")[0], []).append(len(data))
+            numbered = " ".join(f"{word} 0" for word in words)
+            data += f"{len(data):08} 05 {part[0]} {len(words):02x} {numbered} 000 | gloss\n"
+        index = "".join(
+            f"{word} {part[0]} {len(at)} 2 @ ~ {len(at)} 1 {' '.join(f'{o:08}' for o in at)}  \n"
+            for word, at in sorted(offsets.items())
+        )
+        (tmp_path / f"data.{part}").write_text(data)
+        (tmp_path / f"index.{part}").write_text(LICENCE + index)
+    (tmp_path / "noun.exc").write_text("children child\nmice mouse\n")
+    return tmp_path
+
+
+def make(folder: Path, **settings: object) -> QueryStep:
+    given = {"type": "synonyms", "folder": str(folder), **settings}
+    return SynonymsSettings.model_validate(given).build(Workshop(Cache(folder / "cache")), LEGS)
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("ferry", ["ferryboat", "ferrying"]),
+        ("ferries", ["ferryboat", "ferrying"]),
+        ("dog", ["domestic dog", "hound", "frump"]),
+        ("domestic dog", ["dog", "hound"]),
+        ("refunds", ["return", "repay", "give back"]),
+        ("cancelled", []),
+        ("mice", ["rodent"]),
+        ("children", ["kid", "youngster", "minor"]),
+        ("bigger", []),
+        ("biggest", []),
+        ("galore", ["abundant"]),
+        ("abundant", ["galore"]),
+        ("quickly", ["rapidly"]),
+        ("zebra", []),
+        ("", []),
+        ("a", []),
+    ],
+)
+def test_words_of_the_first_two_senses(folder: Path, word: str, expected: list[str]) -> None:
+    assert WordNet(folder).find_synonyms(word, 2) == expected
+
+
+def test_every_word_is_found_by_bisection(folder: Path) -> None:
+    wordnet = WordNet(folder)
+    for part, senses in SENSES.items():
+        for words in senses:
+            for word in words:
+                plain = word.partition("(")[0]
+                assert wordnet._find_offsets(plain, part), plain
+                assert not wordnet._find_offsets(f"{plain}x", part)
+                assert not wordnet._find_offsets(plain[:-1], part)
+
+
+def test_appends_two_of_each_word_for_keyword_legs(folder: Path) -> None:
+    result = make(folder).apply(Request("Refund the children"))
+    assert result.request.texts == {"keyword": "Refund the children return repay kid youngster"}
+    assert result.note == "Refund: + return, repay; children: + kid, youngster"
+    assert result.counts == {"added": 4}
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["", "the", "dog_house", "dog-house", "DOG", "`dog`", '"dog"', "dog2", "getDog", "dog.name",
+     "dog:", "zebra"],
+)  # fmt: skip
+def test_names_and_quotes_have_none(folder: Path, query: str) -> None:
+    assert make(folder).apply(Request(query)).request == Request(query)
+
+
+def test_adds_nothing_that_is_there(folder: Path) -> None:
+    request = make(folder, words=3).apply(Request("dog and hounds")).request
+    assert request.ask("keyword") == "dog and hounds domestic dog frump"
+
+
+def test_settings(folder: Path) -> None:
+    step = make(folder, senses=1, words=1, legs=["semantic"])
+    assert step.apply(Request("dog")).request.texts == {"dense": "dog domestic dog"}
+
+
+def test_without_wordnet_it_says_where_to_get_it(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty = tmp_path_factory.mktemp("empty")
+    with pytest.raises(
+        AssayError, match=r"no WordNet database .*wordnet-base.*NLTK_DATA"
+    ) as raised:
+        make(empty)
+    assert "\n" not in str(raised.value)
+    (empty / "corpora").mkdir()
+    (empty / "corpora" / "wordnet").symlink_to(folder)
+    monkeypatch.setenv("NLTK_DATA", str(empty))
+    assert WordNet.locate(None).folder == empty / "corpora" / "wordnet"
+
+
+def test_facts_tell_the_database(folder: Path) -> None:
+    before = make(folder).facts()
+    with (folder / "data.noun").open("a") as file:
+        file.write("x\n")
+    assert make(folder).facts() != before
+
+
+def test_the_real_wordnet() -> None:
+    if not (DEBIAN / "index.noun").exists():
+        pytest.skip("Debian's package wordnet-base is not installed")
+    wordnet = WordNet(DEBIAN)
+    assert wordnet.find_synonyms("car", 1) == ["auto", "automobile", "machine", "motorcar"]
+    assert wordnet.find_synonyms("mice", 1) == []
+    assert "kid" in wordnet.find_synonyms("children", 1)
+    assert wordnet.find_synonyms("purchased", 1) == ["buy"]

@@ -1,0 +1,162 @@
+"""What a pipeline makes of indexes that are broken on disk and of legs that fail."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retrievers.base import AssayError, Document
+from retrievers.config import PipelineConfig
+from retrievers.legs.keyword import KeywordLeg
+from retrievers.pipeline import Pipeline
+from retrievers.settings import Workshop
+from retrievers.store.cache import META, Cache, default_root
+
+DOCUMENTS = [
+    Document("a.md", "# Ferry\n\nThe ferry sails in winter, see [[b]]."),
+    Document("b.md", "# Refunds\n\nA cancelled sailing is refunded.\n\n```python\nrefund()\n```"),
+    Document("c.md", "# Dogs\n\nDogs travel on deck."),
+]
+HYBRID = {
+    "legs": {"meaning": {"type": "dense"}, "words": {"type": "bm25", "variant": "lucene"}},
+    "fusion": {"type": "rrf"},
+}
+LEGS: Mapping[str, Mapping[str, Any]] = {
+    "bm25": {"legs": {"words": {"type": "bm25", "variant": "lucene"}}},
+    "bm25f": {"legs": {"words": {"type": "bm25f", "variant": "lucene"}}},
+    "code": {"legs": {"words": {"type": "code"}}},
+    "graph": {
+        "legs": {"words": {"type": "bm25", "variant": "lucene"}, "links": {"type": "graph"}},
+        "fusion": {"type": "rrf"},
+    },
+}
+
+
+def build(retriever: Mapping[str, Any], cache: Path) -> Pipeline:
+    config = PipelineConfig.model_validate({"name": "p", "retriever": retriever})
+    pipeline = config.build(Workshop(Cache(cache)))
+    assert isinstance(pipeline, Pipeline)
+    return pipeline
+
+
+def fail(*_: Any) -> Any:
+    raise OSError("the disk\nwent away")
+
+
+def truncate(index: Path) -> None:
+    largest = max(index.iterdir(), key=lambda path: path.stat().st_size)
+    largest.write_bytes(largest.read_bytes()[:50])
+
+
+def scribble(index: Path) -> None:
+    for file in index.iterdir():
+        if file.name != META:
+            file.write_bytes(b"nonsense" * 99)
+
+
+def empty(index: Path) -> None:
+    for file in index.iterdir():
+        if file.name != META:
+            file.unlink()
+
+
+def lose_note(index: Path) -> None:
+    (index / META).unlink()
+
+
+def break_note(index: Path) -> None:
+    (index / META).write_text("{")
+
+
+@pytest.mark.parametrize("name", LEGS)
+@pytest.mark.parametrize("damage", [truncate, scribble, empty, lose_note, break_note])
+def test_a_broken_index_is_built_again(
+    name: str, damage: Callable[[Path], None], tmp_path: Path
+) -> None:
+    def search() -> list[str]:
+        pipeline = build(LEGS[name], tmp_path)
+        report = pipeline.index(DOCUMENTS)
+        ranking = pipeline.search("ferry refund()", 3)
+        assert ranking.degraded == ()
+        cached.append(any(step.startswith(("words", "links")) for step in report.cached))
+        return [hit.chunk.id for hit in ranking.hits]
+
+    cached: list[bool] = []
+    whole = search()
+    assert whole
+    (index,) = (path for path in (tmp_path / name).iterdir() if path.is_dir())
+    damage(index)
+    assert [search(), search()] == [whole, whole]
+    assert cached[0] is False
+    assert cached[2] is True
+    if name != "graph":  # whose keyword leg is whole
+        assert cached[1] is False
+
+
+def test_thresholds_hold_for_the_legs_that_remain(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = {
+        **HYBRID,
+        "stages": [{"type": "calibrate"}, {"type": "threshold", "minimum": 0.6}],
+    }
+    found = []
+    for broken in (False, True):
+        if broken:
+            monkeypatch.setattr(KeywordLeg, "index", fail)
+        pipeline = build(recipe, default_root())
+        pipeline.index(DOCUMENTS)
+        found.append(pipeline.search("ferry", 1))
+    assert found[1].hits
+    assert found[1].degraded == (
+        "the keyword leg words cannot be built: the disk went away; searched without it",
+    )
+
+
+def test_a_leg_that_is_not_a_keyword_leg_is_not_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retrievers.legs.dense.DenseLeg.search", fail)
+    pipeline = build(HYBRID, default_root())
+    pipeline.index(DOCUMENTS)
+    with pytest.raises(OSError, match="went away"):
+        pipeline.search("ferry", 1)
+
+
+@pytest.mark.parametrize("what", ["index", "search"])
+def test_a_lone_keyword_leg_stops_with_one_line(
+    what: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(KeywordLeg, what, fail)
+    pipeline = build(LEGS["bm25"], tmp_path)
+    with pytest.raises(AssayError, match=r"^the keyword leg words cannot be \w+: the disk went"):
+        search_all(pipeline, ["ferry"])
+
+
+def test_a_fault_that_passes_is_told_of_its_queries_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipeline = build(HYBRID, default_root())
+    pipeline.index(DOCUMENTS)
+    with monkeypatch.context() as patch:
+        patch.setattr(KeywordLeg, "search", fail)
+        during = pipeline.search("ferry", 3)
+    after = pipeline.search("ferry", 3)
+    assert len(during.degraded) == 1
+    assert [entry.name for entry in during.trace] == ["meaning.encode", "meaning", "fusion"]
+    assert after.degraded == ()
+    assert "words" in {name for hit in after.hits for name in hit.legs}
+
+
+def test_a_leg_that_is_down_comes_back_with_the_next_indexing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pipeline = build(HYBRID, default_root())
+    with monkeypatch.context() as patch:
+        patch.setattr(KeywordLeg, "index", fail)
+        pipeline.index(DOCUMENTS)
+    assert pipeline.search("ferry", 3).degraded
+    assert pipeline.timed().search("ferry", 3).degraded
+    pipeline.index(DOCUMENTS)
+    assert pipeline.search("ferry", 3).degraded == ()
+
+
+def search_all(pipeline: Pipeline, queries: Sequence[str]) -> None:
+    pipeline.index(DOCUMENTS)
+    for query in queries:
+        pipeline.search(query, 3)
