@@ -32,8 +32,10 @@ class Call:
 
     @property
     def pair(self) -> tuple[str, str]:
-        """The document and the chunk that are asked about."""
+        """The document and the chunk that are asked about; of other questions all, and nothing."""
         text = "\n".join(self.texts)
+        if "<chunk>" not in text:
+            return text, ""
         document = text.split("<document>\n", 1)[1].split("\n</document>", 1)[0]
         chunk = text.rsplit("<chunk>\n", 1)[1].split("\n</chunk>", 1)[0]
         return document, chunk

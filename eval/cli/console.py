@@ -25,7 +25,9 @@ class ConsoleProgress:
         """Yield `items`; a bar with the time left on a terminal, else a line now and then."""
         if not total:
             return
-        yield from (self._bar if sys.stderr.isatty() else self._lines)(items, what, total)
+        # While bars are shown rich stands in for standard error, and not always for a terminal.
+        live = self._live is not None or sys.stderr.isatty()
+        yield from (self._bar if live else self._lines)(items, what, total)
 
     def say(self, line: str) -> None:
         """Print one line on standard error, above the bars where there are any."""

@@ -1,0 +1,18 @@
+"""The library ragas itself: imported when it is wanted, and quiet."""
+
+import importlib
+from typing import Any
+
+from retrievers.base import AssayError
+
+
+def load() -> Any:
+    """Return ragas with its metrics. Raises AssayError where it cannot be imported."""
+    try:
+        importlib.import_module("ragas.metrics")
+        importlib.import_module("ragas.metrics.collections")
+        return importlib.import_module("ragas")
+    except ImportError as error:
+        raise AssayError(
+            f"ragas: needs the extra `ragas`: pip install 'assay[ragas]' ({error})"
+        ) from None

@@ -1,0 +1,100 @@
+"""The metrics of ragas that can be asked for, and the measure that comes nearest to each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from retrievers.base import AssayError
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric by the name of its class in ragas.
+
+    `nearest` is an ir-measures name with `{k}` for the cutoff; empty where nothing comes near.
+    `judged` metrics ask a language model; `referenced` ones need the reference answer of a query,
+    `responded` ones an answer generated from the passages. `relation` says how the metric and its
+    nearest measure come to differ.
+    """
+
+    name: str
+    nearest: str
+    relation: str
+    judged: bool = True
+    referenced: bool = False
+    responded: bool = False
+
+
+METRICS = (
+    Metric(
+        "IDBasedContextRecall",
+        "R@{k}",
+        "the same, unless one chunk covers several gold items: ragas sees one id there",
+        judged=False,
+    ),
+    Metric(
+        "IDBasedContextPrecision",
+        "P@{k}",
+        "divides by what was returned, P@k by k: the same for queries with k hits",
+        judged=False,
+    ),
+    Metric(
+        "NonLLMContextRecall",
+        "R@{k}",
+        "a gold text counts where one chunk is similar to more than half, by edit distance",
+        judged=False,
+    ),
+    Metric(
+        "NonLLMContextPrecisionWithReference",
+        "AP@{k}",
+        "average precision over the chunks found relevant, not over all there are; relevant is "
+        "what is similar to at least half, by edit distance",
+        judged=False,
+    ),
+    Metric(
+        "ContextPrecisionWithReference",
+        "AP@{k}",
+        "average precision over the chunks that the model finds useful for the reference answer",
+        referenced=True,
+    ),
+    Metric(
+        "ContextPrecisionWithoutReference",
+        "AP@{k}",
+        "average precision over the chunks that the model finds useful for its own answer",
+        responded=True,
+    ),
+    Metric(
+        "ContextRecall",
+        "R@{k}",
+        "the share of the reference answer's sentences that the model finds in the chunks",
+        referenced=True,
+    ),
+    Metric(
+        "ContextRelevance",
+        "Success@{k}",
+        "how far the chunks together answer the query, by two judges: 0, 0.5 or 1 of each",
+    ),
+    Metric(
+        "Faithfulness",
+        "",
+        "tells of the answer, not of the ranking: the share of its statements that the chunks bear",
+        responded=True,
+    ),
+)
+
+
+def choose(names: Sequence[str], *, judge: bool) -> list[Metric]:
+    """Return the metrics `names`; all there are where none is named, judged ones if `judge`.
+
+    Raises AssayError for a name that is none, and for a judged metric without a judge.
+    """
+    if not names:
+        return [metric for metric in METRICS if judge or not metric.judged]
+    known = {metric.name: metric for metric in METRICS}
+    for name in names:
+        if name not in known:
+            raise AssayError(
+                f"--metrics: {name!r} is not one of ragas'; allowed: {', '.join(known)}"
+            )
+        if known[name].judged and not judge:
+            raise AssayError(f"--metrics: {name} asks a language model: give --provider")
+    return [metric for metric in METRICS if metric.name in names]

@@ -1,0 +1,55 @@
+"""What ragas made of one run, and the file it is kept in."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from eval.ragas.beside import Beside, compare
+from eval.ragas.scores import Scores
+from eval.runs import StoredRun, write_atomically
+
+FILE = "ragas.json"
+
+
+@dataclass(frozen=True)
+class Result:
+    """Each metric beside its measure over the first `k` hits of `queries` queries.
+
+    `judge` is the name of the language model, empty where none was asked.
+    """
+
+    run: StoredRun
+    k: int
+    queries: int
+    judge: str
+    found: Sequence[Beside]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "run": self.run.manifest.id,
+            "collection": self.run.manifest.collection.name,
+            "ragas": metadata.version("ragas"),
+            "k": self.k,
+            "queries": self.queries,
+            "judge": self.judge or None,
+            "metrics": [item.as_json() for item in self.found],
+        }
+
+
+def make_result(
+    run: StoredRun, k: int, queries: int, judge: str, scores: Sequence[Scores]
+) -> Result:
+    """Return the scores of a run beside its measures."""
+    return Result(run, k, queries, judge, compare(run, scores, k))
+
+
+def write(result: Result) -> Path:
+    """Write the result into the folder of its run; return the path."""
+    path = result.run.folder / FILE
+    text = json.dumps(result.as_json(), ensure_ascii=False, indent=1)
+    write_atomically(path, f"{text}\n".encode())
+    return path

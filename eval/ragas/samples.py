@@ -1,0 +1,62 @@
+"""What ragas is shown of a stored run: the first k hits of a query, and its gold."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eval import measures
+from eval.execution import sample
+from eval.join import JoinedHit
+from eval.runs import StoredRun
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One query as ragas sees it.
+
+    `ids` are those the measures are computed on: at each rank the gold item that counts there,
+    else the chunk. `contexts` are the chunks as they stand in their documents, `passages` the
+    same below their titles. `answer` is the reference answer, empty where the collection has none.
+    """
+
+    query: str
+    text: str
+    ids: tuple[str, ...]
+    contexts: tuple[str, ...]
+    passages: tuple[str, ...]
+    gold_ids: tuple[str, ...]
+    gold_contexts: tuple[str, ...]
+    answer: str
+
+
+def make_samples(run: StoredRun, k: int, limit: int | None = None) -> list[Sample]:
+    """Return a sample of the first `k` hits for each query, or for `limit` evenly spaced ones."""
+    queries = sample(tuple(run.queries.values()), limit)
+    joined = {query.id: run.joined[query.id][:k] for query in queries}
+    ids = measures.run(joined)
+    samples = []
+    for query in queries:
+        hits = joined[query.id]
+        gold = [item.id for item in run.gold[query.id] if item.grade > 0]
+        samples.append(
+            Sample(
+                query=query.id,
+                text=query.text,
+                ids=tuple(ids[query.id]),
+                contexts=tuple(hit.chunk.text for hit in hits),
+                passages=_with_titles(hits),
+                gold_ids=tuple(gold),
+                gold_contexts=tuple(run.gold_texts[id_] for id_ in gold),
+                answer=_text(query.metadata.get("answer")),
+            )
+        )
+    return samples
+
+
+def _with_titles(hits: Sequence[JoinedHit]) -> tuple[str, ...]:
+    chunks = [hit.chunk for hit in hits]
+    return tuple(f"{item.title}\n{item.text}" if item.title else item.text for item in chunks)
+
+
+def _text(value: Any) -> str:
+    return value.strip() if isinstance(value, str) else ""
