@@ -15,29 +15,37 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark; end the process with 0, or with 2 and one line on what to mend."""
     options = _read_options(arguments)
     telemetry.disable()
-    core = _pin()
+    core = pin()
+    from benchmarks import stages
     from benchmarks.experiment import run
     from benchmarks.tables import print_report
     from eval.cli.console import ConsoleProgress
 
+    progress = ConsoleProgress()
+    report = None
     try:
-        report = run(options.chunks, options.queries, core, ConsoleProgress())
+        if not options.stages:
+            report = run(options.chunks, options.queries, core, progress)
+        pipelines = stages.run(min(options.chunks[-1], stages.CHUNKS), options.queries, progress)
     except AssayError as error:
         print(f"benchmark: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
     if options.json:
-        print(json.dumps(report.as_json(), ensure_ascii=False, indent=1))
-    else:
+        told = {**(report.as_json() if report else {}), "stages": stages.as_json(pipelines)}
+        print(json.dumps(told, ensure_ascii=False, indent=1))
+        return
+    if report:
         print_report(report)
+    stages.print_stages(pipelines)
 
 
 def _read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.latency", description=__doc__)
     parser.add_argument(
         "--chunks",
-        type=_positive,
+        type=positive,
         nargs="+",
         default=[1_000, 10_000, 100_000],
         metavar="N",
@@ -45,10 +53,13 @@ def _read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--queries",
-        type=_positive,
+        type=positive,
         default=200,
         metavar="N",
         help="queries timed at each size, if there are so many (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--stages", action="store_true", help="time the steps of the reference pipelines alone"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object, no tables")
     options = parser.parse_args(arguments)
@@ -56,13 +67,14 @@ def _read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """Return the number that an option's `text` is."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
 
 
-def _pin() -> int | None:
+def pin() -> int | None:
     """Keep this process on one core and return its number; None where the system cannot."""
     if not hasattr(os, "sched_setaffinity"):
         return None

@@ -83,12 +83,12 @@ class Report:
 
 def make_row(contender: Contender, samples: Samples, chunks: int) -> Row:
     """Return the figures of one contender."""
-    total = _times(samples.total)
+    total = make_times(samples.total)
     embedding = rest = None
     if contender.embeds:
-        embedding = _times(samples.embedding)
+        embedding = make_times(samples.embedding)
         pairs = zip(samples.total, samples.embedding, strict=True)
-        rest = _times([whole - part for whole, part in pairs])
+        rest = make_times([whole - part for whole, part in pairs])
     wanted = WANTED_P95.get(contender.name) if chunks == WANTED_CHUNKS else None
     return Row(
         name=contender.name,
@@ -102,5 +102,6 @@ def make_row(contender: Contender, samples: Samples, chunks: int) -> Row:
     )
 
 
-def _times(milliseconds: Sequence[float]) -> Times:
+def make_times(milliseconds: Sequence[float]) -> Times:
+    """Return the percentiles of a sample."""
     return Times(estimate_percentile(milliseconds, 50), estimate_percentile(milliseconds, 95))

@@ -207,21 +207,19 @@ def _pair(base: Summary, other: Summary, tested: Sequence[str]) -> Pair:
     )
 
 
-def _difference(
-    base: Summary, other: Summary, measure: str, kind: str, queries: Sequence[str]
+def difference(
+    measure: str, kind: str, before: Sequence[float], after: Sequence[float]
 ) -> Difference:
-    """Return a difference that is not yet adjusted and judged."""
-    before = [base.scores[measure][id_] for id_ in queries]
-    after = [other.scores[measure][id_] for id_ in queries]
+    """Return the difference of paired scores, not yet adjusted and judged."""
     differences = [new - old for old, new in zip(before, after, strict=True)]
     deviation = spread(differences)
     wins = sum(value > TIE for value in differences)
     losses = sum(value < -TIE for value in differences)
-    p = randomise(differences) if can_reach(ALPHA, len(queries)) else None
+    p = randomise(differences) if can_reach(ALPHA, len(differences)) else None
     return Difference(
         measure=measure,
         type=kind,
-        n=len(queries),
+        n=len(differences),
         base=float(np.mean(before)),
         other=float(np.mean(after)),
         difference=estimate_mean(differences),
@@ -229,12 +227,32 @@ def _difference(
         adjusted=p,
         effect_size=standardise(differences),
         deviation=deviation,
-        detectable=None if deviation is None else detectable(deviation, len(queries)),
+        detectable=None if deviation is None else detectable(deviation, len(differences)),
         wins=wins,
-        ties=len(queries) - wins - losses,
+        ties=len(differences) - wins - losses,
         losses=losses,
         verdict="no difference shown",
     )
+
+
+def judge(difference: Difference, adjusted: float | None, effect: float = EFFECT) -> Difference:
+    """Return a difference with its adjusted p-value and its verdict."""
+    verdict: Verdict
+    if adjusted is not None and adjusted <= ALPHA:
+        verdict = "better" if difference.difference.value > 0 else "worse"
+    elif adjusted is None or difference.detectable is None or difference.detectable > effect:
+        verdict = "too few queries"
+    else:
+        verdict = "no difference shown"
+    return replace(difference, adjusted=adjusted, verdict=verdict)
+
+
+def _difference(
+    base: Summary, other: Summary, measure: str, kind: str, queries: Sequence[str]
+) -> Difference:
+    before = [base.scores[measure][id_] for id_ in queries]
+    after = [other.scores[measure][id_] for id_ in queries]
+    return difference(measure, kind, before, after)
 
 
 def _conclude(pair: Pair, adjusted: Iterator[float], effect: float) -> Pair:
@@ -245,17 +263,9 @@ def _conclude(pair: Pair, adjusted: Iterator[float], effect: float) -> Pair:
     )
 
 
-def _judge(difference: Difference, adjusted: Iterator[float], effect: float) -> Difference:
-    """Return a difference with its verdict, taking its adjusted p-value from `adjusted`."""
-    p = None if difference.p is None else next(adjusted)
-    verdict: Verdict
-    if p is not None and p <= ALPHA:
-        verdict = "better" if difference.difference.value > 0 else "worse"
-    elif p is None or difference.detectable is None or difference.detectable > effect:
-        verdict = "too few queries"
-    else:
-        verdict = "no difference shown"
-    return replace(difference, adjusted=p, verdict=verdict)
+def _judge(item: Difference, adjusted: Iterator[float], effect: float) -> Difference:
+    """Judge a difference, taking its adjusted p-value, where it has one, from `adjusted`."""
+    return judge(item, None if item.p is None else next(adjusted), effect)
 
 
 def _latency(base: StoredRun, other: StoredRun) -> tuple[LatencyRatio, ...]:

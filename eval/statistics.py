@@ -32,7 +32,7 @@ def estimate_grouped_mean(sample: Sequence[float], groups: Sequence[int]) -> Est
     `groups` numbers, from 0, the group that each value belongs to. With a group for each value it
     is `estimate_mean`.
     """
-    sums, sizes = np.bincount(groups, sample), np.bincount(groups)
+    sums, sizes = np.bincount(groups, sample).tolist(), np.bincount(groups).tolist()
 
     def mean(sums: Any, sizes: Any, axis: int) -> Any:
         return np.sum(sums, axis=axis) / np.sum(sizes, axis=axis)

@@ -14,6 +14,8 @@ from benchmarks.contenders import Contender
 from benchmarks.experiment import PIPELINES
 from benchmarks.memory import check_memory
 from benchmarks.report import Report, Samples, Size, make_row
+from benchmarks.reranking import Point, mark
+from benchmarks.stages import REFERENCE
 from benchmarks.tables import print_report
 from benchmarks.texts import sample_queries
 from eval.cli.growth import SENTENCE_END, Source, compose, scatter
@@ -166,3 +168,20 @@ def test_tables_show_growth_and_verdict(
     assert "< 5: met" in printed
     assert "2 MB" in printed
     assert "without bees" in printed
+
+
+def test_the_steps_of_the_reference_pipelines_are_timed(report: Any) -> None:
+    steps = {item["name"]: item["steps"] for item in report["stages"]}
+    assert list(steps) == list(REFERENCE)
+    assert next(iter(steps["markdown_ragdocs"])) == "total"
+    for name in ("expand", "dense", "fusion", "rerank", "parents"):
+        times = steps["markdown_ragdocs"][name]
+        assert 0 < times["p50"]["value"] <= times["p95"]["value"]
+
+
+def test_points_that_another_beats_are_off_the_front() -> None:
+    def point(p95: float, quality: float) -> Point:
+        return Point("boats", "model", 10, 128, quality, 0.0, 1.0, p95 / 2, p95, 20, 20)
+
+    found = mark([point(0.0, 0.4), point(50.0, 0.6), point(90.0, 0.5), point(200.0, 0.7)])
+    assert [item.front for item in found] == [True, True, False, True]

@@ -224,3 +224,9 @@ def test_the_locks_agree(name: str) -> None:
 def list_versions(pins: list[Requirement]) -> set[tuple[str, str]]:
     """Return the versions of a package, each with where it holds if there are several."""
     return {(str(pin.specifier), str(pin.marker) if len(pins) > 1 else "") for pin in pins}
+
+
+def test_no_two_test_files_share_a_name() -> None:
+    """Without packages in `tests`, pytest takes the second for the first."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))

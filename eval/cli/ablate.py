@@ -1,0 +1,200 @@
+"""`assay ablate`: what each part of a pipeline adds, and what it costs."""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from eval.ablation import Ablation, Row
+    from eval.cli.ablating import Plan
+    from eval.comparison import Difference
+    from eval.tracking.record import Record
+    from retrievers.base import Progress
+
+WIDTH = 124  # columns that the tables need
+STYLES = {"better": "green", "worse": "red"}
+
+
+@click.command()
+@click.argument("config", type=click.Path(path_type=Path))
+@click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
+@click.option("--measures", help="What to compare, separated by commas, by ir-measures' names.")
+@click.option(
+    "--timed",
+    type=click.IntRange(0),
+    default=5,
+    show_default=True,
+    help="Queries timed without each part; the whole pipeline is timed as its config says.",
+)
+@click.option("--dry-run", is_flag=True, help="List the variants and run nothing.")
+@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def ablate(
+    config: Path,
+    overrides: tuple[str, ...],
+    measures: str | None,
+    timed: int,
+    dry_run: bool,
+    no_track: bool,
+    as_json: bool,
+) -> None:
+    """Find what each query step, leg and stage of CONFIG adds, and what it costs.
+
+    Runs the pipeline, the pipeline without each part, and a plain hybrid (its dense and its BM25
+    leg, fused by RRF) with each part alone. What a part needs comes with it, what needs it goes
+    with it; each row says so. Differences are paired by query. Each variant is a stored run: after
+    a kill the same call goes on, and one that was made before is not made again.
+
+    Exit code: 0 all variants ran, 1 some failed, 2 the pipeline cannot be run.
+    """
+    from eval.ablation import MEASURES
+    from eval.cli.ablating import ablate as run_all
+    from eval.cli.ablating import make_plan
+    from eval.cli.config import load_config
+    from eval.cli.console import print_json
+    from eval.cli.folders import make_workshop
+    from eval.cli.places import reports_folder
+    from eval.measures import check_names
+    from eval.report import ablation as report
+
+    wanted = [name.strip() for name in measures.split(",")] if measures else MEASURES
+    check_names(wanted)
+    plan = make_plan(load_config(config, overrides), wanted, timed)
+    if dry_run:
+        _list(plan, as_json)
+        return
+    workshop = make_workshop()
+    found, records = run_all(plan, workshop, reports_folder())
+    page = report.write(found, reports_folder() / found.id)
+    tracked = None if no_track else _track(records, page.parent, workshop.progress)
+    if as_json:
+        print_json({**found.as_json(), "report": str(page), "mlflow_parent": tracked})
+    else:
+        print_ablation(found)
+        click.echo(f"report  {page}")
+        if tracked:
+            click.echo(f"MLflow  parent {tracked}; `make mlflow` opens the UI")
+    sys.exit(1 if found.failed else 0)
+
+
+def _list(plan: "Plan", as_json: bool) -> None:
+    from eval.ablation import describe
+    from eval.cli.console import print_json
+
+    tables = {"removals": plan.removals, "additions": plan.additions}
+    if as_json:
+        keys = ("part", "kind", "along", "replaces", "refusal")
+        rows = {name: map(describe, items) for name, items in tables.items()}
+        print_json(
+            {
+                name: [{key: getattr(row, key) for key in keys} for row in items]
+                for name, items in rows.items()
+            }
+        )
+        return
+    for name, items in tables.items():
+        click.echo(name)
+        for row in map(describe, items):
+            click.echo(f"  {row.label}{': ' if row.refusal else ''}{row.refusal}")
+
+
+def _track(records: "Sequence[Record]", folder: Path, progress: "Progress") -> str | None:
+    from eval.tracking import TrackingError
+    from eval.tracking.sweep import log_sweep
+
+    try:
+        return log_sweep(records, shlex.join(["assay", *sys.argv[1:]]), folder)
+    except TrackingError as error:
+        progress.say(f"assay: {error}; the runs and the report in {folder} are kept")
+        return None
+
+
+def print_ablation(found: "Ablation") -> None:
+    """Print both tables, what they come to, and what the figures mean."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.width = max(console.width, WIDTH)
+    for line in found.warnings:
+        console.print(line, style="bold red", markup=False)
+    title = f"{found.name} on {found.collection} (n = {found.queries})"
+    console.print(title, style="bold", markup=False)
+    _print(console, found, found.removals, "Each part of the whole: the pipeline minus without it")
+    if found.additions:
+        legs = ", ".join(found.plain_legs)
+        title = f"Each part alone: the plain pipeline ({legs}) with it minus plain"
+        _print(console, found, found.additions, title)
+    for line in found.conclusions:
+        console.print(line, markup=False, soft_wrap=True)
+    console.print(_explain(found))
+
+
+def _print(console: "Console", found: "Ablation", rows: "Sequence[Row]", title: str) -> None:
+    console.print()
+    console.print(_table(found, rows, title))
+    for row in rows:
+        if row.finding:
+            console.print(f"  {row.label}: {row.finding}", markup=False, soft_wrap=True)
+    console.print()
+
+
+def _table(found: "Ablation", rows: "Sequence[Row]", title: str) -> "Table":
+    from rich.markup import escape
+    from rich.table import Table
+
+    from eval.measures import spoken
+    from eval.report.formats import p_value
+
+    table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False)
+    table.add_column("part", max_width=30)
+    for at, name in enumerate(found.measures):
+        for heading in (spoken(name), "p") if at else (spoken(name), "95 % interval", "p"):
+            table.add_column(heading, justify="right", no_wrap=True)
+    for heading in ("changed", "tokens", "p95 ms", "in all"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        if row.differences:
+            first, *others = row.differences
+            cells = [_value(first), _interval(first), p_value(first.adjusted)]
+            cells += [text for item in others for text in (_value(item), p_value(item.adjusted))]
+            table.add_row(escape(row.label), *cells, *_costs(row))
+    return table
+
+
+def _value(item: "Difference") -> str:
+    text = f"{item.difference.value:+.3f}"
+    style = STYLES.get(item.verdict)
+    return f"[{style}]{text}[/]" if style else text
+
+
+def _interval(item: "Difference") -> str:
+    return f"{item.difference.low:+.3f} … {item.difference.high:+.3f}"
+
+
+def _costs(row: "Row") -> tuple[str, ...]:
+    from eval.ablation import milliseconds
+
+    own = milliseconds(row.own.p95) if row.own else "–"
+    total = f"{row.total.value:+.1f}" if row.total else "–"
+    return f"{row.changed_top}/{row.queries}", f"{row.tokens:+.0f}", own, total
+
+
+def _explain(found: "Ablation") -> str:
+    from eval.significance import RESAMPLES
+    from eval.statistics import RESAMPLES as BOOTSTRAPS
+
+    return (
+        f"Intervals: paired bootstrap, {BOOTSTRAPS:,} resamples. p: randomisation of signs, "
+        f"{RESAMPLES:,} draws, after Holm over all {found.tests} tests of both tables, none where "
+        "too few queries changed. changed: queries whose first ten hits differ. tokens: by how "
+        "many the first ten hits grow. p95: milliseconds of the part itself by the traces. in all: "
+        "median difference of the whole search in ms; the pipelines were timed one after the "
+        "other, so load on the machine enters."
+    )

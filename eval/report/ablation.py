@@ -1,0 +1,123 @@
+"""The report of an ablation: `ablation.json`, `report.md` and `report.html`."""
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eval.ablation import Ablation, Row
+from eval.comparison import Difference
+from eval.measures import spoken
+from eval.report.circumstances import describe_environment
+from eval.report.comparison.differences import DifferenceRow, difference_row, make_axis
+from eval.report.formats import amount, count, score
+from eval.report.markdown import render_markdown
+from eval.report.page import render_page
+from eval.report.plots import LinearAxis
+from eval.runs import write_atomically
+from eval.statistics import RESAMPLES
+
+FACTS = "ablation.json"
+
+
+@dataclass(frozen=True)
+class PartRow:
+    """A part as the table shows it. `headline` is of the first measure, `others` of the rest."""
+
+    label: str
+    finding: str
+    headline: DifferenceRow | None
+    others: tuple[DifferenceRow, ...]
+    changed: str
+    tokens: str
+    p50: str
+    p95: str
+    total: str
+    run: str
+
+
+@dataclass(frozen=True)
+class TableView:
+    """One of the two tables."""
+
+    title: str
+    note: str
+    rows: tuple[PartRow, ...]
+
+
+def write(ablation: Ablation, folder: Path) -> Path:
+    """Write the three files into `folder`, which is made; return the path of the page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shared = make_axis(item for row in ablation.rows for item in row.differences)
+    values: dict[str, Any] = {
+        "ablation": ablation,
+        "facts": (
+            f"on {ablation.collection}",
+            count(ablation.queries, "query", "queries"),
+            count(len(ablation.removals), "part"),
+            ablation.created,
+        ),
+        "measures": [spoken(name) for name in ablation.measures],
+        "axis": shared,
+        "tables": _tables(ablation, shared.axis),
+        "means": [
+            (name, ablation.means[key], run)
+            for name, key, run in (
+                (ablation.name, "full", ablation.full),
+                (f"plain: {', '.join(ablation.plain_legs)}", "plain", ablation.plain),
+            )
+        ],
+        "score": score,
+        "resamples": RESAMPLES,
+        "environment": (("Ablation", ablation.id), *describe_environment(ablation.environment)),
+        "command": shlex.join(map(str, ablation.environment.get("command", ()))),
+    }
+    facts = json.dumps(ablation.as_json(), ensure_ascii=False, indent=1)
+    write_atomically(folder / FACTS, f"{facts}\n".encode())
+    write_atomically(folder / "report.md", render_markdown("ablation.md.j2", **values).encode())
+    page = folder / "report.html"
+    styles = ("report.css", "comparison.css")
+    write_atomically(page, render_page("ablation.html.j2", styles=styles, **values).encode())
+    return page
+
+
+def _tables(ablation: Ablation, axis: LinearAxis) -> list[TableView]:
+    given = (
+        (
+            "What each part adds to the whole",
+            "The whole pipeline minus the pipeline without the part, and without what cannot be "
+            "without it. Times of the part are those within the whole pipeline.",
+            ablation.removals,
+        ),
+        (
+            "What each part adds alone",
+            f"The plain pipeline ({', '.join(ablation.plain_legs)}) with the part, and with what "
+            "it needs, minus the plain pipeline.",
+            ablation.additions,
+        ),
+    )
+    return [TableView(title, note, _part_rows(rows, axis)) for title, note, rows in given if rows]
+
+
+def _part_rows(rows: Sequence[Row], axis: LinearAxis) -> tuple[PartRow, ...]:
+    return tuple(_part_row(row, row.differences, axis) for row in rows)
+
+
+def _part_row(row: Row, differences: Sequence[Difference], axis: LinearAxis) -> PartRow:
+    shown = [difference_row(item, axis) for item in differences]
+    return PartRow(
+        label=row.label,
+        finding=row.finding,
+        headline=shown[0] if shown else None,
+        others=tuple(shown[1:]),
+        changed=f"{row.changed_top} of {row.queries}" if shown else "",
+        tokens=f"{row.tokens:+,.0f}" if shown else "",
+        p50=amount(row.own.p50) if row.own else "–",
+        p95=amount(row.own.p95) if row.own else "–",
+        total=f"{row.total.value:+.1f} ({row.total.low:+.1f} … {row.total.high:+.1f})"
+        if row.total
+        else "–",
+        run=row.run,
+    )

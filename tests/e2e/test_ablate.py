@@ -1,0 +1,87 @@
+"""`assay ablate` as a user meets it: a small pipeline, found again, and pipelines without parts."""
+
+import json
+from pathlib import Path
+
+import pytest
+from processes import finish, start
+
+QUICK = ("limit=8", "latency.queries=3", "latency.warm_up=0")
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {
+        "ASSAY_REPORTS": str(tmp_path / "reports"),
+        "MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path}/mlflow.db",
+    }
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "small.yaml"
+    path.write_text(
+        """name: small
+retriever:
+  legs:
+    keyword: {type: bm25}
+    exact: {type: exact}
+  fusion: {type: rrf, boosts: {exact: 10}}
+  stages:
+    - {type: calibrate}
+    - {type: threshold, minimum: 0.1}
+    - {type: per_document, limit: 1}
+"""
+    )
+    return path
+
+
+def test_every_part_is_taken_away_and_added(
+    config: Path, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    done = finish(start("ablate", str(config), *QUICK, "--json", environment=environment))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    removed = {row["part"]: row for row in found["removals"]}
+    assert list(removed) == ["keyword", "exact", "calibrate", "threshold", "per_document"]
+    assert removed["exact"]["along"] == ["calibrate", "threshold"]
+    assert removed["per_document"]["changed"] > 0
+    assert removed["per_document"]["own"]["p95"] > 0
+    added = {row["part"]: row for row in found["additions"]}
+    assert added["threshold"]["along"] == ["exact", "calibrate"]
+    assert "a sample: 8 queries" in found["warnings"]
+    page = Path(found["report"])
+    assert {item.name for item in page.parent.iterdir()} == {
+        "ablation.json",
+        "report.md",
+        "report.html",
+    }
+
+    reports = tmp_path / "reports"
+    before = {path: path.stat().st_mtime for path in reports.glob("*/manifest.json")}
+    again = finish(start("ablate", str(config), *QUICK, "--json", environment=environment))
+    assert {path: path.stat().st_mtime for path in reports.glob("*/manifest.json")} == before
+    repeated = json.loads(again.stdout)
+    assert repeated["mlflow_parent"] == found["mlflow_parent"]
+    assert repeated["removals"] == found["removals"]
+
+    whole = finish(
+        start("run", str(config), *QUICK, "--no-track", "--json", environment=environment)
+    )
+    assert json.loads(whole.stdout)["run"] == found["full"]["run"]
+
+
+def test_the_variants_are_listed_without_a_run(config: Path, environment: dict[str, str]) -> None:
+    done = finish(start("ablate", str(config), "--dry-run", environment=environment))
+    assert done.returncode == 0
+    assert "  stage calibrate with threshold" in done.stdout.splitlines()
+    assert not Path(environment["ASSAY_REPORTS"]).exists()
+
+
+def test_a_retriever_without_parts_is_refused(tmp_path: Path, environment: dict[str, str]) -> None:
+    path = tmp_path / "other.yaml"
+    path.write_text("name: other\nretriever: {type: python, path: 'a:B'}\n")
+    done = finish(start("ablate", str(path), environment=environment))
+    assert done.returncode == 2
+    (line,) = done.stderr.strip().splitlines()
+    assert line == "assay: other: retriever.type: python has no parts; allowed: pipeline"

@@ -1,0 +1,219 @@
+"""What ablation takes away with what, and what it says of the parts."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from eval.ablation import Observed, Row, adjust, time_part, weigh
+from eval.cli.ablating import check
+from eval.parts import Part, Variant, list_parts, make_plain, plan_additions, plan_removals
+
+BM25 = {"type": "bm25"}
+DENSE = {"type": "dense"}
+CALIBRATE, THRESHOLD = {"type": "calibrate"}, {"type": "threshold", "minimum": 0.3}
+
+
+def removals(retriever: Mapping[str, Any]) -> dict[str, Variant]:
+    parts = list_parts(retriever, retriever["legs"])
+    return {item.part.name: item for item in plan_removals(retriever, parts, check)}
+
+
+def additions(retriever: Mapping[str, Any]) -> dict[str, Variant]:
+    parts = list_parts(retriever, retriever["legs"])
+    plain = make_plain(retriever, parts)
+    return {item.part.name: item for item in plan_additions(retriever, plain, parts, check)}
+
+
+def along(item: Variant) -> list[str]:
+    return [part.name for part in item.along]
+
+
+def hybrid(**over: Any) -> dict[str, Any]:
+    return {
+        "legs": {"dense": DENSE, "keyword": BM25, "exact": {"type": "exact"}},
+        "fusion": {
+            "type": "rrf",
+            "k": 30,
+            "weights": {"dense": 2.0, "exact": 0.5},
+            "boosts": {"exact": 10.0},
+        },
+        "stages": [CALIBRATE, THRESHOLD, {"type": "per_document", "limit": 2}],
+        **over,
+    }
+
+
+def test_a_leg_goes_with_its_weight_and_boost() -> None:
+    settings = removals(hybrid())["exact"].settings
+    assert settings is not None
+    assert list(settings["legs"]) == ["dense", "keyword"]
+    assert settings["fusion"] == {"type": "rrf", "k": 30, "weights": {"dense": 2.0}, "boosts": {}}
+    assert settings["stages"] == hybrid()["stages"]
+
+
+def test_calibration_takes_along_what_was_set_for_its_scores() -> None:
+    found = removals(hybrid())
+    assert along(found["calibrate"]) == ["threshold"]
+    assert along(found["threshold"]) == []
+    assert found["calibrate"].settings is not None
+    assert [item["type"] for item in found["calibrate"].settings["stages"]] == ["per_document"]
+
+
+@pytest.mark.parametrize("leg", ["dense", "keyword"])
+def test_a_single_leg_is_not_fused_and_not_calibrated(leg: str) -> None:
+    """Cosines have a scale, yet the threshold was set for calibrated scores: it goes too."""
+    two = hybrid(legs={"dense": DENSE, "keyword": BM25}, fusion={"type": "rrf"})
+    gone = removals(two)[leg]
+    assert along(gone) == ["calibrate", "threshold"]
+    assert gone.settings is not None
+    assert gone.settings["fusion"] is None
+
+
+def test_the_only_leg_cannot_go() -> None:
+    only = removals({"legs": {"keyword": BM25}})["keyword"]
+    assert only.settings is None
+    assert only.refusal == "nothing else searches"
+
+
+def test_what_a_graph_starts_from_cannot_go() -> None:
+    found = removals(
+        {"legs": {"keyword": BM25, "links": {"type": "graph"}}, "fusion": {"type": "rrf"}}
+    )
+    assert found["keyword"].settings is None
+    assert "cannot come first" in found["keyword"].refusal
+    assert found["links"].settings is not None
+
+
+def test_of_two_equal_stages_one_goes() -> None:
+    twice = hybrid(query=[{"type": "classify"}, {"type": "classify", "factual": 2.0}], stages=[])
+    parts = list_parts(twice, twice["legs"])
+    first, second = plan_removals(twice, parts, check)[:2]
+    assert first.settings is not None
+    assert second.settings is not None
+    assert first.settings["query"] == twice["query"][1:]
+    assert second.settings["query"] == twice["query"][:1]
+
+
+def test_inactive_legs_are_no_parts() -> None:
+    parts = list_parts(hybrid(mode="semantic"), ["dense"])
+    assert [part.name for part in parts if part.kind == "leg"] == ["dense"]
+    gone = plan_removals(hybrid(mode="semantic"), parts, check)[0]
+    assert "no leg is semantic" in gone.refusal
+
+
+def test_the_plain_pipeline_has_the_configs_own_legs() -> None:
+    retriever = hybrid()
+    plain = make_plain(retriever, list_parts(retriever, retriever["legs"]))
+    assert plain.settings["legs"] == {"dense": DENSE, "keyword": BM25}
+    assert plain.settings["fusion"]["weights"] == {"dense": 2.0}
+    assert plain.settings["stages"] == []
+    assert not check(plain.settings)
+    assert list(additions(retriever)) == ["exact", "calibrate", "threshold", "per_document"]
+
+
+def test_added_parts_bring_what_they_need() -> None:
+    found = additions(hybrid())
+    assert along(found["threshold"]) == ["calibrate"]
+    assert along(found["calibrate"]) == []
+    assert found["exact"].settings is not None
+    assert found["exact"].settings["fusion"]["boosts"] == {"exact": 10.0}
+
+
+def test_a_fielded_leg_takes_the_place_of_the_plain_one() -> None:
+    fielded = {"type": "bm25f", "depth": 40}
+    retriever = hybrid(legs={"words": fielded, "dense": DENSE}, fusion={"type": "rrf"}, stages=[])
+    plain = make_plain(retriever, list_parts(retriever, retriever["legs"]))
+    assert plain.settings["legs"] == {"dense": DENSE, "words": {"type": "bm25", "depth": 40}}
+    added = additions(retriever)["words"]
+    assert added.replaces
+    assert added.settings is not None
+    assert added.settings["legs"]["words"] == fielded
+
+
+def test_what_rrf_forbids_cannot_be_added() -> None:
+    linear = hybrid(
+        fusion={"type": "linear"},
+        stages=[CALIBRATE, {"type": "neighbours", "score_delta": 0.02}],
+    )
+    assert removals(linear)["neighbours"].settings is not None
+    refused = additions(linear)["neighbours"]
+    assert refused.settings is None
+    assert "linear fusion" in refused.refusal
+
+
+def observe(run: str, score: float, first: str, milliseconds: float) -> Observed:
+    queries = [f"q{number}" for number in range(20)]
+    return Observed(
+        run=run,
+        scores={
+            "nDCG@10": {query: score + at / 1000 for at, query in enumerate(queries)},
+            "Tokens@10": dict.fromkeys(queries, 100 * score),
+        },
+        hits={query: (first if at < 5 else "same",) for at, query in enumerate(queries)},
+        latency={
+            "q1": {"total": milliseconds, "dense": 2.0, "dense.encode": 6.0, "rerank": 3.0},
+            "q2": {"total": milliseconds, "dense": 2.0, "dense.encode": 8.0, "rerank": 5.0},
+        },
+        degraded={},
+    )
+
+
+DENSE_PART, RERANK = Part("leg", 0, "dense", "dense"), Part("stage", 0, "rerank", "rerank")
+
+
+def row(part: Part, without: float, with_: float) -> Row:
+    pair = observe("a", without, "x", 10.0), observe("b", with_, "y", 14.0)
+    (found,) = adjust([weigh(Variant(part), [DENSE_PART, RERANK], pair, "a", ["nDCG@10"])])
+    return found
+
+
+def test_what_a_part_adds_is_with_minus_without() -> None:
+    found = row(RERANK, 0.4, 0.6)
+    (difference,) = found.differences
+    assert difference.difference.value == pytest.approx(0.2)
+    assert (found.changed, found.changed_top, found.queries) == (5, 5, 20)
+    assert found.tokens == pytest.approx(20)
+    assert found.total is not None
+    assert found.total.value == pytest.approx(4.0)
+    assert found.finding == "adds nDCG@10 +0.200; costs 4.9 ms"
+
+
+def test_a_part_that_hurts_or_adds_nothing_is_named() -> None:
+    assert row(RERANK, 0.6, 0.4).finding.startswith("hurts nDCG@10 -0.200; costs")
+    same = row(RERANK, 0.5, 0.5)
+    assert same.idle
+    assert same.finding.startswith("adds nothing that 20 queries can show; costs")
+
+
+def test_p_values_are_adjusted_over_all_rows() -> None:
+    pair = observe("a", 0.4, "x", 10.0), observe("b", 0.6, "y", 14.0)
+    one = weigh(Variant(RERANK), [RERANK], pair, "a", ["nDCG@10"])
+    (single,) = adjust([one])
+    several = list(adjust([one] * 4))
+    p = single.differences[0].adjusted
+    assert p is not None
+    assert [item.differences[0].adjusted for item in several] == pytest.approx([4 * p] * 4)
+
+
+def test_what_no_query_can_show_is_not_tested() -> None:
+    pair = observe("a", 0.5, "x", 10.0), observe("b", 0.5, "y", 14.0)
+    idle = weigh(Variant(RERANK), [RERANK], pair, "a", ["nDCG@10"])
+    pair = observe("a", 0.4, "x", 10.0), observe("b", 0.6, "y", 14.0)
+    one = weigh(Variant(RERANK), [RERANK], pair, "a", ["nDCG@10"])
+    first, last = adjust([idle, one])
+    assert first.differences[0].adjusted is None
+    assert last.differences[0].adjusted == one.differences[0].p
+
+
+def test_a_leg_costs_what_its_encoding_costs_too() -> None:
+    latency = observe("a", 0.5, "x", 10.0).latency
+    times = time_part(DENSE_PART, [DENSE_PART, RERANK], latency)
+    assert times is not None
+    assert (times.p50, times.n) == (9.0, 2)
+
+
+def test_parts_of_one_name_are_not_told_apart_in_time() -> None:
+    namesake = Part("stage", 1, "dense", "dense")
+    latency = observe("a", 0.5, "x", 10.0).latency
+    assert time_part(DENSE_PART, [DENSE_PART, namesake], latency) is None
+    assert time_part(RERANK, [RERANK], {}) is None
