@@ -50,7 +50,7 @@ class TableView:
 def write(ablation: Ablation, folder: Path) -> Path:
     """Write the three files into `folder`, which is made; return the path of the page."""
     folder.mkdir(parents=True, exist_ok=True)
-    shared = make_axis(item for row in ablation.rows for item in row.differences)
+    shared = make_axis(item for row in ablation.rows for item in row.differences[:1])
     values: dict[str, Any] = {
         "ablation": ablation,
         "facts": (

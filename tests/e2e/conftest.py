@@ -1,12 +1,14 @@
 """Fixtures that call the command line."""
 
 import json
+import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from processes import finish, start
+from processes import ROOT
+from warm import Warm
 
 Assay = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -22,13 +24,15 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def assay(places: dict[str, str]) -> Assay:
+def assay(places: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assay]:
     """Call the command line; extra environment by keyword."""
+    warm = Warm(tmp_path_factory.mktemp("warm"), ROOT)
 
     def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return finish(start(*arguments, environment=places | environment))
+        return warm.call(arguments, os.environ | places | environment)
 
-    return call
+    yield call
+    warm.close()
 
 
 @pytest.fixture(scope="session")
