@@ -76,9 +76,10 @@ def test_a_killed_run_goes_on_and_pays_for_nothing_twice(tmp_path: Path) -> None
         arguments = ("ragas", "judged", "--provider", "openai", "--concurrency", "2", "--json")
         process = start(*arguments, environment=environment)
         assert held.wait(120), finish(process).stderr
-        for _ in range(1000):  # until what was answered is kept
+        for _ in range(1000):  # until what was answered is kept, and both threads wait
             ledgers = (tmp_path / "cache" / "ragas-ledger").glob("*.jsonl")
-            if "".join(path.read_text() for path in ledgers).count('"usage"') == ANSWERED:
+            kept = "".join(path.read_text() for path in ledgers).count('"usage"')
+            if (kept, len(server.calls)) == (ANSWERED, ANSWERED + 2):
                 break
             time.sleep(0.02)
         os.kill(process.pid, signal.SIGKILL)
