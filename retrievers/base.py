@@ -124,7 +124,8 @@ class StageTrace:
 
     `kind` is `query`, `leg`, `fusion` or `stage`; `candidates` are the (chunk id, score) pairs
     the stage put out, best first. `note` says in words what it changed, where that is not plain,
-    `counts` in numbers by name.
+    `counts` in numbers by name. `waited` is the milliseconds lost to calls that failed and were
+    made again, which `milliseconds` leaves out, as does whoever times a search.
     """
 
     name: str
@@ -133,6 +134,7 @@ class StageTrace:
     candidates: tuple[tuple[str, float], ...] = ()
     note: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
+    waited: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -272,7 +272,7 @@ class Pipeline(Retriever):
         candidates = tuple((chunks[at].id, score) for at, score in result.candidates)
         return [
             *(StageTrace(f"{name}.{step}", "query", taken) for step, taken in before),
-            StageTrace(name, "leg", last, candidates, result.note, result.counts),
+            StageTrace(name, "leg", last, candidates, result.note, result.counts, result.waited),
         ]
 
 

@@ -1,5 +1,1 @@
-"""The engines a config can name."""
-
-from retrievers.engines.qdrant_edge import QdrantEdgeSettings
-
-EngineSettings = QdrantEdgeSettings
+"""Engines: stores that search and fuse themselves. `kinds` has those a config can name."""

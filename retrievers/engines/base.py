@@ -2,29 +2,86 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
 
-from retrievers.base import IndexReport
+from pydantic import Field
+
+from retrievers.base import AssayError, IndexReport
+from retrievers.engines.formulas import Formula
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
+from retrievers.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What an engine can do, whatever its settings.
+
+    `fuses` says where the lists are fused: inside the `engine`, in one `statement` of its query
+    language that its adapter writes, or in its `client` library. `approximate` names the indexes
+    with which dense search misses some. A `server` is a process of its own, which others may use
+    too. `extra` is the optional dependency that brings the client, empty where none is needed.
+    """
+
+    fuses: Literal["engine", "statement", "client"]
+    exact: bool = True
+    approximate: tuple[str, ...] = ()
+    server: bool = False
+    extra: str = ""
+
+
+class LegDepths(Settings):
+    """Candidates of each list that enter the engine's fusion."""
+
+    dense: int = Field(100, ge=1, description="candidates of the dense list")
+    keyword: int = Field(100, ge=1, description="candidates of the keyword list")
+
+
+class LegWeights(Settings):
+    """Weight of each list in the engine's fusion."""
+
+    dense: float = Field(1.0, ge=0, description="weight of the dense list")
+    keyword: float = Field(1.0, ge=0, description="weight of the keyword list")
+
+
+class StoreSettings(Settings):
+    """Base of every engine's settings."""
+
+    capabilities: ClassVar[Capabilities]
+    depth: LegDepths = Field(
+        default_factory=LegDepths, description="candidates of each list that enter fusion"
+    )
+
+
+class Lists(NamedTuple):
+    """The two lists that an engine fuses, each best first."""
+
+    dense: list[Scored]
+    keyword: list[Scored]
 
 
 class Engine(ABC):
     """One collection in one engine. Searches give (position in the indexed texts, score) pairs.
 
-    They are safe to call from several threads, and give nothing where nothing is indexed.
+    They are safe to call from several threads, and give nothing where nothing is indexed. A text
+    is data: no character of it is an operator of the engine's query language. Every method raises
+    AssayError, in one line that names the engine, for what the user can mend.
     """
+
+    depth: LegDepths
 
     @abstractmethod
     def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> IndexReport:
-        """Make `texts` searchable, in place of any before.
+        """Make `texts` searchable, in place of any before; they may be found built already.
 
         `vectors` has one row a text, float32 of unit length; `identity` is that of their encoder.
+        What is cut off half-way leaves nothing that a later call would take for whole.
         """
 
     @abstractmethod
     def dense(self, vector: Vectors, limit: int) -> list[Scored]:
-        """Return the texts nearest to `vector`, in the order in which the engine fuses them."""
+        """Return the texts of greatest cosine, in the order in which the engine fuses them."""
 
     @abstractmethod
     def keyword(self, text: str, limit: int) -> list[Scored]:
@@ -32,12 +89,37 @@ class Engine(ABC):
 
     @abstractmethod
     def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
-        """Return the engine's own fusion of both, best first, equal scores by position."""
+        """Return the engine's own fusion of both, best first, equal scores by position.
+
+        What is fused does not depend on `limit`: a smaller one gives the head of the same list.
+        """
+
+    @property
+    @abstractmethod
+    def formula(self) -> Formula:
+        """The fusion that the engine's documents state, with these settings."""
+
+    def lists(self, text: str, vector: Vectors) -> Lists:
+        """Return, fetched apart, the two lists that `hybrid` fuses."""
+        return Lists(self.dense(vector, self.depth.dense), self.keyword(text, self.depth.keyword))
 
     def facts(self) -> Mapping[str, Any]:
-        """What identifies the engine and its index, as JSON values; known after `index`."""
+        """What identifies the engine and its index, as JSON values; known after `index`.
+
+        `engine`, `version`, `exact`, and where dense search is not exact `recall_against_exact`,
+        as `retrievers.engines.recall.measure_recall` gives it.
+        """
         return {}
 
     @abstractmethod
     def close(self) -> None:
-        """Release files, processes and connections."""
+        """Release files, processes and connections; may be called twice."""
+
+
+def check_dimensions(engine: str, vector: Vectors, dimensions: int) -> None:
+    """Raise AssayError where `vector` is not as long as those indexed."""
+    if len(vector) != dimensions:
+        raise AssayError(
+            f"{engine}: a vector of {len(vector)} dimensions was asked for; those indexed have "
+            f"{dimensions}"
+        )

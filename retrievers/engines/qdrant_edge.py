@@ -5,13 +5,19 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 
 from retrievers.base import IndexReport
-from retrievers.engines.base import Engine
+from retrievers.engines.base import (
+    Capabilities,
+    Engine,
+    LegWeights,
+    StoreSettings,
+    check_dimensions,
+)
+from retrievers.engines.formulas import DeviationScores, Formula, ReciprocalRanks
 from retrievers.engines.qdrant_shard import (
     allocated,
     build_shard,
@@ -19,6 +25,7 @@ from retrievers.engines.qdrant_shard import (
     make_config,
     make_embedder,
 )
+from retrievers.engines.recall import measure_recall
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored, ordered
 from retrievers.settings import Settings, Workshop
@@ -33,23 +40,6 @@ Language = Literal[
     "indonesian", "italian", "japanese", "kazakh", "nepali", "norwegian", "portuguese", "romanian",
     "russian", "slovene", "spanish", "swedish", "tajik", "turkish",
 ]  # fmt: skip
-
-RECALL_QUERIES = 50
-RECALL_DEPTH = 100
-
-
-class LegWeights(Settings):
-    """Weight of each list in the engine's fusion."""
-
-    dense: float = Field(1.0, ge=0, description="weight of the dense list")
-    keyword: float = Field(1.0, ge=0, description="weight of the keyword list")
-
-
-class LegDepths(Settings):
-    """Candidates of each list that enter the engine's fusion."""
-
-    dense: int = Field(100, ge=1, description="candidates of the dense list")
-    keyword: int = Field(100, ge=1, description="candidates of the keyword list")
 
 
 class QdrantBm25Settings(Settings):
@@ -70,9 +60,10 @@ class QdrantBm25Settings(Settings):
     ascii_folding: bool = Field(False, description="strip diacritics")
 
 
-class QdrantEdgeSettings(Settings):
+class QdrantEdgeSettings(StoreSettings):
     """Qdrant Edge, in this process: dense and BM25 lists fused inside the engine."""
 
+    capabilities: ClassVar[Capabilities] = Capabilities("engine", approximate=("hnsw",))
     type: Literal["qdrant-edge"] = "qdrant-edge"
     fusion: Literal["rrf", "dbsf"] = Field(
         "rrf",
@@ -91,9 +82,6 @@ class QdrantEdgeSettings(Settings):
     )
     weights: LegWeights = Field(
         default_factory=LegWeights, description="rrf only; a weight divides ranks, 0 drops a list"
-    )
-    depth: LegDepths = Field(
-        default_factory=LegDepths, description="candidates of each list that enter fusion"
     )
     bm25: QdrantBm25Settings = Field(
         default_factory=QdrantBm25Settings, description="the engine's keyword index"
@@ -122,10 +110,12 @@ class QdrantEdgeEngine(Engine):
     """
 
     def __init__(self, settings: QdrantEdgeSettings, workshop: Workshop) -> None:
+        self.depth = settings.depth
         self._settings = settings
         self._workshop = workshop
         self._embedder = make_embedder(settings.bm25)
         self._shard: qdrant_edge.EdgeShard | None = None
+        self._dimensions = 0
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         self._measured: dict[str, Any] = {}
 
@@ -145,6 +135,7 @@ class QdrantEdgeEngine(Engine):
         path = copy_shard(folder.path / "shard", Path(self._copy.name))
         config = make_config(vectors.shape[1], self._settings, self._workshop.threads)
         self._shard = q.EdgeShard.load(str(path), config)
+        self._dimensions = vectors.shape[1]
         self._measured = json.loads((folder.path / "facts.json").read_text())
         return IndexReport(
             chunks=len(texts),
@@ -155,7 +146,13 @@ class QdrantEdgeEngine(Engine):
 
     def dense(self, vector: Vectors, limit: int) -> list[Scored]:
         """Return the texts of greatest cosine; the order of equal ones is the engine's."""
-        return self._dense(vector, limit, self._settings.exact)
+        import qdrant_edge as q
+
+        if self._shard is not None:
+            check_dimensions("qdrant-edge", vector, self._dimensions)
+        query = q.Query.Nearest(vector.tolist(), using="dense")
+        params = self._search_params()
+        return self._ask(q.QueryRequest(limit=limit, query=query, params=params))
 
     def keyword(self, text: str, limit: int) -> list[Scored]:
         """Return the texts of greatest BM25 score; the order of equal ones is the engine's."""
@@ -178,7 +175,7 @@ class QdrantEdgeEngine(Engine):
                     q.Prefetch(
                         limit=depth.dense,
                         query=q.Query.Nearest(vector.tolist(), using="dense"),
-                        params=self._search_params(self._settings.exact),
+                        params=self._search_params(),
                     ),
                     q.Prefetch(limit=depth.keyword, query=self._keyword_query(text)),
                 ],
@@ -189,13 +186,22 @@ class QdrantEdgeEngine(Engine):
             fused = [(position, score) for position, score in fused if score > 0]
         return ordered(fused)[:limit]
 
-    def facts(self) -> Mapping[str, Any]:
-        """Return name and version, whether dense search is exact, `average_terms`, the mean
-        length of a text in the engine's terms, and with HNSW `recall_against_exact`.
+    @property
+    def formula(self) -> Formula:
+        """The engine's fusion; its own precision is 32 bits."""
+        if self._settings.fusion == "dbsf":
+            return DeviationScores()
+        weights = self._settings.weights
+        return ReciprocalRanks(
+            k=self._settings.k,
+            first=0,
+            weights=(weights.dense, weights.keyword),
+            weigh="ranks",
+            single=True,
+        )
 
-        That recall is the share of the 100 nearest texts that the graph finds, in the mean over
-        up to 50 of the collection's own vectors.
-        """
+    def facts(self) -> Mapping[str, Any]:
+        """Return also `average_terms`, the mean length of a text in the engine's terms."""
         return {
             "engine": "qdrant-edge",
             "version": version("qdrant-edge-py"),
@@ -228,10 +234,10 @@ class QdrantEdgeEngine(Engine):
         built = build_shard(
             folder / "shard", texts, vectors, self._settings, self._workshop.threads
         )
-        self._shard = built.shard
+        self._shard, self._dimensions = built.shard, vectors.shape[1]
         measured = {"average_terms": round(built.average_terms, 2)}
         if not self._settings.exact:
-            measured["recall_against_exact"] = self._measure_recall(vectors)
+            measured["recall_against_exact"] = measure_recall(self.dense, vectors)
         (folder / "facts.json").write_text(json.dumps(measured))
         self.close()
 
@@ -248,28 +254,13 @@ class QdrantEdgeEngine(Engine):
 
         return q.Query.Nearest(self._embedder.embed_query(text), using="keyword")
 
-    def _search_params(self, exact: bool) -> "qdrant_edge.SearchParams":
+    def _search_params(self) -> "qdrant_edge.SearchParams":
         import qdrant_edge as q
 
+        exact = self._settings.exact
         return q.SearchParams(exact=exact, hnsw_ef=None if exact else self._settings.ef)
-
-    def _dense(self, vector: Vectors, limit: int, exact: bool) -> list[Scored]:
-        import qdrant_edge as q
-
-        query = q.Query.Nearest(vector.tolist(), using="dense")
-        params = self._search_params(exact)
-        return self._ask(q.QueryRequest(limit=limit, query=query, params=params))
 
     def _ask(self, request: "qdrant_edge.QueryRequest") -> list[Scored]:
         if self._shard is None:
             return []
         return [(int(point.id), point.score) for point in self._shard.query(request)]
-
-    def _measure_recall(self, vectors: Vectors) -> float:
-        count = min(len(vectors), RECALL_QUERIES)
-        shares = []
-        for vector in vectors[np.linspace(0, len(vectors) - 1, count).astype(int)]:
-            exact = {position for position, _ in self._dense(vector, RECALL_DEPTH, exact=True)}
-            found = {position for position, _ in self._dense(vector, RECALL_DEPTH, exact=False)}
-            shares.append(len(exact & found) / len(exact))
-        return round(float(np.mean(shares)), 4)

@@ -19,12 +19,15 @@ class LegResult:
 
     `milliseconds` gives the time of each step (`encode`, `search`, …) in the order they ran;
     `note` says in words why these chunks, where that is not plain, `counts` in numbers by name.
+    `waited` is the milliseconds lost to calls that failed and were made again, which
+    `milliseconds` leaves out.
     """
 
     candidates: list[Scored]
     milliseconds: Mapping[str, float]
     note: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
+    waited: float = 0.0
 
 
 class Leg(ABC):

@@ -7,7 +7,11 @@ from retrievers.legs.exact import ExactLegSettings
 from retrievers.legs.fielded import FieldedLegSettings
 from retrievers.legs.graph import GraphLegSettings
 from retrievers.legs.keyword import KeywordLegSettings
-from retrievers.legs.native import NativeHybridSettings
+from retrievers.legs.native import (
+    EngineDenseSettings,
+    EngineKeywordSettings,
+    NativeHybridSettings,
+)
 
 LegSettings = (
     DenseLegSettings
@@ -18,4 +22,6 @@ LegSettings = (
     | DefinitionsLegSettings
     | GraphLegSettings
     | NativeHybridSettings
+    | EngineDenseSettings
+    | EngineKeywordSettings
 )

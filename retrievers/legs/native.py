@@ -1,39 +1,74 @@
-"""The native hybrid: an engine's own query over its dense and its keyword index."""
+"""Legs inside an engine: its own hybrid query, and its dense and its keyword search alone."""
 
 import time
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from retrievers.base import IndexReport
 from retrievers.corpus import Corpus
-from retrievers.engines import EngineSettings
 from retrievers.engines.base import Engine
+from retrievers.engines.effort import measure_effort
+from retrievers.engines.kinds import EngineSettings
+from retrievers.engines.qdrant_edge import QdrantEdgeSettings
 from retrievers.legs.base import Kind, Leg, LegResult
+from retrievers.models.base import Vectors
 from retrievers.models.encoders import CachingEncoder, EncoderSettings
+from retrievers.ranking import Scored
 from retrievers.settings import Settings, Workshop
 
+NO_VECTOR = np.empty(0, np.float32)
 
-class NativeHybridSettings(Settings):
-    """An engine's own hybrid query: dense and keyword lists fused inside the engine."""
 
-    kind: ClassVar[Kind] = "hybrid"
-    type: Literal["native_hybrid"] = "native_hybrid"
+class EngineLegSettings(Settings):
+    """What every leg inside an engine needs: the texts and vectors indexed are the same."""
+
     engine: EngineSettings = Field(
-        default_factory=EngineSettings, description="the engine that indexes and fuses"
+        default_factory=QdrantEdgeSettings, description="the engine that indexes and searches"
     )
     encoder: EncoderSettings = Field(
         default_factory=EncoderSettings, description="the embedding model, or its name"
     )
-    depth: int = Field(100, ge=1, description="fused candidates handed on")
+    depth: int = Field(100, ge=1, description="candidates handed on")
+
+
+class NativeHybridSettings(EngineLegSettings):
+    """An engine's own hybrid query: dense and keyword lists fused inside the engine."""
+
+    kind: ClassVar[Kind] = "hybrid"
+    type: Literal["native_hybrid"] = "native_hybrid"
 
     def build(self, workshop: Workshop) -> "NativeHybridLeg":
         """Return the leg, which has indexed nothing yet."""
         return NativeHybridLeg(self.engine.build(workshop), self.encoder.build(workshop))
 
 
-class NativeHybridLeg(Leg):
+class EngineDenseSettings(EngineLegSettings):
+    """An engine's dense search alone."""
+
+    kind: ClassVar[Kind] = "semantic"
+    type: Literal["engine_dense"]
+
+    def build(self, workshop: Workshop) -> "EngineDenseLeg":
+        """Return the leg, which has indexed nothing yet."""
+        return EngineDenseLeg(self.engine.build(workshop), self.encoder.build(workshop))
+
+
+class EngineKeywordSettings(EngineLegSettings):
+    """An engine's keyword search alone."""
+
+    kind: ClassVar[Kind] = "keyword"
+    type: Literal["engine_keyword"]
+
+    def build(self, workshop: Workshop) -> "EngineKeywordLeg":
+        """Return the leg, which has indexed nothing yet."""
+        return EngineKeywordLeg(self.engine.build(workshop), self.encoder.build(workshop))
+
+
+class EngineLeg(Leg):
     """Hands the engine texts and their vectors; what comes of them is the engine's doing."""
 
     def __init__(self, engine: Engine, encoder: CachingEncoder) -> None:
@@ -59,12 +94,19 @@ class NativeHybridLeg(Leg):
         if not query.strip():
             return LegResult([], {"encode": 0.0, "search": 0.0})
         begin = time.perf_counter()
-        vector = self._encoder.encode_query(query)
+        vector = self._encode(query)
         encoded = time.perf_counter()
-        candidates = self._engine.hybrid(query, vector, depth)
+        with measure_effort() as effort:
+            candidates = self._ask(query, vector, depth)
         end = time.perf_counter()
         return LegResult(
-            candidates, {"encode": (encoded - begin) * 1e3, "search": (end - encoded) * 1e3}
+            candidates,
+            {
+                "encode": (encoded - begin) * 1e3,
+                "search": (end - encoded) * 1e3 - effort.milliseconds,
+            },
+            counts={"retries": effort.retries} if effort.retries else {},
+            waited=effort.milliseconds,
         )
 
     def facts(self) -> Mapping[str, Any]:
@@ -74,3 +116,34 @@ class NativeHybridLeg(Leg):
     def close(self) -> None:
         """Close the engine."""
         self._engine.close()
+
+    def _encode(self, query: str) -> Vectors:
+        return self._encoder.encode_query(query)
+
+    @abstractmethod
+    def _ask(self, query: str, vector: Vectors, depth: int) -> list[Scored]:
+        """Return what the engine finds."""
+
+
+class NativeHybridLeg(EngineLeg):
+    """The engine's own fusion of its two lists."""
+
+    def _ask(self, query: str, vector: Vectors, depth: int) -> list[Scored]:
+        return self._engine.hybrid(query, vector, depth)
+
+
+class EngineDenseLeg(EngineLeg):
+    """The dense list alone."""
+
+    def _ask(self, query: str, vector: Vectors, depth: int) -> list[Scored]:
+        return self._engine.dense(vector, depth)
+
+
+class EngineKeywordLeg(EngineLeg):
+    """The keyword list alone, for which no query is encoded."""
+
+    def _encode(self, query: str) -> Vectors:
+        return NO_VECTOR
+
+    def _ask(self, query: str, vector: Vectors, depth: int) -> list[Scored]:
+        return self._engine.keyword(query, depth)

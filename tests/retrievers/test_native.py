@@ -20,7 +20,6 @@ from retrievers.engines.qdrant_edge import QdrantEdgeEngine, QdrantEdgeSettings
 from retrievers.legs.native import NativeHybridLeg, NativeHybridSettings
 from retrievers.models.base import Encoder, Vectors
 from retrievers.models.encoders import CachingEncoder
-from retrievers.ranking import Scored, ordered
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 
@@ -70,16 +69,6 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     return tmp_path_factory.mktemp("cache")
 
 
-def fuse(lists: list[tuple[list[Scored], float]], k: int) -> list[Scored]:
-    """The formula that the settings state, in the engine's own precision."""
-    one, scores = np.float32(1), dict[int, np.float32]()
-    for candidates, weight in lists:
-        for rank, (position, _) in enumerate(candidates if weight else [], start=1):
-            score = one / (np.float32(rank) / np.float32(weight) + np.float32(k) - one)
-            scores[position] = scores.get(position, np.float32(0)) + score
-    return ordered((position, float(score)) for position, score in scores.items())
-
-
 @pytest.mark.parametrize(
     "settings",
     [
@@ -95,12 +84,10 @@ def test_rrf_is_what_the_settings_say(cache: Path, settings: dict[str, Any]) -> 
     chosen = QdrantEdgeSettings.model_validate(settings)
     for query in QUERIES:
         vector = HashingEncoder().encode_query(query)
-        dense = engine.dense(vector, chosen.depth.dense)
-        keyword = engine.keyword(query, chosen.depth.keyword)
-        assert len(dense) == chosen.depth.dense
-        assert keyword
-        weights = chosen.weights
-        expected = fuse([(dense, weights.dense), (keyword, weights.keyword)], chosen.k)
+        lists = engine.lists(query, vector)
+        assert len(lists.dense) == chosen.depth.dense
+        assert lists.keyword
+        expected = engine.formula.fuse(*lists)
         assert leg.search(query, 1000).candidates == expected
         assert leg.search(query, 7).candidates == expected[:7]
     leg.close()
@@ -109,13 +96,8 @@ def test_rrf_is_what_the_settings_say(cache: Path, settings: dict[str, Any]) -> 
 def test_dbsf_is_what_the_settings_say(cache: Path) -> None:
     engine, leg = make_leg(cache, real_texts(), fusion="dbsf")
     for query in QUERIES:
-        expected: dict[int, float] = {}
         vector = HashingEncoder().encode_query(query)
-        for candidates in (engine.dense(vector, 100), engine.keyword(query, 100)):
-            scores = np.array([score for _, score in candidates])
-            low, span = scores.mean() - 3 * scores.std(ddof=1), 6 * scores.std(ddof=1)
-            for position, score in candidates:
-                expected[position] = expected.get(position, 0.0) + (score - low) / span
+        expected = dict(engine.formula.fuse(*engine.lists(query, vector)))
         assert dict(leg.search(query, 1000).candidates) == pytest.approx(expected, abs=1e-4)
     leg.close()
 

@@ -1,0 +1,275 @@
+"""The rules that every engine keeps, as checks that any can be put to.
+
+    for rule in RULES:
+        rule.check(make)
+
+`make` returns an engine that has indexed nothing; the checks close it. Any cache that several of
+them share must be the same at each call.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from hashlib import blake2b
+from json import dumps
+
+import numpy as np
+
+from retrievers.base import AssayError
+from retrievers.conformance import ConformanceError
+from retrievers.engines.base import Engine
+from retrievers.models.base import Vectors
+from retrievers.ranking import Scored
+
+Make = Callable[[], Engine]
+
+DIMENSIONS = 32
+TOPICS = ("ferry", "harbour", "ticket", "winter", "refund", "lantern", "anchor", "tide")
+TEXTS = tuple(
+    f"{TOPICS[at % 8]} {TOPICS[at * 3 % 7]} paragraph {at} tells of {TOPICS[at // 8 % 8]} "
+    + "and of the weather " * (at % 5)
+    for at in range(120)
+)
+QUERIES = ("winter ferry", "refund of a ticket", "lantern", "paragraph 17", "the anchor and tide")
+ODD = (
+    "'", '"', "''; DROP TABLE texts; --", "a AND OR NOT b", "ferry -ticket", "ferry*", "(ferry",
+    "ferry:ticket", "title:ferry^2", "ferry~", "/ferry/", "\\", "{", "[1 TO 2]", "NEAR(ferry)",
+    "%", "_", "ferry\x00ticket", "…", "日本語", "🙂", "?" * 50, "ferry " * 400, "$1", ":name",
+    "&|!<->",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule by name, and the check that raises ConformanceError where it is broken."""
+
+    name: str
+    check: Callable[[Make], None]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def encode(text: str) -> Vectors:
+    """Return a vector of unit length that is near to those of texts with the same words."""
+    seeds = [
+        int.from_bytes(blake2b(word.encode(), digest_size=4).digest())
+        for word in text.lower().split() or [""]
+    ]
+    total = sum(np.random.default_rng(seed).normal(size=DIMENSIONS) for seed in seeds)
+    return np.asarray(total / np.linalg.norm(total), np.float32)
+
+
+def index(engine: Engine, texts: Sequence[str] = TEXTS, identity: str = "hashing") -> Vectors:
+    """Index `texts` with their vectors, and return these."""
+    vectors = np.array([encode(text) for text in texts], np.float32).reshape(-1, DIMENSIONS)
+    engine.index(texts, vectors, identity)
+    return vectors
+
+
+def nothing_is_found_in_nothing(make: Make) -> None:
+    """Without texts every search is empty, before `index` and after."""
+    with closing(make()) as engine:
+        for _ in range(2):
+            _require(engine.dense(encode("ferry"), 5) == [], "dense found texts")
+            _require(engine.keyword("ferry", 5) == [], "keyword found texts")
+            _require(engine.hybrid("ferry", encode("ferry"), 5) == [], "hybrid found texts")
+            index(engine, ())
+
+
+def dense_is_cosine(make: Make) -> None:
+    """Exact dense search gives the nearest texts with their cosine, best first."""
+    with closing(make()) as engine:
+        vectors = index(engine)
+        if not engine.facts().get("exact"):
+            recall = engine.facts().get("recall_against_exact")
+            _require(isinstance(recall, float), "recall_against_exact is not told")
+            return
+        for query in QUERIES:
+            cosines = vectors @ encode(query)
+            found = engine.dense(encode(query), 20)
+            scores = [score for _, score in found]
+            best = sorted(cosines, reverse=True)[:20]
+            _require(len(found) == 20, f"{len(found)} texts instead of 20")
+            _require(np.allclose(scores, best, atol=1e-4), f"{scores} are not {best}")
+            told = [cosines[position] for position, _ in found]
+            _require(np.allclose(scores, told, atol=1e-4), "scores are those of other texts")
+
+
+def keyword_finds_shared_terms(make: Make) -> None:
+    """Any shared word is enough, no text without one is found, scores fall."""
+    with closing(make()) as engine:
+        index(engine, ("cats run fast", "the dog", "a running cat and a cat", "", "--"))
+        found = {position for position, _ in engine.keyword("cats zebra", 10)}
+        _require(0 in found, "one of two words is not enough")
+        _require(found <= {0, 2}, f"{found} share no term with the query")
+        _require(engine.keyword("zebra", 10) == [], "found a text without the word")
+        index(engine)
+        for query in QUERIES:
+            scores = [score for _, score in engine.keyword(query, 50)]
+            _require(bool(scores), f"{query!r} finds nothing")
+            _require(scores == sorted(scores, reverse=True), "scores do not fall")
+            _require(min(scores) > 0, "a score is not above 0")
+
+
+def hybrid_is_fused_from_its_lists(make: Make) -> None:
+    """What `hybrid` returns is in one of the lists; where search is exact, as `formula` says."""
+    with closing(make()) as engine:
+        index(engine)
+        for query in QUERIES:
+            lists = engine.lists(query, encode(query))
+            fused = engine.hybrid(query, encode(query), 300)
+            listed = {position for found in lists for position, _ in found}
+            positions = [position for position, _ in fused]
+            _require(len(set(positions)) == len(positions), "a text twice")
+            _require(_falls(fused), f"{fused[:9]} is not best first, ties by position")
+            if not engine.facts().get("exact"):
+                continue
+            _require(set(positions) <= listed, "a text that is in no list")
+            expected = engine.formula.fuse(*lists)
+            _require(
+                _agree(fused, expected),
+                f"{fused[:5]} is not {expected[:5]}: {engine.formula.statement}",
+            )
+
+
+def smaller_limits_give_heads(make: Make) -> None:
+    """A list to a smaller limit is the head of that to a larger one, in scores."""
+    with closing(make()) as engine:
+        index(engine)
+        for query in QUERIES:
+            vector = encode(query)
+            for search in (
+                lambda limit, q=query, v=vector: engine.hybrid(q, v, limit),
+                lambda limit, v=vector: engine.dense(v, limit),
+                lambda limit, q=query: engine.keyword(q, limit),
+            ):
+                long, short = search(1000), search(3)
+                if engine.facts().get("exact"):
+                    heads = [score for _, score in long[:3]], [score for _, score in short]
+                    _require(len(heads[0]) == len(heads[1]), "another length")
+                    _require(np.allclose(*heads, atol=1e-5), f"{heads[1]} is not {heads[0]}")
+                _require(len(short) <= 3, "more than the limit")
+
+
+def same_answer_again(make: Make) -> None:
+    """The same search gives the same list, also from an engine opened anew."""
+
+    def search(engine: Engine) -> list[list[Scored]]:
+        return [engine.hybrid(query, encode(query), 50) for query in QUERIES]
+
+    with closing(make()) as engine, closing(make()) as other:
+        index(engine)
+        first = search(engine)
+        _require(search(engine) == first, "another answer the second time")
+        index(other)
+        _require(search(other) == first, "another answer from the second engine")
+
+
+def indexing_replaces(make: Make) -> None:
+    """Texts indexed before are gone, and those of another model are others."""
+    with closing(make()) as engine:
+        index(engine)
+        index(engine, ("one zebra", "two horses"))
+        _require(engine.keyword("ferry", 5) == [], "an old text is found")
+        found = [position for position, _ in engine.hybrid("zebra", encode("zebra"), 5)]
+        _require(found[:1] == [0], "the new text is not found")
+        texts = ("one zebra", "two horses")
+        swapped = np.array([encode(text) for text in reversed(texts)], np.float32)
+        engine.index(texts, swapped, "another model")
+        nearest = engine.dense(encode("one zebra"), 1)
+        _require([position for position, _ in nearest] == [1], "vectors of the old model answer")
+
+
+def odd_texts_are_data(make: Make) -> None:
+    """Operators and quotes of any query language are words or nothing, indexed or asked."""
+    with closing(make()) as engine:
+        index(engine, (*ODD, *TEXTS))
+        for query in ODD:
+            engine.keyword(query, 5)
+            engine.hybrid(query, encode(query), 5)
+        found = {position for position, _ in engine.keyword("ferry -ticket", 1000)}
+        _require(bool(found), "an operator was obeyed")
+
+
+def wrong_dimensions_are_told(make: Make) -> None:
+    """A vector of another length is refused in one line."""
+    with closing(make()) as engine:
+        index(engine)
+        try:
+            engine.dense(np.ones(DIMENSIONS + 1, np.float32), 5)
+        except AssayError as error:
+            _require("\n" not in str(error), "more than one line")
+            _require(str(DIMENSIONS) in str(error), f"{error} does not tell the right length")
+        else:
+            raise ConformanceError("a vector of another length was searched for")
+
+
+def threads_are_safe(make: Make) -> None:
+    """Four threads find what one finds."""
+    with closing(make()) as engine:
+        index(engine)
+
+        def search(query: str) -> list[Scored]:
+            return engine.hybrid(query, encode(query), 20)
+
+        expected = [search(query) for query in QUERIES]
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(search, QUERIES * 6))
+        _require(found == expected * 6, "threads disturb each other")
+
+
+def facts_are_plain(make: Make) -> None:
+    """Facts are JSON values with name, version and exactness; closing twice does no harm."""
+    engine = make()
+    index(engine)
+    facts = dict(engine.facts())
+    dumps(facts)
+    _require({"engine", "version", "exact"} <= facts.keys(), f"{facts} lack some")
+    _require(bool(engine.formula.statement), "no statement of the formula")
+    engine.close()
+    engine.close()
+
+
+RULES = tuple(
+    Rule(check.__name__, check)
+    for check in (
+        nothing_is_found_in_nothing,
+        dense_is_cosine,
+        keyword_finds_shared_terms,
+        hybrid_is_fused_from_its_lists,
+        smaller_limits_give_heads,
+        same_answer_again,
+        indexing_replaces,
+        odd_texts_are_data,
+        wrong_dimensions_are_told,
+        threads_are_safe,
+        facts_are_plain,
+    )
+)
+
+
+def _falls(found: Sequence[Scored]) -> bool:
+    return list(found) == sorted(found, key=lambda pair: (-pair[1], pair[0]))
+
+
+def _agree(found: Sequence[Scored], expected: Sequence[Scored]) -> bool:
+    """Say whether both give the same texts scores that are equal but for rounding."""
+    wanted = dict(expected[: len(found)])
+    scores = [score for _, score in found], [score for _, score in expected[: len(found)]]
+    if len(scores[0]) != len(scores[1]) or not np.allclose(*scores, rtol=1e-4, atol=1e-6):
+        return False
+    # Texts may change places only where their scores are as good as equal.
+    last = expected[len(found) - 1][1] if found else 0.0
+    return all(
+        np.isclose(score, dict(expected).get(position, np.inf), rtol=1e-4, atol=1e-6)
+        or score <= last * (1 + 1e-4)
+        for position, score in found
+        if position in wanted or score > last
+    )
+
+
+def _require(kept: bool, problem: str) -> None:
+    if not kept:
+        raise ConformanceError(problem)

@@ -1,0 +1,45 @@
+"""What vector stores can do by themselves, also those for which there is no adapter here."""
+
+from typing import Literal
+
+Strategy = Literal["native", "fallback", "refused"]
+
+CONTRACT = "retrievers.engines.base.Engine"
+
+STRATEGIES: dict[str, Strategy] = {
+    "azure-ai-search": "native",
+    "weaviate": "native",
+    "qdrant": "native",
+    "mongodb": "native",
+    "azure-cosmos-nosql": "native",
+    "postgres": "fallback",
+    "pinecone": "fallback",
+    "chromadb": "fallback",
+    "faiss": "fallback",
+    "in-memory": "fallback",
+    "sql-server": "fallback",
+    "azure-cosmos-mongo": "refused",
+}
+"""By provider: `native` fuses dense and keyword search itself; with `fallback` a keyword index of
+its own (BM25 here, or `opensearch`) is searched beside it and this project fuses the two."""
+
+
+def describe_missing(provider: str) -> str:
+    """Return in one line why a known provider cannot be an engine, and what can be done."""
+    strategy = STRATEGIES[provider]
+    if strategy == "refused":
+        return (
+            f"{provider} has no hybrid search: MongoDB vCore speaks another interface than Atlas, "
+            "whose provider is mongodb; it is supported neither natively nor with a fallback"
+        )
+    if provider == "in-memory":
+        return (
+            "in-memory is no engine; the pipeline hybrid_rrf does the same: legs of type dense and "
+            "bm25, fused here"
+        )
+    does = (
+        "searches natively by both, and"
+        if strategy == "native"
+        else "has no hybrid search of its own: fuse a dense leg on it with a keyword leg; but"
+    )
+    return f"{provider} {does} no adapter for it is here; one keeps the contract {CONTRACT}"

@@ -1,0 +1,42 @@
+"""What approximate search misses: its lists against exact ones."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from retrievers.models.base import Vectors
+from retrievers.ranking import Scored
+
+QUERIES = 50
+DEPTH = 100
+
+
+def search_exactly(vectors: Vectors, query: Vectors, depth: int) -> set[int]:
+    """Return the positions of the `depth` rows of `vectors` nearest to `query`."""
+    scores = vectors @ query
+    depth = min(depth, len(scores))
+    return {int(at) for at in np.argpartition(-scores, depth - 1)[:depth]}
+
+
+def measure_recall(
+    dense: Callable[[Vectors, int], list[Scored]],
+    vectors: Vectors,
+    queries: Sequence[Vectors] | None = None,
+    depth: int = DEPTH,
+) -> float:
+    """Return the mean share of the `depth` nearest texts that `dense` finds, to four decimals.
+
+    Without `queries`, up to 50 of the collection's own vectors are asked, evenly spaced. Of texts
+    that are equally near any will do.
+    """
+    if queries is None:
+        chosen = np.linspace(0, len(vectors) - 1, min(len(vectors), QUERIES)).astype(int)
+        queries = list(vectors[chosen])
+    shares = []
+    for query in queries:
+        scores = vectors @ query
+        exact = search_exactly(vectors, query, depth)
+        least = min(scores[at] for at in exact) - 1e-6
+        found = {position for position, _ in dense(query, depth)}
+        shares.append(sum(scores[position] >= least for position in found) / len(exact))
+    return round(min(float(np.mean(shares)), 1.0), 4)
