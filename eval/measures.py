@@ -1,8 +1,9 @@
 """Measures per query, computed by ir-measures on joined rankings.
 
-Names are ir-measures' (`nDCG@10`, `Success@3`, `RR@10`, `R@20`, `P@5`, `Judged@10`). Two more are
-ours, because chunks differ in length: `Tokens@k`, the tokens of the first k chunks, and
-`R@<n>tok`, recall within the chunks that fit into n tokens of a prompt.
+Names are ir-measures' (`nDCG@10`, `Success@3`, `RR@10`, `R@20`, `P@5`, `Judged@10`). Three more are
+ours: because chunks differ in length, `Tokens@k`, the tokens of the first k chunks, and
+`R@<n>tok`, recall within the chunks that fit into n tokens of a prompt; and `Empty`, 1 where
+nothing is returned, which is right for a query that nothing answers.
 """
 
 import re
@@ -39,6 +40,7 @@ Scores = dict[str, dict[str, float]]
 BUDGETED_RECALL = re.compile(r"R@(\d+)tok")
 TOKENS = re.compile(r"Tokens@(\d+)")
 RECALL = re.compile(r"R@(\d+)")
+EMPTY = "Empty"
 TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
@@ -60,13 +62,13 @@ def count_tokens(chunk: Chunk) -> int:
 def check_names(measures: Iterable[str]) -> None:
     """Raise AssayError unless every name is a measure that can be computed."""
     for name in measures:
-        if BUDGETED_RECALL.fullmatch(name) or TOKENS.fullmatch(name):
+        if name == EMPTY or BUDGETED_RECALL.fullmatch(name) or TOKENS.fullmatch(name):
             continue
         if not _is_supported(name):
             raise AssayError(
                 f"measures: {name!r} is not a measure that can be computed here; allowed: what "
                 "ir-measures names and supports, such as nDCG@10, Success@3, RR@10, R@20, P@5, AP, "
-                "Judged@10; and R@2000tok, Tokens@10"
+                "Judged@10; and R@2000tok, Tokens@10, Empty"
             )
 
 
@@ -83,7 +85,7 @@ def _is_supported(name: str) -> bool:
 def score(measures: Sequence[str], joined: Joined, gold: Gold) -> Scores:
     """Return {measure: {query id: score}} for every query of `gold`.
 
-    A query whose ranking is empty scores 0 in every measure.
+    A query whose ranking is empty scores 0 in every measure but `Empty`.
     """
     scores: Scores = {}
     plain = []
@@ -96,6 +98,8 @@ def score(measures: Sequence[str], joined: Joined, gold: Gold) -> Scores:
                 query: float(sum(count_tokens(hit.chunk) for hit in joined[query][: int(match[1])]))
                 for query in gold
             }
+        elif name == EMPTY:
+            scores[name] = {query: float(not joined[query]) for query in gold}
         elif match := RECALL.fullmatch(name):
             scores[name] = _recall(joined, gold, dict.fromkeys(gold, int(match[1])))
         else:

@@ -9,6 +9,7 @@ import yaml
 from pydantic import BaseModel, Field, ValidationError
 
 from eval import measures
+from eval.cli.places import default_dataset
 from eval.latency import LatencySettings
 from retrievers.base import AssayError
 from retrievers.config import PipelineConfig
@@ -18,8 +19,9 @@ class RunConfig(PipelineConfig):
     """All that a pipeline's YAML can say."""
 
     dataset: str = Field(
-        "harbourline",
-        description="a collection of datasets/, NAME or NAME:JUDGMENTS, or the path of its folder",
+        default_factory=default_dataset,
+        description="a collection of datasets/, NAME or NAME:JUDGMENTS, or the path of its folder; "
+        "where none is named, $ASSAY_DATASET or the one that comes with the project",
     )
     depth: int = Field(100, ge=1, description="hits kept per query")
     limit: int | None = Field(
@@ -57,7 +59,7 @@ def load_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
     """
     values = _read_with_bases(path, ())
     for override in overrides:
-        _apply(values, override)
+        apply_override(values, override)
     try:
         config = RunConfig.model_validate(values)
     except ValidationError as error:
@@ -130,7 +132,7 @@ def _same_type(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     return bool(new.get("type", old.get("type")) == old.get("type"))
 
 
-def _apply(values: dict[str, Any], override: str) -> None:
+def apply_override(values: dict[str, Any], override: str) -> None:
     """Set one `key.path=value` in `values`; the value is read as YAML."""
     path, equals, text = override.partition("=")
     if not equals or not path:

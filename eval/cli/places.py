@@ -3,10 +3,17 @@
 import os
 from pathlib import Path
 
+DATASET = "harbourline"
+
 
 def reports_folder() -> Path:
     """Return `$ASSAY_REPORTS`, or `reports` in the working directory."""
     return Path(os.environ.get("ASSAY_REPORTS") or "reports").expanduser()
+
+
+def default_dataset() -> str:
+    """Return `$ASSAY_DATASET`, or the collection that comes with the project."""
+    return os.environ.get("ASSAY_DATASET") or DATASET
 
 
 def threads() -> int:

@@ -1,14 +1,17 @@
 """Checking a collection: everything that is wrong with it, at once."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from eval.collections.card import Card, Sizes
+from eval.collections.collection import Query
 from eval.collections.digests import measure_digest, measure_sizes
 from eval.collections.loading import open_source
 from eval.collections.problems import Problem, Problems
 from eval.collections.source import GoldBook, Source
 from retrievers.base import AssayError
 
+NO_ANSWER = "no_answer"  # the type of queries that nothing in the collection answers
 MEND = "; if that is meant, seal the card"
 
 
@@ -36,7 +39,7 @@ def _check_content(card: Card, source: Source, place: Path, problems: Problems) 
     queries = source.queries()
     books = {variant: source.gold(variant, documents, queries.items) for variant in card.variants}
     for book in books.values():
-        _check_grades(book, problems)
+        _check_grades(book, queries.items, problems)
     for name, row in queries.rows.items():
         if not any(name in book.items for book in books.values()):
             problems.warn(row.file, row.line, f'query "{name}" has no judgment')
@@ -46,9 +49,14 @@ def _check_content(card: Card, source: Source, place: Path, problems: Problems) 
         _check_sizes(card.sizes, actual, place, problems)
 
 
-def _check_grades(book: GoldBook, problems: Problems) -> None:
+def _check_grades(book: GoldBook, queries: Mapping[str, Query], problems: Problems) -> None:
     for name, items in book.items.items():
-        if all(item.grade <= 0 for item in items.values()):
+        if queries[name].type == NO_ANSWER:
+            if any(item.grade > 1 for item in items.values()):
+                row = book.rows[name]
+                message = f'query "{name}" has the type {NO_ANSWER} and an answer'
+                problems.warn(row.file, row.line, message)
+        elif all(item.grade <= 0 for item in items.values()):
             row = book.rows[name]
             message = f'query "{name}" has no judgment of a positive grade; it scores 0 always'
             problems.warn(row.file, row.line, message)

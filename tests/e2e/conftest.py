@@ -15,9 +15,11 @@ Assay = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="session")
 def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Environment that keeps reports and tracking of a test session apart from the user's."""
+    """Environment that keeps a test session's reports and tracking apart from the user's, with a
+    small collection where a test names none."""
     folder = tmp_path_factory.mktemp("assay")
     return {
+        "ASSAY_DATASET": "harbourline",
         "ASSAY_REPORTS": str(folder / "reports"),
         "MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlflow.db",
     }

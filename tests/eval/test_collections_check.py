@@ -219,3 +219,16 @@ def test_replacing_a_block_changes_that_key_only(
     assert yaml.safe_load(replaced) == {**yaml.safe_load(text), "sizes": new}
     assert replaced.startswith("".join(before))
     assert replaced.endswith("".join(after))
+
+
+def test_a_query_that_nothing_answers_says_so(sound: Path) -> None:
+    def warnings(kind: str, grade: int) -> list[str]:
+        write_jsonl(sound / "queries.jsonl", {"_id": "q1", "text": "first?", "type": kind})
+        row = {"query_id": "q1", "path": "a.md", "section": "A", "grade": grade}
+        write_jsonl(sound / "judgments.jsonl", row)
+        return [problem.message for problem in check(read_card(sound / "dataset.yaml"))]
+
+    assert warnings("no_answer", 0) == []
+    assert warnings("no_answer", 1) == []
+    assert warnings("no_answer", 2) == ['query "q1" has the type no_answer and an answer']
+    assert "scores 0 always" in warnings("factual", 0)[0]

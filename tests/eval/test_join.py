@@ -78,6 +78,7 @@ def test_no_results_score_nothing() -> None:
     scores = measures.score(measures.DEFAULT, joined, items)
     assert all(by_query.keys() == {"q", "empty"} for by_query in scores.values())
     assert all(by_query["empty"] == 0 for by_query in scores.values())
+    assert measures.score(["Empty"], joined, items)["Empty"] == {"q": 0.0, "empty": 1.0}
 
 
 spans = st.tuples(st.integers(0, 200), st.integers(1, 80)).map(lambda s: (s[0], s[0] + s[1]))
