@@ -162,6 +162,11 @@ class NativeCard(_FileCard):
         None, description="rows with _id and metadata.path, .start, .end, that .tsv files name"
     )
     contexts: str | None = Field(None, description="rows with path, start, end, context")
+    copies: dict[str, str] = Field(
+        default_factory=dict,
+        description="documents that are copies of another, each with the other's path; the check "
+        "then says so only where they are not",
+    )
 
     def _document_names(self) -> list[str]:
         return [name for name in (self.documents, self.anchors, self.contexts) if name]

@@ -51,7 +51,8 @@ class NativeSource(Source):
         if not folder.is_dir():
             self._problems.error(folder, 0, "there is no such folder")
             return {}
-        register: Register[Document] = Register("document", self._problems)
+        copies = self._card.copies
+        register: Register[Document] = Register("document", self._problems, copies)
         for path in list_texts(folder):
             identifier = path.relative_to(folder).as_posix()
             text = read_text(path, self._problems, encoding="utf-8")
@@ -60,6 +61,14 @@ class NativeSource(Source):
                 register.add(row, identifier, text, make_document(identifier, text))
         if not register.items:
             self._problems.error(folder, 0, f"holds no documents; allowed: {', '.join(SUFFIXES)}")
+        for copy, original in copies.items():
+            texts = [
+                register.items[name].text for name in (copy, original) if name in register.items
+            ]
+            if len(texts) < 2 or texts[0] != texts[1]:
+                place = self._card.path or folder
+                message = f'copies: "{copy}" is no copy of "{original}"'
+                self._problems.warn(place, 0, message)
         return self._with_contexts(register.items)
 
     def queries(self) -> Register[Query]:

@@ -31,13 +31,19 @@ class Source(ABC):
 
 
 class Register(Generic[T]):
-    """Items by id, in order. An id twice is an error, a text twice a warning."""
+    """Items by id, in order. An id twice is an error, a text twice a warning.
 
-    def __init__(self, what: str, problems: Problems) -> None:
+    `copies` says of which item another is known to be a copy, by id, and so no cause to warn.
+    """
+
+    def __init__(
+        self, what: str, problems: Problems, copies: Mapping[str, str] | None = None
+    ) -> None:
         self.items: dict[str, T] = {}
         self.rows: dict[str, Row] = {}
         self._what = what
         self._problems = problems
+        self._copies = copies or {}
         self._texts: dict[str, str] = {}
 
     def add(self, row: Row, identifier: str, text: str, item: T) -> None:
@@ -55,9 +61,12 @@ class Register(Generic[T]):
         same = self._texts.setdefault(bare, identifier)
         if not bare:
             self._problems.warn(row.file, row.line, f'{self._what} "{identifier}" has no text')
-        elif same != identifier:
+        elif same != identifier and not self._is_known_copy(identifier, same):
             message = f'{self._what} "{identifier}" has the same text as "{same}"'
             self._problems.warn(row.file, row.line, message)
+
+    def _is_known_copy(self, one: str, other: str) -> bool:
+        return self._copies.get(one, one) == self._copies.get(other, other)
 
 
 class QueryRegister(Register[Query]):

@@ -232,3 +232,17 @@ def test_a_query_that_nothing_answers_says_so(sound: Path) -> None:
     assert warnings("no_answer", 1) == []
     assert warnings("no_answer", 2) == ['query "q1" has the type no_answer and an answer']
     assert "scores 0 always" in warnings("factual", 0)[0]
+
+
+def test_known_copies_are_no_cause_to_warn(sound: Path) -> None:
+    def warnings() -> list[str]:
+        return [problem.message for problem in check(read_card(sound / "dataset.yaml"))]
+
+    (sound / "docs/c.md").write_text((sound / "docs/a.md").read_text())
+    (sound / "docs/d.md").write_text((sound / "docs/a.md").read_text())
+    assert len(warnings()) == 2
+    card = (sound / "dataset.yaml").read_text()
+    (sound / "dataset.yaml").write_text(f"{card}\ncopies: {{c.md: a.md, d.md: a.md}}\n")
+    assert warnings() == []
+    (sound / "docs/d.md").write_text("# D\n\nAnother text.\n")
+    assert warnings() == ['copies: "d.md" is no copy of "a.md"']
