@@ -1,20 +1,22 @@
 # Each target is a thin call of the command line `assay` in .venv, which is made on first use.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup eval check-config compare ablate gate targets notebooks mlflow test test-st bench lock clean
+.PHONY: help setup eval check-config compare ablate gate targets notebooks mlflow engines-up engines-down \
+	test test-st bench lock clean
 
 BIN := .venv/bin
 CONFIGS := $(sort $(filter-out gate targets,$(basename $(notdir $(wildcard configs/*.yaml)))))
 TORCH ?= torch==2.13.0
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "Pipelines: $(CONFIGS)"
 
 setup: .venv/base.installed ## make .venv and install Assay (the other targets do it themselves)
 
-eval: check-config setup ## judge a pipeline: CONFIG=hybrid_rrf [DATASET=name] [ARGS="key=value ..."]
-	@$(BIN)/assay run configs/$(CONFIG).yaml $(if $(DATASET),dataset=$(DATASET)) $(ARGS)
+eval: check-config setup ## judge a pipeline: CONFIG=hybrid_rrf [ENGINE=name] [DATASET=name] [ARGS="key=value ..."]
+	@$(BIN)/assay run configs/$(CONFIG).yaml $(if $(ENGINE),--engine $(ENGINE)) \
+		$(if $(DATASET),dataset=$(DATASET)) $(ARGS)
 
 check-config:
 	@$(if $(filter $(CONFIGS),$(CONFIG)),:,\
@@ -36,6 +38,12 @@ targets: setup ## measure every success criterion, with a verdict: [ARGS="SC-002
 notebooks: .venv/dev.installed ## execute the notebooks on three pipelines, and render them into reports/notebooks/
 	@$(BIN)/python scripts/notebooks.py
 
+engines-up: ## start servers in Docker and print what to export: [ENGINES="weaviate opensearch qdrant postgres mlflow"]
+	@scripts/engines.sh up $(ENGINES)
+
+engines-down: ## stop these servers; what they stored stays
+	@scripts/engines.sh down
+
 mlflow: setup ## open the MLflow UI on the stored runs
 	@$(BIN)/assay mlflow $(ARGS)
 
@@ -54,8 +62,9 @@ bench: setup ## measure latency by number of chunks: [BENCH_ARGS="..."]
 lock: setup ## resolve pyproject.toml into requirements/: [LOCK_ARGS=--upgrade]
 	$(BIN)/python -m pip install --quiet "uv>=0.9,<1"
 	$(COMPILE) --group build --output-file requirements/base.txt
-	$(COMPILE) --group build --group dev --extra irds --extra anthropic --extra openai \
-		--extra local-llm --extra notebooks --extra otel --extra ragas --extra redis \
+	$(COMPILE) --group build --group dev --extra irds --extra anthropic --extra openai --extra opensearch \
+		--extra local-llm --extra notebooks --extra otel --extra postgres --extra ragas --extra redis \
+		--extra sqlite --extra duckdb --extra qdrant --extra weaviate --extra zvec --extra lancedb \
 		--constraints requirements/base.txt --output-file requirements/dev.txt
 	echo torch | $(COMPILE) --group build --extra st --excludes /dev/stdin \
 		--constraints requirements/dev.txt --output-file requirements/st.txt

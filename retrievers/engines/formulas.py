@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import atan, pi
 from typing import Literal
 
 import numpy as np
@@ -30,7 +31,8 @@ class ReciprocalRanks(Formula):
     """Reciprocal rank fusion, ranks from `first`.
 
     A weight multiplies what a list adds, or divides its ranks counted from 1; a list of weight 0
-    adds nothing, and what only it holds is left out. `single` computes in 32 bits.
+    adds nothing, and what only it holds is left out. `single` computes in 32 bits, `rounded` only
+    rounds the sums to them.
     """
 
     k: float
@@ -38,6 +40,7 @@ class ReciprocalRanks(Formula):
     weights: tuple[float, float] = (1.0, 1.0)
     weigh: Literal["scores", "ranks"] = "scores"
     single: bool = False
+    rounded: bool = False
 
     @property
     def statement(self) -> str:
@@ -69,7 +72,8 @@ class ReciprocalRanks(Formula):
                     )
                 else:
                     scores[position] += weight / (number(self.k) + number(rank + self.first - 1))
-        return ordered((position, float(score)) for position, score in scores.items())
+        result = np.float32 if self.rounded else number
+        return ordered((position, float(result(score))) for position, score in scores.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,33 @@ class ScaledScores(Formula):
 
 
 @dataclass(frozen=True, slots=True)
+class RelativeScores(ScaledScores):
+    """As ScaledScores; what only a list of weight 0 holds is left out, as it is not searched."""
+
+    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
+        """Return the fused list."""
+        weights = self.weights
+        return ScaledScores.fuse(self, dense if weights[0] else (), keyword if weights[1] else ())
+
+
+@dataclass(frozen=True, slots=True)
+class Head(Formula):
+    """What an engine returns that gives no more than the best `most` of what it fused."""
+
+    whole: Formula
+    most: int
+
+    @property
+    def statement(self) -> str:
+        """The formula in one line."""
+        return f"{self.whole.statement}; of all that is fused the best {self.most}"
+
+    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
+        """Return the head of the fused list."""
+        return self.whole.fuse(dense, keyword)[: self.most]
+
+
+@dataclass(frozen=True, slots=True)
 class DeviationScores(Formula):
     """Distribution-based score fusion: sum of scores, each list scaled to its mean plus and minus
     three standard deviations.
@@ -123,3 +154,78 @@ class DeviationScores(Formula):
                 scaled = (score - float(values.mean())) / span + 0.5 if span > 0 else 0.5
                 scores[position] += scaled
         return ordered(scores.items())
+
+
+@dataclass(frozen=True, slots=True)
+class ArctangentScores(Formula):
+    """Weighted sum of scores that are each brought to between 0 and 1, whatever else was found.
+
+    A cosine becomes (1 + cosine) / 2, or as an inner product (`ip`) 1/2 + arctan(cosine) / pi; a
+    keyword score becomes 2 arctan(score) / pi. Sums are rounded to 32 bits.
+    """
+
+    weights: tuple[float, float] = (1.0, 1.0)
+    metric: Literal["cosine", "ip"] = "cosine"
+
+    @property
+    def statement(self) -> str:
+        """The formula in one line."""
+        dense, keyword = self.weights
+        near = "(1 + cosine) / 2" if self.metric == "cosine" else "(1/2 + arctan(cosine) / pi)"
+        return f"{dense:g} × {near} + {keyword:g} × 2 arctan(keyword score) / pi"
+
+    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
+        """Return the fused list."""
+        scores: dict[int, float] = defaultdict(float)
+        for position, score in dense:
+            near = (1 + score) / 2 if self.metric == "cosine" else 0.5 + atan(score) / pi
+            scores[position] += self.weights[0] * near
+        for position, score in keyword:
+            scores[position] += self.weights[1] * 2 * atan(score) / pi
+        return ordered((position, float(np.float32(score))) for position, score in scores.items())
+
+
+@dataclass(frozen=True, slots=True)
+class DistanceAndScore(Formula):
+    """Weighted sum of closeness and keyword score, each list scaled to between 0 and 1.
+
+    `weight` is that of closeness, which is 1 less the distance; the keyword score's is what it
+    lacks to 1. A text that a list lacks has 1 - `fill` there. Equal distances all become 0, as do
+    equal keyword scores. Where one list is empty, the other's scaled scores are left unweighted.
+    All scaling is in 32 bits.
+    """
+
+    weight: float = 0.7
+    fill: float = 1.0
+
+    @property
+    def statement(self) -> str:
+        """The formula in one line."""
+        return (
+            f"{self.weight:g} × (1 - scaled distance) + {1 - self.weight:g} × scaled keyword "
+            f"score, scaled: (x - lowest) / (highest - lowest), {1 - self.fill:g} where missing"
+        )
+
+    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
+        """Return the fused list."""
+        near = {at: 1 - far for at, far in _scale([(at, 1 - score) for at, score in dense]).items()}
+        shared = _scale(keyword)
+        if near and shared:
+            missing = 1 - self.fill
+            scores = {
+                at: self.weight * near.get(at, missing)
+                + (1 - self.weight) * shared.get(at, missing)
+                for at in {**near, **shared}
+            }
+        else:
+            scores = near or shared
+        return ordered((position, float(np.float32(score))) for position, score in scores.items())
+
+
+def _scale(scored: Sequence[Scored]) -> dict[int, float]:
+    """Scale scores to between 0 and 1 in 32 bits; equal ones become 0."""
+    scores = np.array([score for _, score in scored], np.float32)
+    if len(scores):
+        scores -= scores.min()
+        scores /= scores.max() or np.float32(1)
+    return {position: float(score) for (position, _), score in zip(scored, scores, strict=True)}

@@ -2,13 +2,44 @@
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
+from retrievers.engines.duckdb import DuckDbSettings
+from retrievers.engines.lancedb import LanceDbSettings
+from retrievers.engines.opensearch import OpenSearchSettings
+from retrievers.engines.postgres import PostgresSettings
 from retrievers.engines.providers import STRATEGIES, describe_missing
+from retrievers.engines.qdrant import QdrantSettings
 from retrievers.engines.qdrant_edge import QdrantEdgeSettings
+from retrievers.engines.sqlite import SqliteSettings
+from retrievers.engines.weaviate import WeaviateSettings
+from retrievers.engines.zvec import ZvecSettings
 
-AnyEngine = QdrantEdgeSettings
-TYPES = frozenset({"qdrant-edge"})
+AnyEngine = Annotated[
+    QdrantEdgeSettings
+    | QdrantSettings
+    | WeaviateSettings
+    | OpenSearchSettings
+    | DuckDbSettings
+    | SqliteSettings
+    | PostgresSettings
+    | ZvecSettings
+    | LanceDbSettings,
+    Field(discriminator="type"),
+]
+TYPES = frozenset(
+    {
+        "qdrant-edge",
+        "qdrant",
+        "weaviate",
+        "opensearch",
+        "duckdb",
+        "sqlite",
+        "postgres",
+        "zvec",
+        "lancedb",
+    }
+)
 
 
 def _refuse_missing(value: Any) -> Any:

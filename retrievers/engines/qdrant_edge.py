@@ -1,101 +1,32 @@
 """Qdrant Edge: Qdrant's search in this process, without a server."""
 
 import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
-
 from retrievers.base import IndexReport
-from retrievers.engines.base import (
-    Capabilities,
-    Engine,
-    LegWeights,
-    StoreSettings,
-    check_dimensions,
-)
-from retrievers.engines.formulas import DeviationScores, Formula, ReciprocalRanks
-from retrievers.engines.qdrant_shard import (
-    allocated,
-    build_shard,
-    copy_shard,
-    make_config,
-    make_embedder,
-)
+from retrievers.engines.base import Capabilities, Engine, check_dimensions
+from retrievers.engines.copies import OwnFolder, allocated
+from retrievers.engines.formulas import Formula
+from retrievers.engines.qdrant_settings import QdrantStoreSettings
+from retrievers.engines.qdrant_shard import build_shard, copy_shard, make_config, make_embedder
 from retrievers.engines.recall import measure_recall
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored, ordered
-from retrievers.settings import Settings, Workshop
+from retrievers.settings import Workshop
 from retrievers.store.digest import digest, digest_sources
 
 if TYPE_CHECKING:
     import qdrant_edge
 
-Language = Literal[
-    "arabic", "azerbaijani", "basque", "bengali", "catalan", "chinese", "danish", "dutch",
-    "english", "finnish", "french", "german", "greek", "hebrew", "hinglish", "hungarian",
-    "indonesian", "italian", "japanese", "kazakh", "nepali", "norwegian", "portuguese", "romanian",
-    "russian", "slovene", "spanish", "swedish", "tajik", "turkish",
-]  # fmt: skip
 
-
-class QdrantBm25Settings(Settings):
-    """Qdrant's BM25, with idf = ln(1 + (N - df + 0.5) / (df + 0.5)) and its own tokenizer."""
-
-    k1: float = Field(1.2, ge=0, description="how fast repetitions of a term saturate")
-    b: float = Field(
-        0.75, ge=0, le=1, description="how much long chunks are discounted, against their mean"
-    )
-    language: Language = Field("english", description="language of stop words and stemming")
-    tokenizer: Literal["word", "code", "whitespace", "multilingual"] = Field(
-        "word",
-        description=(
-            "word splits at all but letters and digits; code also at humps and underscores; "
-            "whitespace; multilingual for languages without spaces, which drops numbers"
-        ),
-    )
-    ascii_folding: bool = Field(False, description="strip diacritics")
-
-
-class QdrantEdgeSettings(StoreSettings):
+class QdrantEdgeSettings(QdrantStoreSettings):
     """Qdrant Edge, in this process: dense and BM25 lists fused inside the engine."""
 
     capabilities: ClassVar[Capabilities] = Capabilities("engine", approximate=("hnsw",))
     type: Literal["qdrant-edge"] = "qdrant-edge"
-    fusion: Literal["rrf", "dbsf"] = Field(
-        "rrf",
-        description=(
-            "rrf: reciprocal rank fusion; dbsf: sum of scores, each list scaled to its mean plus "
-            "and minus three standard deviations"
-        ),
-    )
-    k: int = Field(
-        60,
-        ge=1,
-        description=(
-            "rrf's constant. A list adds 1 / (rank / weight + k - 1), ranks from 1: with weights "
-            "of 1 the engine counts ranks from 0, so k: 61 is what k: 60 is elsewhere"
-        ),
-    )
-    weights: LegWeights = Field(
-        default_factory=LegWeights, description="rrf only; a weight divides ranks, 0 drops a list"
-    )
-    bm25: QdrantBm25Settings = Field(
-        default_factory=QdrantBm25Settings, description="the engine's keyword index"
-    )
-    exact: bool = Field(True, description="compare with every vector; false: an HNSW graph")
-    m: int = Field(16, ge=2, description="HNSW: edges of a node")
-    ef_construct: int = Field(100, ge=4, description="HNSW: candidates when the graph is built")
-    ef: int | None = Field(None, ge=1, description="HNSW: candidates when searching; the engine's")
-
-    @model_validator(mode="after")
-    def _can_weigh(self) -> "QdrantEdgeSettings":
-        if self.fusion == "dbsf" and self.weights != LegWeights():
-            raise ValueError("fusion dbsf has no weights in Qdrant; leave them out, or use rrf")
-        return self
 
     def build(self, workshop: Workshop) -> "QdrantEdgeEngine":
         """Return the engine, which has indexed nothing yet."""
@@ -116,7 +47,7 @@ class QdrantEdgeEngine(Engine):
         self._embedder = make_embedder(settings.bm25)
         self._shard: qdrant_edge.EdgeShard | None = None
         self._dimensions = 0
-        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self._copy: OwnFolder | None = None
         self._measured: dict[str, Any] = {}
 
     def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> IndexReport:
@@ -131,12 +62,14 @@ class QdrantEdgeEngine(Engine):
             self._key(texts, identity),
             lambda path: self._make(path, texts, vectors),
         )
-        self._copy = tempfile.TemporaryDirectory(prefix="assay-qdrant-")
-        path = copy_shard(folder.path / "shard", Path(self._copy.name))
+        self._copy = OwnFolder("qdrant-edge")
+        path = copy_shard(folder.path / "shard", self._copy.path)
         config = make_config(vectors.shape[1], self._settings, self._workshop.threads)
         self._shard = q.EdgeShard.load(str(path), config)
         self._dimensions = vectors.shape[1]
         self._measured = json.loads((folder.path / "facts.json").read_text())
+        if not self._settings.exact:
+            self._measured["recall_against_exact"] = measure_recall(self.dense, vectors)
         return IndexReport(
             chunks=len(texts),
             seconds={"engine": folder.seconds},
@@ -188,17 +121,8 @@ class QdrantEdgeEngine(Engine):
 
     @property
     def formula(self) -> Formula:
-        """The engine's fusion; its own precision is 32 bits."""
-        if self._settings.fusion == "dbsf":
-            return DeviationScores()
-        weights = self._settings.weights
-        return ReciprocalRanks(
-            k=self._settings.k,
-            first=0,
-            weights=(weights.dense, weights.keyword),
-            weigh="ranks",
-            single=True,
-        )
+        """The engine's fusion."""
+        return self._settings.make_formula()
 
     def facts(self) -> Mapping[str, Any]:
         """Return also `average_terms`, the mean length of a text in the engine's terms."""
@@ -214,12 +138,12 @@ class QdrantEdgeEngine(Engine):
         if self._shard is not None:
             self._shard.close()
         if self._copy is not None:
-            self._copy.cleanup()
+            self._copy.close()
         self._shard, self._copy, self._measured = None, None, {}
 
     def _key(self, texts: Sequence[str], identity: str) -> str:
         settings, here = self._settings, Path(__file__)
-        graph = [] if settings.exact else [settings.m, settings.ef_construct, settings.ef]
+        graph = [] if settings.exact else [settings.m, settings.ef_construct]
         return digest(
             digest_sources(here, here.with_name("qdrant_shard.py")),
             version("qdrant-edge-py"),
@@ -234,12 +158,9 @@ class QdrantEdgeEngine(Engine):
         built = build_shard(
             folder / "shard", texts, vectors, self._settings, self._workshop.threads
         )
-        self._shard, self._dimensions = built.shard, vectors.shape[1]
+        built.shard.close()
         measured = {"average_terms": round(built.average_terms, 2)}
-        if not self._settings.exact:
-            measured["recall_against_exact"] = measure_recall(self.dense, vectors)
         (folder / "facts.json").write_text(json.dumps(measured))
-        self.close()
 
     def _fusion(self) -> Any:
         import qdrant_edge as q

@@ -11,7 +11,8 @@ from retrievers.models.base import Vectors
 if TYPE_CHECKING:
     import qdrant_edge
 
-    from retrievers.engines.qdrant_edge import QdrantBm25Settings, QdrantEdgeSettings
+    from retrievers.engines.qdrant_edge import QdrantEdgeSettings
+    from retrievers.engines.qdrant_settings import QdrantBm25Settings
 
 POINTS_PER_UPDATE = 500
 COPY_BLOCK = 1 << 20
@@ -43,6 +44,12 @@ def make_embedder(
             ascii_folding=settings.ascii_folding,
         )
     )
+
+
+def measure_terms(texts: Sequence[str], settings: "QdrantBm25Settings") -> float:
+    """Return the mean number of terms of a text, of which there must be one."""
+    counter = make_embedder(settings.model_copy(update={"k1": COUNTING_K, "b": 0.0}))
+    return sum(sum(counter.embed_document(text).values) for text in texts) / len(texts)
 
 
 def make_config(
@@ -78,8 +85,7 @@ def build_shard(
     """Make a shard at `path` with one point a text, its position as id, and optimise it."""
     import qdrant_edge as q
 
-    counter = make_embedder(settings.bm25.model_copy(update={"k1": COUNTING_K, "b": 0.0}))
-    average = sum(sum(counter.embed_document(text).values) for text in texts) / len(texts)
+    average = measure_terms(texts, settings.bm25)
     embedder = make_embedder(settings.bm25, max(average, 1.0))
     path.mkdir()
     shard = q.EdgeShard.create(str(path), make_config(vectors.shape[1], settings, threads))
@@ -103,11 +109,6 @@ def build_shard(
 def copy_shard(source: Path, target: Path) -> Path:
     """Copy the shard at `source` into the folder `target` and return where it lies there."""
     return Path(shutil.copytree(source, target / source.name, copy_function=_copy_sparse))
-
-
-def allocated(folder: Path) -> int:
-    """Return the bytes that the files below `folder` take on the disk."""
-    return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file())
 
 
 def _copy_sparse(source: str, target: str) -> None:

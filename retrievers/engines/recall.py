@@ -32,11 +32,21 @@ def measure_recall(
     if queries is None:
         chosen = np.linspace(0, len(vectors) - 1, min(len(vectors), QUERIES)).astype(int)
         queries = list(vectors[chosen])
+    return round(float(np.mean(measure_shares(dense, vectors, queries, depth))), 4)
+
+
+def measure_shares(
+    dense: Callable[[Vectors, int], list[Scored]],
+    vectors: Vectors,
+    queries: Sequence[Vectors],
+    depth: int,
+) -> list[float]:
+    """Return, for each query, the share of the `depth` nearest texts that `dense` finds."""
     shares = []
     for query in queries:
         scores = vectors @ query
         exact = search_exactly(vectors, query, depth)
         least = min(scores[at] for at in exact) - 1e-6
         found = {position for position, _ in dense(query, depth)}
-        shares.append(sum(scores[position] >= least for position in found) / len(exact))
-    return round(min(float(np.mean(shares)), 1.0), 4)
+        shares.append(min(sum(scores[position] >= least for position in found) / len(exact), 1.0))
+    return shares

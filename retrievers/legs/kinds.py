@@ -12,6 +12,7 @@ from retrievers.legs.native import (
     EngineKeywordSettings,
     NativeHybridSettings,
 )
+from retrievers.legs.opensearch import OpenSearchLegSettings
 
 LegSettings = (
     DenseLegSettings
@@ -24,4 +25,5 @@ LegSettings = (
     | NativeHybridSettings
     | EngineDenseSettings
     | EngineKeywordSettings
+    | OpenSearchLegSettings
 )

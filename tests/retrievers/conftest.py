@@ -5,12 +5,17 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
+
+if TYPE_CHECKING:
+    from retrievers.engines.postgres_embedded import EmbeddedServer
 
 
 @pytest.fixture
@@ -42,3 +47,23 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             time.sleep(0.01)
         yield f"unix://{socket}"
         server.terminate()
+
+
+@pytest.fixture(scope="module")
+def postgres_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module")
+def embedded_postgres(postgres_root: Path) -> "Iterator[EmbeddedServer]":
+    """The server that the engines of a module find running."""
+    from retrievers.engines.postgres_embedded import EmbeddedServer
+
+    with closing(EmbeddedServer(postgres_root)) as server:
+        server.find_socket()
+        yield server
+
+
+@pytest.fixture
+def no_postgres_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("POSTGRES_URL", raising=False)

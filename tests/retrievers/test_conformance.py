@@ -58,6 +58,11 @@ PIPELINES: dict[str, dict[str, Any]] = {
         "query": [{"type": "filter", "path": "*.md", "from_query": True}],
         "legs": {"keyword": {"type": "bm25"}},
     },
+    "postgres": {"legs": {"native": {"type": "native_hybrid", "engine": {"type": "postgres"}}}},
+    "sqlite": {"legs": {"native": {"type": "native_hybrid", "engine": {"type": "sqlite"}}}},
+    "duckdb": {"legs": {"native": {"type": "native_hybrid", "engine": {"type": "duckdb"}}}},
+    "zvec": {"legs": {"native": {"type": "native_hybrid", "engine": {"type": "zvec"}}}},
+    "lancedb": {"legs": {"native": {"type": "native_hybrid", "engine": {"type": "lancedb"}}}},
 }
 
 

@@ -202,7 +202,7 @@ def test_refuses_weights_that_the_engine_has_not() -> None:
 def test_every_language_builds(tmp_path: Path) -> None:
     from typing import get_args
 
-    from retrievers.engines.qdrant_edge import Language, QdrantBm25Settings
+    from retrievers.engines.qdrant_settings import Language, QdrantBm25Settings
     from retrievers.engines.qdrant_shard import make_embedder
 
     for language in get_args(Language):

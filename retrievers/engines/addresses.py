@@ -1,0 +1,38 @@
+"""Addresses of servers from the environment, and what servers say in one line."""
+
+import os
+import re
+from urllib.parse import urlsplit
+
+from retrievers.base import AssayError
+
+_ADDRESS = re.compile(r"https?://[^@\s/?#]+(/[^@\s?#]*)?")
+LONGEST = 240
+
+
+def read_address(engine: str, variable: str) -> str:
+    """Return the address that the environment `variable` holds, without a slash at its end.
+
+    Raises AssayError, which repeats nothing of the value: it may hold a password.
+    """
+    address = os.environ.get(variable, "")
+    if not address:
+        raise AssayError(
+            f"engine {engine}: set {variable} to the server's address, http://HOST:PORT"
+        )
+    try:
+        fits = _ADDRESS.fullmatch(address) and urlsplit(address).port != 0
+    except ValueError:
+        fits = False
+    if not fits:
+        raise AssayError(
+            f"engine {engine}: {variable} is no address of a server; allowed: http://HOST:PORT or "
+            "https://HOST:PORT, without user and password"
+        )
+    return address.rstrip("/")
+
+
+def shorten(reason: object) -> str:
+    """Return what a server or its client says, in one line of bearable length."""
+    words = " ".join(str(reason).split())
+    return words if len(words) <= LONGEST else f"{words[:LONGEST]}…"

@@ -1,0 +1,245 @@
+"""How OpenSearch fuses: the processors of its search pipelines, and their formulas.
+
+As its documents of version 3 state them: score-ranker-processor (from 2.19) and
+normalization-processor (from 2.10; z_score from 3.0). The rank constant counts, and reciprocal
+ranks take weights, from 3.1 on.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from retrievers.engines.base import LegWeights
+from retrievers.engines.formulas import Formula, ReciprocalRanks
+from retrievers.ranking import Scored, ordered
+from retrievers.settings import Settings
+
+Space = Literal["cosinesimil", "innerproduct", "l2"]
+Scaling = Literal["min_max", "l2", "z_score"]
+Mean = Literal["arithmetic_mean", "geometric_mean", "harmonic_mean"]
+Version = tuple[int, int]
+
+LEAST = 0.001
+EQUAL = LegWeights(dense=0.5, keyword=0.5)
+
+
+class _Fusion(Settings, ABC):
+    """What both ways to fuse have in common: weights whose sum is 1."""
+
+    weights: LegWeights = Field(
+        EQUAL, description="weights of the lists, whose sum is 1; equal ones are not sent"
+    )
+
+    @model_validator(mode="after")
+    def _add_up(self) -> "_Fusion":
+        if abs(self.weights.dense + self.weights.keyword - 1) > 1e-6:
+            raise ValueError("weights: their sum must be 1, such as dense: 0.7, keyword: 0.3")
+        return self
+
+    @abstractmethod
+    def make_formula(self, space: Space) -> Formula:
+        """Return the formula that OpenSearch's documents state."""
+
+    @abstractmethod
+    def make_processor(self) -> dict[str, Any]:
+        """Return the processor for a search pipeline."""
+
+    @property
+    @abstractmethod
+    def needs(self) -> tuple[Version, str]:
+        """The first version of the server that fuses so, and the setting that needs it."""
+
+    def _list_weights(self) -> dict[str, Any]:
+        """Return the processor's parameters: the dense list is the first of the two."""
+        if self.weights == EQUAL:
+            return {}
+        return {"parameters": {"weights": [self.weights.dense, self.weights.keyword]}}
+
+
+class RankFusion(_Fusion):
+    """Reciprocal rank fusion, ranks from 1: the score-ranker-processor."""
+
+    type: Literal["rrf"] = "rrf"
+    rank_constant: int = Field(
+        60, ge=1, le=10_000, description="a list adds weight / (rank_constant + rank), ranks from 1"
+    )
+
+    def make_formula(self, space: Space) -> Formula:
+        """Return the formula: without weights each list has the weight 1."""
+        pair = (self.weights.dense, self.weights.keyword)
+        weights = (1.0, 1.0) if self.weights == EQUAL else pair
+        return ReciprocalRanks(k=self.rank_constant, weights=weights, single=True)
+
+    def make_processor(self) -> dict[str, Any]:
+        """Return the processor."""
+        combination = {"technique": "rrf", "rank_constant": self.rank_constant}
+        return {"score-ranker-processor": {"combination": combination | self._list_weights()}}
+
+    @property
+    def needs(self) -> tuple[Version, str]:
+        """2.19 ignores the rank constant and has no weights."""
+        if self.weights != EQUAL:
+            return (3, 1), "rrf with weights"
+        if self.rank_constant != 60:
+            return (3, 1), "a rank_constant other than 60"
+        return (2, 19), "rrf"
+
+
+class ScoreFusion(_Fusion):
+    """A mean of normalised scores: the normalization-processor."""
+
+    type: Literal["normalisation"]
+    normalisation: Scaling = Field(
+        "min_max",
+        description=(
+            "min_max: to 0.001 … 1 between the list's extremes; l2: divided by the root of the "
+            "sum of squares; z_score: deviations above the mean, what is below it becomes 0.001"
+        ),
+    )
+    combination: Mean = Field(
+        "arithmetic_mean",
+        description=(
+            "weighted mean of both scores; a text that one list lacks has 0 there for the "
+            "arithmetic mean, and the other list's score alone for the two others"
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _can_combine(self) -> "ScoreFusion":
+        if self.normalisation == "z_score" and self.combination != "arithmetic_mean":
+            raise ValueError("combination: OpenSearch combines z_score by arithmetic_mean only")
+        return self
+
+    def make_formula(self, space: Space) -> Formula:
+        """Return the formula."""
+        pair = (self.weights.dense, self.weights.keyword)
+        return NormalisedScores(self.normalisation, self.combination, pair, space)
+
+    def make_processor(self) -> dict[str, Any]:
+        """Return the processor."""
+        combination = {"technique": self.combination} | self._list_weights()
+        scaling = {"technique": self.normalisation}
+        return {"normalization-processor": {"normalization": scaling, "combination": combination}}
+
+    @property
+    def needs(self) -> tuple[Version, str]:
+        """`pagination_depth`, without which depth would follow the limit, came with 2.19."""
+        if self.normalisation == "z_score":
+            return (3, 0), "z_score"
+        return (2, 19), "pagination_depth"
+
+
+FusionSettings = Annotated[RankFusion | ScoreFusion, Field(discriminator="type")]
+
+
+@dataclass(frozen=True, slots=True)
+class NormalisedScores(Formula):
+    """A weighted mean of scores, each list normalised by what is in it.
+
+    The dense list comes with cosines; OpenSearch fuses what it makes of them in its `space`.
+    """
+
+    scaling: Scaling
+    mean: Mean
+    weights: tuple[float, float]
+    space: Space
+
+    @property
+    def statement(self) -> str:
+        """The formula in one line."""
+        scaled = {
+            "min_max": "(score - lowest) / (highest - lowest), 0.001 instead of 0",
+            "l2": "score / root of the sum of squares",
+            "z_score": "(score - mean) / sample deviation, 0.001 for all at or below 0",
+        }[self.scaling]
+        lacks = "0 for" if self.mean == "arithmetic_mean" else "without"
+        dense, keyword = self.weights
+        return (
+            f"{self.mean.replace('_', ' ')} of {scaled}, weights dense {dense:g}, keyword "
+            f"{keyword:g}, {lacks} a list that lacks the text; dense scores are "
+            f"{SPACES[self.space].statement}"
+        )
+
+    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
+        """Return the fused list."""
+        raw = [(at, SPACES[self.space].from_cosine(cosine)) for at, cosine in dense]
+        lists = [self._normalise(candidates) for candidates in (raw, keyword)]
+        fused = {
+            at: self._combine([scores.get(at, 0.0) for scores in lists])
+            for at in lists[0] | lists[1]
+        }
+        return ordered((at, score) for at, score in fused.items() if score > 0)
+
+    def _normalise(self, candidates: Sequence[Scored]) -> dict[int, float]:
+        if not candidates:
+            return {}
+        scores = np.array([score for _, score in candidates], np.float32).astype(np.float64)
+        scaled = _SCALINGS[self.scaling](scores)
+        return {at: float(score) for (at, _), score in zip(candidates, scaled, strict=True)}
+
+    def _combine(self, scores: Sequence[float]) -> float:
+        pairs = list(zip(scores, self.weights, strict=True))
+        if self.mean == "arithmetic_mean":
+            return sum(score * weight for score, weight in pairs) / sum(self.weights)
+        held = [(score, weight) for score, weight in pairs if score > 0 and weight > 0]
+        total = sum(weight for _, weight in held)
+        if not held:
+            return 0.0
+        if self.mean == "geometric_mean":
+            return float(np.exp(sum(weight * np.log(score) for score, weight in held) / total))
+        return total / sum(weight / score for score, weight in held)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What OpenSearch makes of the cosine of two vectors of unit length, and the way back."""
+
+    statement: str
+    from_cosine: Callable[[float], float]
+    to_cosine: Callable[[float], float]
+
+
+SPACES: dict[Space, Conversion] = {
+    "cosinesimil": Conversion("(1 + cosine) / 2", lambda c: (1 + c) / 2, lambda s: 2 * s - 1),
+    "innerproduct": Conversion(
+        "1 + cosine, below 0: 1 / (1 - cosine)",
+        lambda c: 1 + c if c > 0 else 1 / (1 - c),
+        lambda s: s - 1 if s > 1 else 1 - 1 / s,
+    ),
+    "l2": Conversion(
+        "1 / (1 + squared distance)", lambda c: 1 / (3 - 2 * c), lambda s: (3 - 1 / s) / 2
+    ),
+}
+
+
+def _scale_min_max(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale to the range of the list; its lowest becomes 0.001, as 0 means no match."""
+    low, high = scores.min(), scores.max()
+    if low == high:
+        return np.ones_like(scores)
+    scaled = (scores - low) / (high - low)
+    return np.where(scaled == 0, LEAST, scaled)
+
+
+def _scale_l2(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide by the Euclidean norm of the list."""
+    norm = float(np.sqrt((scores**2).sum()))
+    return scores / norm if norm > 0 else np.zeros_like(scores)
+
+
+def _scale_z(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return deviations; a score equal to the mean becomes the list's highest, unscaled."""
+    mean, highest = float(np.float32(scores.mean())), float(scores.max())
+    deviation = float(scores.std(ddof=1)) if len(scores) > 1 else 0.0
+    if deviation == 0:
+        return np.where(scores == mean, highest, scores.min())
+    scaled = np.maximum((scores - mean) / deviation, LEAST)
+    return np.where(scores == mean, highest, scaled)
+
+
+_SCALINGS = {"min_max": _scale_min_max, "l2": _scale_l2, "z_score": _scale_z}

@@ -1,0 +1,137 @@
+"""Calls to a Qdrant server, and what goes wrong in them."""
+
+import os
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import Field
+
+from retrievers.base import AssayError
+from retrievers.engines.addresses import read_address, shorten
+from retrievers.engines.effort import RetrySettings, call
+from retrievers.settings import Settings
+
+if TYPE_CHECKING:
+    from qdrant_client import QdrantClient
+
+T = TypeVar("T")
+
+URL = "QDRANT_URL"
+KEY = "QDRANT_API_KEY"
+LEAST_VERSION = (1, 17)
+PASSING = (429, 502, 503, 504)
+# What the client fails with where an answer has not the form that it counts on.
+MISREAD = (LookupError, TypeError, ValueError, AttributeError, AssertionError)
+
+
+class QdrantConnectionSettings(Settings):
+    """How long to wait for the server, and how often to ask again."""
+
+    timeout_seconds: int = Field(30, ge=1, le=3600, description="seconds to wait for one answer")
+    retries: RetrySettings = Field(
+        default_factory=RetrySettings,
+        description="after 429, 502, 503, 504, a lost connection and an answer that took too long",
+    )
+
+
+class QdrantConnection:
+    """Asks the server of QDRANT_URL over REST; safe to use from several threads."""
+
+    def __init__(self, settings: QdrantConnectionSettings) -> None:
+        self._settings = settings
+        self.url = read_address("qdrant", URL)
+        self._client = connect(self.url, os.environ.get(KEY) or None, settings.timeout_seconds)
+
+    def ask(self, action: Callable[["QdrantClient"], T]) -> T:
+        """Return what `action` gives with the client; it is done again where a fault may pass."""
+        try:
+            return call(lambda: action(self._client), self._settings.retries, is_passing)
+        except Exception as error:
+            if (problem := self._describe(error)) is None:
+                raise
+            raise AssayError(f"qdrant at {self.url}: {problem}") from error
+
+    def read_version(self) -> str:
+        """Return the server's version. Raises AssayError where it is too old, or no Qdrant."""
+        version = str(self.ask(lambda client: client.info()).version)
+        if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < LEAST_VERSION:
+            least = ".".join(map(str, LEAST_VERSION))
+            raise AssayError(
+                f"qdrant at {self.url}: version {version} is too old: {least} or later weighs lists"
+            )
+        return version
+
+    def drop(self, collection: str) -> None:
+        """Remove a collection; that it is gone is no error."""
+        self.ask(lambda client: client.delete_collection(collection))
+
+    def close(self) -> None:
+        """Close the connections; may be called twice."""
+        self._client.close()
+
+    def _describe(self, error: Exception) -> str | None:
+        """Return in words what went wrong; None for what no server does."""
+        from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
+        from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+        tries = self._settings.retries.attempts
+        after = f" ({tries} tries)" if is_passing(error) and tries > 1 else ""
+        if isinstance(error, ResourceExhaustedResponse):
+            return f"answered 429: {shorten(error)}{after}"
+        if isinstance(error, UnexpectedResponse):
+            if error.status_code in (401, 403):
+                return f"refuses the key ({error.status_code}); set {KEY} to one that it knows"
+            return f"answered {error.status_code}: {_find_reason(error)}{after}"
+        if isinstance(error, ResponseHandlingException):
+            return f"{self._describe_transport(error.source)}{after}"
+        return "answered what no Qdrant answers" if isinstance(error, MISREAD) else None
+
+    def _describe_transport(self, error: Exception) -> str:
+        import httpx
+
+        if isinstance(error, httpx.TimeoutException):
+            return f"no answer within {self._settings.timeout_seconds} s"
+        if isinstance(error, httpx.ConnectError):
+            return f"cannot be reached: {shorten(error)}"
+        if isinstance(error, httpx.TransportError):
+            return f"the connection was lost: {shorten(error)}"
+        return "answered what no Qdrant answers"
+
+
+def connect(url: str, key: str | None, timeout: int) -> "QdrantClient":
+    """Return a client, which has connected to nothing yet."""
+    try:
+        from qdrant_client import QdrantClient
+    except ImportError:
+        raise AssayError(
+            "engine qdrant: needs the extra `qdrant`: pip install 'assay[qdrant]'"
+        ) from None
+    import httpx
+
+    # Left to itself the client opens a connection per call where the server is this machine.
+    limits = httpx.Limits(max_keepalive_connections=20)
+    return QdrantClient(
+        url=url, api_key=key, timeout=timeout, check_compatibility=False, limits=limits
+    )
+
+
+def is_passing(error: Exception) -> bool:
+    """Say whether the same call may succeed a little later."""
+    import httpx
+    from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
+    from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+    if isinstance(error, UnexpectedResponse):
+        return error.status_code in PASSING
+    if isinstance(error, ResponseHandlingException):
+        return isinstance(error.source, httpx.TransportError)
+    return isinstance(error, ResourceExhaustedResponse)
+
+
+def _find_reason(error: Any) -> str:
+    """Return what the server gave as its reason."""
+    try:
+        return shorten(error.structured()["status"]["error"])
+    except (ValueError, KeyError, TypeError):
+        return shorten(error.reason_phrase)

@@ -1,0 +1,109 @@
+"""Equal scores within a list: which of them came first is told by what was fused of it."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby, product
+from math import inf
+from typing import NamedTuple
+
+from retrievers.engines.base import Lists
+from retrievers.engines.formulas import Formula
+from retrievers.ranking import Scored
+
+# Relative difference up to which scores of a list are equal: that of 32 bits, and some.
+EQUAL = 1e-6
+
+
+def settle_ties(formula: Formula, lists: Lists, deeper: Lists, returned: Sequence[Scored]) -> Lists:
+    """Return `lists` with equal scores in the order that the scores `returned` tell.
+
+    Texts as good as the last of a list compete for its place; they are found in `deeper`.
+    """
+    sides = (
+        _Slots(lists.dense, deeper.dense, formula.fuse(lists.dense, [])),
+        _Slots(lists.keyword, deeper.keyword, formula.fuse([], lists.keyword)),
+    )
+    scores = dict(returned)
+    texts = dict.fromkeys(position for side in sides for position in side.groups)
+    # Those with least choice first.
+    for position in sorted(texts, key=lambda at: sum(side.count(at) for side in sides)):
+        score = scores.get(position)
+        pairs = product(*(side.free(position) for side in sides))
+        chosen = min(pairs, key=lambda pair: _miss(pair, score))
+        for side, slot in zip(sides, chosen, strict=True):
+            side.take(position, slot)
+    return Lists(*(side.fill() for side in sides))
+
+
+class _Slot(NamedTuple):
+    """A place in a list, and what a text there adds; -1 is out of the list, and adds nothing."""
+
+    at: int
+    added: float
+
+
+_OUT = _Slot(-1, 0.0)
+
+
+def _miss(pair: Sequence[_Slot], score: float | None) -> float:
+    """Return by how much a text in two slots misses the score it came back with, if it did."""
+    if (score is not None) != any(slot.at >= 0 for slot in pair):
+        return inf
+    return abs(sum(slot.added for slot in pair) - (score or 0.0))
+
+
+class _Slots:
+    """The places of one list, each open to all texts of the same score."""
+
+    def __init__(
+        self, listed: Sequence[Scored], deeper: Sequence[Scored], alone: Iterable[Scored]
+    ) -> None:
+        added = dict(alone)
+        whole = _extend(listed, deeper)
+        self._listed, end = whole, len(listed)
+        self._taken: dict[int, int] = {}
+        self.groups: dict[int, list[_Slot]] = {}
+        for _, members in groupby(enumerate(_number(whole)), key=lambda item: item[1]):
+            places = [at for at, _ in members]
+            group = [_Slot(at, added.get(whole[at][0], 0.0)) if at < end else _OUT for at in places]
+            self.groups |= {whole[at][0]: group for at in places}
+
+    def count(self, position: int) -> int:
+        """Return how many slots a text may still take."""
+        return len(self.groups.get(position, ()))
+
+    def free(self, position: int) -> list[_Slot]:
+        """Return the slots that a text may still take."""
+        return self.groups.get(position, [_OUT])
+
+    def take(self, position: int, slot: _Slot) -> None:
+        """Give a text its slot."""
+        if position in self.groups:
+            self._taken[position] = slot.at
+            self.groups[position].remove(slot)
+
+    def fill(self) -> list[Scored]:
+        """Return the list in the order that was settled."""
+        placed = sorted((at, position) for position, at in self._taken.items() if at >= 0)
+        scores = dict(self._listed)
+        return [(position, scores[position]) for _, position in placed]
+
+
+def _extend(listed: Sequence[Scored], deeper: Sequence[Scored]) -> list[Scored]:
+    """Return a list with what is found deeper, scores as high as its last, and is not in it."""
+    if not listed:
+        return []
+    known, last = {position for position, _ in listed}, listed[-1][1]
+    return [*listed, *(one for one in deeper if one[0] not in known and _equal(one[1], last))]
+
+
+def _number(listed: Sequence[Scored]) -> list[int]:
+    """Return for each item the number of its group of equal scores."""
+    numbers: list[int] = []
+    for at, (_, score) in enumerate(listed):
+        same = at > 0 and _equal(listed[at - 1][1], score)
+        numbers.append(numbers[-1] + (not same) if numbers else 0)
+    return numbers
+
+
+def _equal(one: float, other: float) -> bool:
+    return abs(one - other) <= EQUAL * max(abs(one), abs(other), EQUAL)

@@ -1,0 +1,120 @@
+"""OpenSearch as a keyword leg alone: BM25 on a server, fused here with any dense leg."""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from retrievers.base import IndexReport
+from retrievers.corpus import Corpus
+from retrievers.engines import opensearch_index
+from retrievers.engines.effort import measure_effort
+from retrievers.engines.opensearch import check_version
+from retrievers.engines.opensearch_client import OpenSearchClient, OpenSearchConnection
+from retrievers.engines.opensearch_index import (
+    INDEX_NAME,
+    SORTED,
+    IndexPlan,
+    OpenSearchBm25Settings,
+    make_body,
+    open_index,
+)
+from retrievers.engines.opensearch_queries import match, search
+from retrievers.engines.opensearch_server import OpenSearchServer
+from retrievers.engines.servers import name_index
+from retrievers.legs.base import Kind, Leg, LegResult
+from retrievers.ranking import ordered
+from retrievers.settings import Workshop
+from retrievers.store.digest import digest, digest_sources
+
+
+class OpenSearchLegSettings(OpenSearchConnection):
+    """BM25 on an OpenSearch server, without vectors there."""
+
+    kind: ClassVar[Kind] = "keyword"
+    type: Literal["opensearch"] = "opensearch"
+    index_name: str | None = Field(
+        None,
+        pattern=INDEX_NAME,
+        description="alias of the index; else assay_ and 16 digits that stand for its content",
+    )
+    bm25: OpenSearchBm25Settings = Field(
+        default_factory=OpenSearchBm25Settings, description="analyzer and constants"
+    )
+    depth: int = Field(100, ge=1, description="candidates handed on")
+
+    def build(self, workshop: Workshop) -> "OpenSearchLeg":
+        """Return the leg, which has indexed nothing yet."""
+        return OpenSearchLeg(self)
+
+    def server(self) -> OpenSearchServer:
+        """Return the server, for its list of indexes."""
+        return OpenSearchServer(OpenSearchClient(self))
+
+
+class OpenSearchLeg(Leg):
+    """Texts in an index of one shard, behind an alias that stands when it is whole."""
+
+    def __init__(self, settings: OpenSearchLegSettings) -> None:
+        self._settings = settings
+        self._client: OpenSearchClient | None = None
+        self._plan: IndexPlan | None = None
+        self._version = ""
+
+    def index(self, corpus: Corpus) -> IndexReport:
+        """Find the index on the server, or make it there."""
+        self.close()
+        texts = [chunk.searchable for chunk in corpus.chunks]
+        if not texts:
+            return IndexReport(0)
+        settings = self._settings
+        sources = digest_sources(Path(opensearch_index.__file__))
+        key = digest(sources, settings.bm25, texts)
+        body = make_body(settings.bm25, len(texts), settings=SORTED)
+        name = settings.index_name or name_index(key)
+        plan = IndexPlan(name, key, len(texts), "", 0, body)
+        client = OpenSearchClient(settings)
+        try:
+            self._version = check_version(client, (1, 0), "this project")
+            documents = ({"position": at, "text": text} for at, text in enumerate(texts))
+            opened = open_index(client, plan, documents)
+        except BaseException:
+            client.close()
+            raise
+        self._client, self._plan = client, plan
+        return IndexReport(
+            chunks=len(texts),
+            seconds={"keyword": opened.seconds},
+            bytes=opened.bytes,
+            cached=("keyword",) if opened.cached else (),
+        )
+
+    def search(self, query: str, depth: int) -> LegResult:
+        """Return the chunks that share terms with the query."""
+        if self._client is None or self._plan is None or not query.strip():
+            return LegResult([], {"search": 0.0})
+        body = {"track_total_hits": False, "query": match(query)}
+        begin = time.perf_counter()
+        with measure_effort() as effort:
+            size = min(depth, self._plan.texts)
+            candidates = ordered(search(self._client, self._plan.name, size, body))
+        end = time.perf_counter()
+        return LegResult(
+            candidates,
+            {"search": (end - begin) * 1e3 - effort.milliseconds},
+            counts={"retries": effort.retries} if effort.retries else {},
+            waited=effort.milliseconds,
+        )
+
+    def facts(self) -> Mapping[str, Any]:
+        """The server's version and the name of the index there."""
+        name = self._plan.name if self._plan else ""
+        return {"engine": "opensearch", "version": self._version, "index": name}
+
+    def close(self) -> None:
+        """Close the connections; the index stays on the server."""
+        if self._client is not None:
+            self._client.close()
+        self._client, self._plan = None, None

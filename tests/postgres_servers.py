@@ -1,0 +1,76 @@
+"""What tests do with a real PostgreSQL."""
+
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from retrievers.engines.conformance import encode
+from retrievers.engines.postgres import PostgresEngine, PostgresSettings
+from retrievers.engines.postgres_embedded import EmbeddedServer
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache
+
+if TYPE_CHECKING:
+    import psycopg
+
+
+def make(root: Path, **settings: Any) -> PostgresEngine:
+    chosen = PostgresSettings.model_validate({"type": "postgres", **settings})
+    return chosen.build(Workshop(Cache(root)))
+
+
+def connect(server: EmbeddedServer, **options: Any) -> "psycopg.Connection[Any]":
+    import psycopg
+
+    target = {"host": str(server.find_socket()), "user": "postgres", "dbname": "postgres"}
+    return psycopg.connect(**{**target, **options}, autocommit=True)
+
+
+def describe(server: EmbeddedServer, user: str = "postgres", database: str = "postgres") -> str:
+    return f"postgresql://{user}@/{database}?host={server.find_socket()}"
+
+
+def vectors(rows: int, dimensions: int = 32) -> Any:
+    drawn = np.random.default_rng(7).normal(size=(rows, dimensions))
+    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), np.float32)
+
+
+def list_servers(root: Path) -> list[int]:
+    """Return the ids of living processes of PostgreSQL whose data lie below `root`."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if folder.joinpath("cwd").readlink().is_relative_to(root):
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+def read_postmaster(server: EmbeddedServer) -> int:
+    """Return the id of the running server's first process."""
+    return int((server.folder / "data/postmaster.pid").read_text().split()[0])
+
+
+def wait_until(reached: Callable[[], Any], seconds: float = 15.0) -> None:
+    end = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def run_python(code: str, *arguments: Any) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def index_alone(engine: PostgresEngine, texts: list[str]) -> Any:
+    return engine.index(texts, np.array([encode(text) for text in texts]), "alone")

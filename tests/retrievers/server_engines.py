@@ -1,0 +1,62 @@
+"""Engines on doubles of servers, which try again quickly, and their errors."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from retrievers.base import AssayError
+from retrievers.engines.qdrant import QdrantEngine, QdrantSettings
+from retrievers.engines.weaviate import WeaviateEngine, WeaviateSettings
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache, default_root
+
+if TYPE_CHECKING:
+    from weaviate_double import WeaviateDouble
+
+TESTS = Path(__file__).parents[1]
+RETRIES = {"attempts": 3, "pause": 0.01}
+
+
+def make_weaviate(**settings: Any) -> WeaviateEngine:
+    """Return the engine of WEAVIATE_URL."""
+    chosen = {"retries": RETRIES, "timeout_seconds": 5.0, **settings}
+    return WeaviateSettings.model_validate(chosen).build(Workshop(Cache(default_root())))
+
+
+def make_qdrant(**settings: Any) -> QdrantEngine:
+    """Return the engine of QDRANT_URL."""
+    chosen = {"retries": RETRIES, "timeout_seconds": 5, **settings}
+    return QdrantSettings.model_validate(chosen).build(Workshop(Cache(default_root())))
+
+
+def point_at(double: "WeaviateDouble", patch: pytest.MonkeyPatch) -> None:
+    """Name the double in the environment."""
+    patch.setenv("WEAVIATE_URL", double.url)
+    patch.setenv("WEAVIATE_GRPC_PORT", str(double.grpc_port))
+    patch.delenv("WEAVIATE_API_KEY", raising=False)
+
+
+def one_line(action: Callable[[], Any]) -> str:
+    """Return the error that `action` raises, which is in one line."""
+    with pytest.raises(AssayError) as caught:
+        action()
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 500
+    return str(caught.value)
+
+
+@contextmanager
+def run_double(name: str) -> Iterator[tuple["subprocess.Popen[str]", list[str]]]:
+    """Run a double in a process of its own: give that, and what it says of its addresses."""
+    command = [sys.executable, str(TESTS / f"{name}.py")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout
+        yield process, process.stdout.readline().split()
+        process.kill()

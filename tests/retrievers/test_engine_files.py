@@ -1,0 +1,153 @@
+"""Engines that keep one database file in the cache and open it read-only."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter
+
+from retrievers.base import AssayError
+from retrievers.engines.base import Engine
+from retrievers.engines.conformance import QUERIES, TEXTS, encode, index
+from retrievers.engines.kinds import EngineSettings
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache
+
+NEEDS = {"sqlite": ("apsw", "sqlite_vec"), "duckdb": ("duckdb", "duckdb_extension_fts")}
+
+
+@pytest.fixture(params=NEEDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    for package in NEEDS[request.param]:
+        pytest.importorskip(package, reason=f"needs the extra `{request.param}`")
+    return str(request.param)
+
+
+def make(kind: str, folder: Path, threads: int = 2, **settings: Any) -> Engine:
+    chosen = TypeAdapter(EngineSettings).validate_python({"type": kind, **settings})
+    return chosen.build(Workshop(Cache(folder), threads=threads))
+
+
+def build(engine: Engine) -> tuple[str, ...]:
+    """Index the sample, check what the engine says of it, and return what was cached."""
+    vectors = np.stack([encode(text) for text in TEXTS])
+    report = engine.index(TEXTS, vectors, "hashing")
+    assert report.chunks == len(TEXTS)
+    assert report.seconds["engine"] > 0
+    assert report.bytes > 10_000
+    assert [at for at, _ in engine.hybrid(TEXTS[17], vectors[17], 1)] == [17]
+    return report.cached
+
+
+def search(engine: Engine) -> list[list[Any]]:
+    return [[list(pair) for pair in engine.hybrid(q, encode(q), 50)] for q in QUERIES]
+
+
+def test_what_only_searching_needs_does_not_build_anew(kind: str, tmp_path: Path) -> None:
+    def cached(**settings: Any) -> tuple[str, ...]:
+        engine = make(kind, tmp_path, **settings)
+        found = build(engine)
+        engine.close()
+        return found
+
+    assert cached() == ()
+    assert cached(k=1, weights={"dense": 3.0}, depth={"dense": 7}) == ("engine",)
+    assert cached(fusion="min-max") == ("engine",)
+
+
+def test_searching_leaves_the_file_as_it_was(kind: str, tmp_path: Path) -> None:
+    first, second = make(kind, tmp_path), make(kind, tmp_path, threads=1)
+    build(first)
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    build(second)
+    assert search(first) == search(second)
+    first.close()
+    assert search(second)
+    second.close()
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == files
+
+
+@pytest.mark.parametrize("cut", [0, 4096])
+def test_a_broken_file_is_built_anew(kind: str, tmp_path: Path, cut: int) -> None:
+    engine = make(kind, tmp_path)
+    build(engine)
+    expected = search(engine)
+    engine.close()
+    (file,) = tmp_path.glob(f"{kind}/*/store.*")
+    file.write_bytes(file.read_bytes()[:cut])
+    engine = make(kind, tmp_path)
+    assert build(engine) == ()
+    assert search(engine) == expected
+    engine.close()
+
+
+def test_a_folder_may_have_any_name(kind: str, tmp_path: Path) -> None:
+    # DuckDB itself takes what follows a question mark for the query of an address.
+    folder = tmp_path / ("it's 100% #c;--" if kind == "duckdb" else "it's 100% a?b#c;--")
+    engine = make(kind, folder)
+    build(engine)
+    engine.close()
+    engine = make(kind, folder)
+    assert build(engine) == ("engine",)
+    engine.close()
+
+
+CHILD = f"import json, sys; sys.path.insert(0, {str(Path(__file__).parent)!r});" + (
+    "from pathlib import Path; import test_engine_files as t;"
+    "kind, folder = sys.argv[1], Path(sys.argv[2]);"
+)
+
+
+def start(code: str, kind: str, folder: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", CHILD + code, kind, str(folder)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_two_processes_at_once_agree(kind: str, tmp_path: Path) -> None:
+    code = (
+        "engine = t.make(kind, folder); t.build(engine); print(json.dumps(t.search(engine)));"
+        "sys.stdout.flush(); sys.stdin.readline(); engine.close()"
+    )
+    running = [start(code, kind, tmp_path) for _ in range(2)]
+    outputs = [process.communicate(timeout=60) for process in running]
+    assert [process.returncode for process in running] == [0, 0], outputs
+    engine = make(kind, tmp_path)
+    assert build(engine) == ("engine",)
+    assert [json.loads(output) for output, _ in outputs] == [search(engine)] * 2
+    engine.close()
+
+
+def test_killed_while_building_leaves_nothing(kind: str, tmp_path: Path) -> None:
+    code = (
+        "import os, signal; Path.rename = lambda *_: os.kill(os.getpid(), signal.SIGKILL);"
+        "t.build(t.make(kind, folder))"
+    )
+    process = start(code, kind, tmp_path)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL, errors
+    assert list(tmp_path.glob(f"{kind}/*.partial/store.*")), "killed before anything was written"
+    engine = make(kind, tmp_path)
+    assert build(engine) == ()
+    engine.close()
+
+
+def test_a_missing_extra_is_told_in_one_line(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in NEEDS[kind]:
+        monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(AssayError) as caught:
+        make(kind, Path())
+    assert str(caught.value) == (
+        f"engine {kind}: needs the extra `{kind}`: pip install 'assay[{kind}]'"
+    )
+
+
+def test_nothing_is_known_of_what_was_closed(kind: str, tmp_path: Path) -> None:
+    engine = make(kind, tmp_path)
+    index(engine)
+    engine.close()
+    assert engine.hybrid("ferry", encode("ferry"), 5) == []

@@ -1,0 +1,57 @@
+"""Every rule of engines, on the OpenSearch that $OPENSEARCH_URL names."""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from retrievers.engines.conformance import RULES, Rule
+from retrievers.engines.opensearch import OpenSearchSettings
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache, default_root
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif("OPENSEARCH_URL" not in os.environ, reason="$OPENSEARCH_URL is not set"),
+]
+
+WEIGHTS = {"dense": 0.7, "keyword": 0.3}
+HNSW = {"method": "hnsw"}
+
+
+def normalise(**settings: Any) -> dict[str, Any]:
+    return {"fusion": {"type": "normalisation", **settings}}
+
+
+ENGINES: dict[str, dict[str, Any]] = {
+    "rrf": {},
+    "rrf weighted": {"fusion": {"type": "rrf", "rank_constant": 10, "weights": WEIGHTS}},
+    "min_max": normalise(),
+    "min_max geometric": normalise(combination="geometric_mean", weights=WEIGHTS),
+    "l2 harmonic": normalise(normalisation="l2", combination="harmonic_mean"),
+    "z_score": normalise(normalisation="z_score"),
+    "inner product": {"knn": {"space": "innerproduct"}, **normalise(normalisation="l2")},
+    "distance": {"knn": {"space": "l2"}, **normalise(normalisation="l2")},
+    "shallow": {"depth": {"dense": 20, "keyword": 20}},
+    "hnsw": {"knn": HNSW},
+    "hnsw of faiss": {"knn": {**HNSW, "engine": "faiss", "ef_search": 50}},
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def clean() -> Iterator[None]:
+    """Remove from the server what the tests made there."""
+    with OpenSearchSettings().server() as server:
+        before = {stored.name for stored in server.list_stored()}
+        yield
+        for stored in server.list_stored():
+            if stored.name not in before:
+                server.drop(stored.name)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize("name", ENGINES)
+def test_opensearch_keeps_the_rules(name: str, rule: Rule) -> None:
+    settings = OpenSearchSettings.model_validate(ENGINES[name])
+    rule.check(lambda: settings.build(Workshop(Cache(default_root()))))

@@ -1,0 +1,175 @@
+"""What goes wrong with a Qdrant server, produced on purpose before a double of it."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from opensearch_proxy import Asked, Proxy, Reply
+from server_engines import make_qdrant as make
+from server_engines import one_line, run_double
+
+pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
+
+from qdrant_double import QdrantDouble
+
+from retrievers.engines import qdrant_collection
+from retrievers.engines.base import Engine
+from retrievers.engines.conformance import encode, index
+from retrievers.engines.effort import measure_effort
+
+FEW = ("cats run fast", "the dog", "a running cat and a cat", "", "--")
+GARBAGE = "<html>garbage"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(qdrant_collection, "PAUSE", 0.001)
+    monkeypatch.delenv("QDRANT_API_KEY", raising=False)
+
+
+@pytest.fixture
+def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[QdrantDouble]:
+    double = QdrantDouble()
+    with double.serve() as url:
+        monkeypatch.setenv("QDRANT_URL", url)
+        yield double
+
+
+@pytest.fixture
+def proxy(double: QdrantDouble, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    with Proxy(os.environ["QDRANT_URL"]) as proxy:
+        monkeypatch.setenv("QDRANT_URL", proxy.url)
+        yield proxy
+
+
+def search(engine: Engine) -> Any:
+    return engine.hybrid("running cat", encode("running cat"), 5)
+
+
+def answering(reply: Reply, suffix: str, times: int = 99) -> Callable[[Asked], Reply | None]:
+    """Return an answer to the first requests from now on whose path ends so."""
+    left = [times]
+
+    def answer(asked: Asked) -> Reply | None:
+        if not asked.path.endswith(suffix) or not left[0]:
+            return None
+        left[0] -= 1
+        return reply
+
+    return answer
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+def test_a_busy_server_is_asked_again(proxy: Proxy, status: int) -> None:
+    with closing(make()) as e, measure_effort() as effort:
+        proxy.answer = answering(Reply({"status": {"error": "busy"}}, status), "/points", times=1)
+        index(e, FEW)
+        assert effort.retries == 1
+        expected = search(e)
+        proxy.answer = answering(Reply({}, status), "/points/query", times=2)
+        assert search(e) == expected
+        assert effort.retries == 3
+        proxy.answer = answering(Reply({"status": {"error": "bu\nsy"}}, status), "/query")
+        assert f"answered {status}: bu sy (3 tries)" in one_line(lambda: search(e))
+
+
+def test_an_answer_that_takes_too_long(proxy: Proxy) -> None:
+    with closing(make(timeout_seconds=1)) as e:
+        index(e, FEW)
+        proxy.answer = answering(Reply({}, seconds=1.2), "/points/query", times=1)
+        with measure_effort() as effort:
+            assert search(e)
+        assert effort.retries == 1
+        assert effort.milliseconds > 900
+        proxy.answer = answering(Reply({}, seconds=1.2), "/points/query")
+    with closing(make(timeout_seconds=1, retries={"attempts": 1})) as e:
+        index(e, FEW)
+        assert "no answer within 1 s" in one_line(lambda: search(e))
+
+
+@pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
+def test_wrong_keys(double: QdrantDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+    double.key = "right-key"
+    for key in ("", "wrong-key"):
+        monkeypatch.setenv("QDRANT_API_KEY", key)
+        problem = one_line(lambda: index(make(), FEW))
+        assert "refuses the key (401); set QDRANT_API_KEY to one that it knows" in problem
+        assert "-key" not in problem
+    monkeypatch.setenv("QDRANT_API_KEY", "right-key")
+    with closing(make()) as e:
+        index(e, FEW)
+        assert search(e)
+        assert "right-key" not in json.dumps(dict(e.facts()))
+
+
+@pytest.mark.parametrize("path", ["/", "/aliases", "/points/query"])
+@pytest.mark.parametrize("body", [GARBAGE, "[]", "{}", '{"result": 7}'])
+def test_garbage(proxy: Proxy, path: str, body: str) -> None:
+    def act() -> None:
+        with closing(make()) as e:
+            index(e, FEW)
+            search(e)
+
+    proxy.answer = answering(Reply(body), path)
+    assert "answered what" in one_line(act)
+
+
+def test_a_refused_request_leaves_nothing(proxy: Proxy, double: QdrantDouble) -> None:
+    for path in ("/points", "/points/count", "/aliases"):
+        proxy.answer = answering(Reply({"status": {"error": "disk is full"}}, 500), path)
+        assert "answered 500: disk is full" in one_line(lambda: index(make(), FEW))
+        assert double.client.get_collections().collections == []
+
+
+def test_a_server_that_is_too_old(double: QdrantDouble) -> None:
+    double.version = "1.9.3"
+    assert "version 1.9.3 is too old: 1.17 or later" in one_line(lambda: index(make(), FEW))
+
+
+def test_a_server_that_does_not_finish(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(qdrant_collection, "OPTIMISING_SECONDS", 0.0)
+    assert "did not finish indexing: status green" in one_line(lambda: index(make(), FEW))
+
+
+def test_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QDRANT_URL", "http://127.0.0.1:9")
+    begin = time.perf_counter()
+    assert "127.0.0.1:9: cannot be reached" in one_line(lambda: index(make(), FEW))
+    server = make()._settings.server()
+    assert "(3 tries)" in one_line(server.list_stored)
+    assert time.perf_counter() - begin < 3
+
+
+@pytest.mark.parametrize(
+    "value", ["", "http://me:secret@localhost:6333", "localhost:6333", "http://localhost:secret"]
+)
+def test_addresses_that_are_none(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("QDRANT_URL", value)
+    problem = one_line(lambda: index(make(), FEW))
+    assert problem.startswith("engine qdrant: ")
+    assert "QDRANT_URL" in problem
+    assert "secret" not in problem
+
+
+def test_a_server_that_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with run_double("qdrant_double") as (process, (url,)), closing(make()) as e:
+        monkeypatch.setenv("QDRANT_URL", url)
+        index(e, FEW)
+        assert search(e)
+        process.kill()
+        process.wait()
+        assert "(3 tries)" in one_line(lambda: search(e))
+        assert "cannot be reached" in one_line(lambda: index(e, FEW))
+
+
+def test_a_missing_extra(double: QdrantDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "qdrant_client", None)
+    with closing(make()) as e:
+        problem = one_line(lambda: index(e, FEW))
+        assert e.keyword("cat", 5) == search(e) == []
+    assert problem == "engine qdrant: needs the extra `qdrant`: pip install 'assay[qdrant]'"

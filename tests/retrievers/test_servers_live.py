@@ -1,0 +1,76 @@
+"""Engines on servers that run: those of WEAVIATE_URL and QDRANT_URL."""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from retrievers.engines.conformance import RULES, Rule, index
+from retrievers.engines.kinds import EngineSettings
+from retrievers.engines.qdrant import QdrantSettings
+from retrievers.engines.servers import is_index_name
+from retrievers.engines.weaviate import WeaviateSettings
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache, default_root
+
+URLS = {"weaviate": "WEAVIATE_URL", "qdrant": "QDRANT_URL"}
+ENGINES: dict[str, dict[str, Any]] = {
+    "weaviate": {"type": "weaviate"},
+    "weaviate relative score": {"type": "weaviate", "fusion": "relative_score", "alpha": 0.7},
+    "weaviate deep": {"type": "weaviate", "depth": {"dense": 110, "keyword": 110}},
+    "weaviate hnsw": {"type": "weaviate", "exact": False},
+    "qdrant": {"type": "qdrant"},
+    "qdrant dbsf": {"type": "qdrant", "fusion": "dbsf"},
+    "qdrant weighted": {
+        "type": "qdrant",
+        "weights": {"dense": 3.0, "keyword": 0.5},
+        "depth": {"dense": 20, "keyword": 50},
+    },
+    "qdrant hnsw": {"type": "qdrant", "exact": False},
+}
+
+pytestmark = pytest.mark.live
+
+
+def read_settings(name: str) -> WeaviateSettings | QdrantSettings:
+    """Return the settings of an engine, or skip where its server is not named."""
+    given = ENGINES[name]
+    if not os.environ.get(URLS[given["type"]]):
+        pytest.skip(f"{URLS[given['type']]} is not set")
+    settings = TypeAdapter(EngineSettings).validate_python(given)
+    assert isinstance(settings, WeaviateSettings | QdrantSettings)
+    return settings
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def settings(request: pytest.FixtureRequest) -> Iterator[WeaviateSettings | QdrantSettings]:
+    """The settings of an engine; what is made on its server meanwhile is removed."""
+    chosen = read_settings(request.param)
+    with chosen.server() as server:
+        before = {stored.name for stored in server.list_stored()}
+        yield chosen
+        for stored in server.list_stored():
+            if stored.name not in before:
+                server.drop(stored.name)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_engines_keep_the_rules(settings: WeaviateSettings | QdrantSettings, rule: Rule) -> None:
+    rule.check(lambda: settings.build(Workshop(Cache(default_root()))))
+
+
+def test_what_is_made_is_listed_and_can_be_removed(
+    settings: WeaviateSettings | QdrantSettings,
+) -> None:
+    texts = ["live: one ferry", "live: two tides"]
+    with closing(settings.build(Workshop(Cache(default_root())))) as engine, settings.server() as s:
+        index(engine, texts)
+        name = engine.facts()["index"]
+        assert is_index_name(name)
+        (stored,) = [each for each in s.list_stored() if each.name == name]
+        assert stored.texts == len(texts)
+        s.drop(name)
+        assert name not in {each.name for each in s.list_stored()}

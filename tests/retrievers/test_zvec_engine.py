@@ -1,0 +1,258 @@
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+from test_native import real_texts
+
+from retrievers.base import AssayError, IndexReport
+from retrievers.engines.conformance import encode
+from retrievers.engines.zvec import Language, ZvecAnalyzerSettings, ZvecEngine, ZvecSettings
+from retrievers.engines.zvec_collection import _make_analyzer
+from retrievers.models.base import Vectors
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache
+
+zvec = pytest.importorskip("zvec", reason="needs the extra `zvec`")
+
+QUERIES = ["add an argument to the parser", "print usage", "Namespace", "optional prefix chars"]
+TEXTS = real_texts()
+
+
+@pytest.fixture(scope="module")
+def vectors() -> Vectors:
+    return np.stack([encode(text) for text in TEXTS])
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+def make(folder: Path, **settings: Any) -> ZvecEngine:
+    chosen = ZvecSettings.model_validate({"type": "zvec", **settings})
+    return chosen.build(Workshop(Cache(folder)))
+
+
+def index(engine: ZvecEngine, texts: list[str]) -> IndexReport:
+    return engine.index(texts, np.stack([encode(text) for text in texts]), "hashing")
+
+
+@pytest.fixture
+def engine(cache: Path, vectors: Vectors) -> Iterator[ZvecEngine]:
+    with closing(make(cache)) as engine:
+        engine.index(TEXTS, vectors, "hashing")
+        yield engine
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"k": 1, "depth": {"dense": 20, "keyword": 50}},
+        {"fusion": "weighted"},
+        {"fusion": "weighted", "metric": "ip", "weights": {"dense": 3.0, "keyword": 0.5}},
+        {"fusion": "weighted", "weights": {"dense": 0.0}, "depth": {"dense": 50, "keyword": 7}},
+    ],
+)
+def test_fusion_is_what_the_formula_says(
+    cache: Path, vectors: Vectors, settings: dict[str, Any]
+) -> None:
+    with closing(make(cache, **settings)) as engine:
+        engine.index(TEXTS, vectors, "hashing")
+        for query in QUERIES:
+            lists = engine.lists(query, encode(query))
+            assert len(lists.dense) == engine.depth.dense
+            assert 0 < len(lists.keyword) <= engine.depth.keyword
+            expected = engine.formula.fuse(*lists)
+            assert engine.hybrid(query, encode(query), 1000) == expected
+            assert engine.hybrid(query, encode(query), 7) == expected[:7]
+
+
+def test_the_client_s_own_hybrid_query_is_the_same(engine: ZvecEngine) -> None:
+    for query in QUERIES:
+        found = engine._collection.query(
+            [
+                zvec.Query("dense", vector=encode(query)),
+                zvec.Query("text", fts=zvec.Fts(match_string=query)),
+            ],
+            topk=100,
+            reranker=zvec.RrfReRanker(60),
+        )
+        ours = engine.hybrid(query, encode(query), 100)
+        assert [score for _, score in ours] == [document.score for document in found]
+
+
+def test_keyword_scores_are_bm25_with_the_constants_told(tmp_path: Path) -> None:
+    texts = ["cat dog", "cat cat cat bird tree", "fish", "dog " * 3 + "nothing " * 30]
+    lengths = [len(text.split()) for text in texts]
+    with closing(make(tmp_path)) as engine:
+        index(engine, texts)
+        k1, b = engine.facts()["k1"], engine.facts()["b"]
+        idf = math.log(1 + (4 - 2 + 0.5) / (2 + 0.5))
+        expected = {}
+        for position, count in ((0, 1), (1, 3)):
+            norm = k1 * (1 - b + b * lengths[position] / (sum(lengths) / 4))
+            expected[position] = idf * count * (k1 + 1) / (count + norm)
+        assert dict(engine.keyword("Cats", 10)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("settings", "found"),
+    [
+        ({}, {"runs", "parse_json", "café"}),
+        ({"language": None}, {"parse_json", "café"}),
+        ({"ascii_folding": True}, {"runs", "parse_json", "café", "cafe"}),
+        ({"tokenizer": "whitespace"}, {"runs"}),
+    ],
+)
+def test_texts_are_cut_into_terms_as_the_settings_say(
+    tmp_path: Path, settings: dict[str, Any], found: set[str]
+) -> None:
+    with closing(make(tmp_path, analyzer=settings)) as engine:
+        index(engine, ["Running in a café; parse_json, too"])
+        asked = {"runs", "parse_json", "café", "cafe", "json"}
+        assert {word for word in asked if engine.keyword(word, 1)} == found
+
+
+def test_languages_are_known_to_the_engine(tmp_path: Path) -> None:
+    languages: list[Language] = ["arabic", "esperanto", "porter", "yiddish"]  # one takes 0.3 s
+    fields = [
+        zvec.FieldSchema(
+            language,
+            zvec.DataType.STRING,
+            index_param=_make_analyzer(ZvecAnalyzerSettings(language=language)),
+        )
+        for language in languages
+    ]
+    vector = zvec.VectorSchema("dense", zvec.DataType.VECTOR_FP32, 4, zvec.FlatIndexParam())
+    schema = zvec.CollectionSchema("texts", fields=fields, vectors=vector)
+    zvec.create_and_open(str(tmp_path / "collection"), schema).close()
+
+
+def test_recall_is_measured_where_search_is_approximate(tmp_path: Path) -> None:
+    # Of a few hundred texts the engine compares all.
+    vectors = np.random.default_rng(0).normal(size=(1500, 64)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    facts = []
+    for settings in ({"exact": False, "m": 2, "ef_construction": 2, "ef": 1}, {"exact": True}):
+        with closing(make(tmp_path, **settings)) as engine:
+            engine.index(["text"] * len(vectors), vectors, "random")
+            facts.append(engine.facts())
+    assert 0 < facts[0]["recall_against_exact"] < 1
+    assert facts[0]["exact"] is False
+    assert "recall_against_exact" not in facts[1]
+
+
+def test_more_texts_than_the_engine_takes_at_once(tmp_path: Path) -> None:
+    texts = [f"text number {at}" for at in range(2100)]
+    with closing(make(tmp_path)) as engine:
+        index(engine, texts)
+        assert len(engine.keyword("text", 3000)) == 2100
+        assert [at for at, _ in engine.keyword("2099", 5)] == [2099]
+        assert len(engine.dense(encode("text"), 3000)) == 2100
+
+
+def test_the_collection_is_found_in_the_cache(tmp_path: Path) -> None:
+    def cached(**settings: Any) -> tuple[str, ...]:
+        with closing(make(tmp_path, **settings)) as engine:
+            report = index(engine, ["cat", "dog"])
+            assert report.bytes > 0
+            assert set(report.seconds) == {"engine"}
+            assert engine.hybrid("cat", encode("cat"), 1)[0][0] == 0
+            return report.cached
+
+    assert cached() == ()
+    assert cached(k=2, depth={"dense": 3}, fusion="rrf") == ("engine",)
+    assert cached(fusion="weighted", weights={"dense": 2.0}) == ("engine",)
+    assert cached(analyzer={"language": "german"}) == ()
+    assert cached(exact=False) == ()
+
+
+@pytest.mark.parametrize("broken", ["*.proxima", "manifest.*"])
+def test_a_broken_collection_is_made_anew(tmp_path: Path, broken: str) -> None:
+    def cached() -> tuple[str, ...]:
+        with closing(make(tmp_path)) as engine:
+            report = index(engine, ["cat", "dog"])
+            assert [at for at, _ in engine.keyword("dog", 5)] == [1]
+            return report.cached
+
+    assert [cached(), cached()] == [(), ("engine",)]
+    next(tmp_path.rglob(broken)).write_bytes(b"")  # the engine itself may crash on it
+    assert [cached(), cached()] == [(), ("engine",)]
+    next(tmp_path.rglob(broken)).unlink()
+    assert cached() == ()
+
+
+# Makes an engine in a process of its own; it answers, or tells that it is about to build.
+PROGRAM = f"""
+import json, sys, time
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from pathlib import Path
+import numpy as np
+import test_zvec_engine as t
+import retrievers.engines.zvec as z
+if sys.argv[2] == "stay":
+    def stay(*arguments):
+        print("built", flush=True)
+        time.sleep(60)
+    z.seal = stay
+engine = t.make(Path(sys.argv[1]), exact=False)
+engine.index(t.TEXTS, np.stack([t.encode(text) for text in t.TEXTS]), "hashing")
+print(json.dumps([engine.hybrid(query, t.encode(query), 100) for query in t.QUERIES]), flush=True)
+sys.stdin.readline()
+print(json.dumps([engine.hybrid(query, t.encode(query), 100) for query in t.QUERIES]), flush=True)
+"""
+
+
+def start(folder: Path, what: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(folder), what],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_two_processes_at_once_agree_and_a_killed_one_leaves_nothing(
+    tmp_path: Path, vectors: Vectors
+) -> None:
+    with start(tmp_path, "stay") as killed:
+        assert killed.stdout.readline() == "built\n"
+        killed.kill()
+    assert list(tmp_path.rglob("assay.json")) == []
+    both = [start(tmp_path, "answer") for _ in range(2)]
+    first = [json.loads(process.stdout.readline()) for process in both]
+    with closing(make(tmp_path, exact=False)) as engine:
+        assert engine.index(TEXTS, vectors, "hashing").cached == ("engine",)
+        ours = [engine.hybrid(query, encode(query), 100) for query in QUERIES]
+    second = [json.loads(process.communicate("\n", timeout=60)[0]) for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    expected = [[list(pair) for pair in found] for found in ours]
+    assert [*first, *second] == [expected] * 4
+
+
+def test_a_blank_text_shares_no_terms(engine: ZvecEngine) -> None:
+    assert engine.keyword(" \n", 5) == []
+    dense = engine.dense(encode("cat"), 100)
+    assert [at for at, _ in engine.hybrid(" ", encode("cat"), 5)] == [at for at, _ in dense[:5]]
+
+
+def test_the_missing_extra_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "zvec", None)
+    with pytest.raises(AssayError, match=r"^engine zvec: needs the extra `zvec`: pip install "):
+        make(tmp_path)
+
+
+def test_refuses_weights_that_the_engine_has_not() -> None:
+    with pytest.raises(ValidationError, match="rrf has no weights in Zvec"):
+        ZvecSettings.model_validate({"type": "zvec", "weights": {"dense": 2.0}})
