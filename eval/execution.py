@@ -144,6 +144,7 @@ def _make(
                 facts=dict(indexed.facts),
             ),
             degraded=folder.count_degraded(),
+            retries=folder.count_retries() + latency.retries,
             depth=plan.depth,
             sampled=len(queries) < len(collection.queries),
             join_rule=RULE,

@@ -10,7 +10,7 @@ import json
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from statistics import median
 from types import TracebackType
 from typing import Any, Self
 
-from retrievers.base import AssayError, Progress
+from retrievers.base import AssayError, Progress, T
 
 ROUNDS = 3
 SECONDS_TO_END = 10
@@ -115,13 +115,32 @@ def interleave(
         processes = [stack.enter_context(Process(contender)) for contender in (base, head)]
         for process in processes:
             process.wait_until_ready()
-        taken: list[tuple[list[float], list[float]]] = [([], []) for _ in queries]
-        begin = time.perf_counter()
-        for number in range(ROUNDS):
-            if number and time.perf_counter() - begin > seconds:
-                break
-            what = f"timing, round {number + 1}"
-            for at, query in enumerate(progress.track(queries, what, len(queries))):
-                for side in (0, 1) if (at + number) % 2 == 0 else (1, 0):
-                    taken[at][side].append(processes[side].measure(query))
-    return [median(one) for one, _ in taken], [median(two) for _, two in taken]
+        base_times, head_times = alternate(
+            [process.measure for process in processes], queries, seconds, progress
+        )
+    return base_times, head_times
+
+
+def alternate(
+    contenders: Sequence[Callable[[T], float]],
+    queries: Sequence[T],
+    seconds: float,
+    progress: Progress,
+) -> list[list[float]]:
+    """Return what each contender measures, paired by query: the median of three rounds.
+
+    Each query goes to all in turn, and who begins changes with every query. No further round is
+    begun after `seconds`.
+    """
+    count = len(contenders)
+    taken: list[list[list[float]]] = [[[] for _ in contenders] for _ in queries]
+    begin = time.perf_counter()
+    for number in range(ROUNDS):
+        if number and time.perf_counter() - begin > seconds:
+            break
+        what = f"timing, round {number + 1}"
+        for at, query in enumerate(progress.track(queries, what, len(queries))):
+            for turn in range(count):
+                side = (at + number + turn) % count
+                taken[at][side].append(contenders[side](query))
+    return [[median(times[side]) for times in taken] for side in range(count)]

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from retrievers.base import Progress, Retriever
 
 TOTAL = "total"
+RETRIES = "retries"  # among the counts of a trace: calls that failed and were made again
 
 
 class LatencySettings(BaseModel):
@@ -40,12 +41,14 @@ class LatencySample:
 class Latency:
     """Samples in the order they were timed, and throughput in queries a second.
 
-    Throughput is None when nothing was measured.
+    Throughput is None when nothing was measured. `retries` are the calls that failed and were made
+    again in what was timed.
     """
 
     samples: tuple[LatencySample, ...]
     throughput: float | None
     concurrency: int
+    retries: int = 0
 
 
 def measure(
@@ -65,6 +68,7 @@ def measure(
     for _, text in chosen[: settings.warm_up]:
         timed.search(text, depth)
     samples: list[LatencySample] = []
+    retries = 0
     deadline = time.perf_counter() + settings.seconds
     for query_id, text in progress.track(chosen, "timing queries", len(chosen)):
         if time.perf_counter() > deadline:
@@ -75,9 +79,10 @@ def measure(
         stages: dict[str, float] = {}
         for entry in ranking.trace:
             stages[entry.name] = stages.get(entry.name, 0.0) + entry.milliseconds
+            retries += entry.counts.get(RETRIES, 0)
         samples.append(LatencySample(query_id, {TOTAL: total, **stages}))
     throughput = _throughput(timed, [text for _, text in chosen], depth, settings)
-    return Latency(tuple(samples), throughput, settings.concurrency)
+    return Latency(tuple(samples), throughput, settings.concurrency, retries)
 
 
 def _throughput(

@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from eval.collections.collection import GoldItem, Query
 from eval.join import JoinedHit, Retrieved, join
-from eval.latency import LatencySample
+from eval.latency import RETRIES, LatencySample
 from eval.placements import Placement
 from eval.token_counts import TokenCounts
 from retrievers.base import AssayError, Chunk, Hit, Placed, Ranking, StageTrace
@@ -67,7 +67,11 @@ class CollectionFacts(BaseModel):
 
 
 class Manifest(BaseModel):
-    """The identity and circumstances of a run."""
+    """The identity and circumstances of a run.
+
+    `retries` is the number of calls, in searches that are stored or timed, that failed and were
+    made again; what they cost is in no latency.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -82,6 +86,7 @@ class Manifest(BaseModel):
     environment: dict[str, Any]
     index: IndexFacts
     degraded: dict[str, int]
+    retries: int = 0
     depth: int
     sampled: bool
     join_rule: str
@@ -135,6 +140,12 @@ class RunFolder:
         """Return each line of degradation with the number of queries it befell."""
         rows = read_rows(self.path / "rankings.jsonl")
         return dict(Counter(line for row in rows for line in row["degraded"]))
+
+    def count_retries(self) -> int:
+        """Return how many calls were made again for the rankings that are stored."""
+        rows = read_rows(self.path / "rankings.jsonl")
+        traces = (_read_trace(row["trace"]) for row in rows)
+        return sum(entry.counts.get(RETRIES, 0) for trace in traces for entry in trace)
 
     def add_placements(self, query_id: str, placements: Mapping[str, Placement]) -> None:
         """Store the placements of a query, before its ranking: that is what finishes it."""
@@ -268,6 +279,7 @@ def _ranking_row(query_id: str, ranking: Ranking) -> dict[str, Any]:
                 entry.candidates,
                 entry.note,
                 entry.counts,
+                entry.waited,
             ]
             for entry in ranking.trace
         ],
@@ -280,16 +292,19 @@ def _read_ranking(row: Mapping[str, Any], chunks: Mapping[str, Chunk]) -> Rankin
         Hit(chunks[id_], score, {leg: Placed(*placed) for leg, placed in legs.items()})
         for id_, score, legs in row["hits"]
     )
-    trace = tuple(
-        StageTrace(
-            name, kind, taken, tuple((id_, score) for id_, score in candidates), note, counts
-        )
-        for name, kind, taken, candidates, note, counts in row["trace"]
-    )
+    trace = _read_trace(row["trace"])
     returned = {hit.chunk.id for hit in hits}
     named = dict.fromkeys(id_ for entry in trace for id_, _ in entry.candidates)
     others = tuple(chunks[id_] for id_ in named if id_ in chunks and id_ not in returned)
     return Ranking(hits, trace, others, tuple(row["degraded"]))
+
+
+def _read_trace(rows: Iterable[list[Any]]) -> tuple[StageTrace, ...]:
+    """Read a trace; what was lost to retries is not in runs of earlier versions."""
+    return tuple(
+        StageTrace(name, kind, taken, tuple((id_, score) for id_, score in candidates), *others)
+        for name, kind, taken, candidates, *others in rows
+    )
 
 
 def _read_placements(folder: Path) -> dict[str, dict[str, Placement]]:

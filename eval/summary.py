@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from eval import measures
+from eval.approximation import find_recalls
 from eval.attribution import Attribution, attribute
 from eval.latency import TOTAL
 from eval.runs import StoredRun
@@ -75,7 +76,9 @@ class Summary:
                 "concurrency": manifest.concurrency,
             },
             "index": manifest.index.model_dump(exclude={"facts": {"tokens"}}),
+            "recall_against_exact": find_recalls(manifest.facts),
             "degraded": manifest.degraded,
+            "retries": manifest.retries,
         }
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrievers.engines.conformance import encode
-from retrievers.engines.postgres import PostgresEngine, PostgresSettings
-from retrievers.engines.postgres_embedded import EmbeddedServer
+from retrievers.engines.postgres.embedded import EmbeddedServer
+from retrievers.engines.postgres.engine import PostgresEngine, PostgresSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 

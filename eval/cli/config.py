@@ -52,12 +52,17 @@ def _construct_mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any
 _Loader.add_constructor("tag:yaml.org,2002:map", _construct_mapping)
 
 
-def load_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
+def load_config(path: Path, overrides: Sequence[str] = (), engine: str | None = None) -> RunConfig:
     """Read the config at `path`, with its bases, and apply `key.path=value` overrides.
 
-    Raises AssayError naming the file, the key, what is wrong and what is allowed.
+    Before these, its legs move to `engine`: see `eval.cli.engine_choice`. Raises AssayError naming
+    the file, the key, what is wrong and what is allowed.
     """
     values = _read_with_bases(path, ())
+    if engine is not None:
+        from eval.cli.engine_choice import choose_engine
+
+        choose_engine(values, engine)
     for override in overrides:
         apply_override(values, override)
     try:

@@ -12,6 +12,8 @@ COMMANDS = {
     "compare": ("eval.cli.compare:compare", "Compare runs with a base, query by query."),
     "tune": ("eval.cli.tune:tune", "Find the best settings, and what they gain held out."),
     "sweep": ("eval.cli.sweep:sweep", "Run every combination of settings and collections."),
+    "parity": ("eval.cli.parity:parity", "Compare an engine's hybrid search with its formula."),
+    "recall": ("eval.cli.recall:recall", "Measure what approximate search misses and saves."),
     "ablate": ("eval.cli.ablate:ablate", "Find what each part of a pipeline adds and costs."),
     "gate": ("eval.cli.gate:gate", "Judge a pipeline against its committed baseline."),
     "targets": ("eval.cli.targets:targets", "Measure every success criterion, with a verdict."),
@@ -31,6 +33,7 @@ COMMANDS = {
     "components": ("eval.cli.components:components", "List all that a config can name."),
     "config": ("eval.cli.config_command:config", "Show a resolved config, or the JSON Schema."),
     "models": ("eval.cli.models:models", "List and fetch the pinned models."),
+    "engines": ("eval.cli.engines:engines", "List the engines, and remove what they keep."),
     "cache": ("eval.cli.cache:cache", "Show or clear the cache."),
 }
 

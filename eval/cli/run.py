@@ -15,17 +15,26 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("config", type=click.Path(path_type=Path))
 @click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
+@click.option("--engine", metavar="NAME", help="Search in this engine, with its defaults.")
 @click.option("--again", is_flag=True, help="Measure again though an equal run is stored.")
 @click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def run(
-    config: Path, overrides: tuple[str, ...], again: bool, no_track: bool, as_json: bool
+    config: Path,
+    overrides: tuple[str, ...],
+    engine: str | None,
+    again: bool,
+    no_track: bool,
+    as_json: bool,
 ) -> None:
     """Run the pipeline CONFIG on its collection: measures, latency, report, MLflow.
 
     A run is a function of config, collection, models and code: where an equal one is stored it is
     shown again, and one that was cut off is resumed. Overrides change single keys, as in
     retriever.fusion.k=10 dataset=scifact.
+
+    With --engine a leg of type native_hybrid searches in that engine; where there is none, a dense
+    leg does, and is fused here with the others. `assay engines list` has the names.
     """
     from eval import report
     from eval.cli.config import load_config
@@ -35,7 +44,7 @@ def run(
     from eval.summary import summarise
 
     progress = ConsoleProgress()
-    settings = load_config(config, overrides)
+    settings = load_config(config, overrides, engine)
     outcome = make_run(settings, again, progress)
     summary = summarise(outcome.run, settings.measures)
     export(summary)

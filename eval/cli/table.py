@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eval.approximation import EXPLANATION, find_recalls
 from eval.latency import TOTAL
 from eval.measures import spoken
+from eval.report.formats import retried
 from eval.statistics import Estimate
 from eval.summary import Summary
 
@@ -26,8 +28,12 @@ def print_summary(summary: Summary, page: Path, tracked: str | None, reused: boo
     console.print(_measures(summary))
     if summary.latency:
         console.print(_latency(summary))
+    for leg, recall in find_recalls(manifest.facts).items():
+        console.print(f"{leg}: {EXPLANATION} {recall:.3f}", style="yellow", markup=False)
     for line, queries in manifest.degraded.items():
         console.print(f"degraded on {queries} of {count} queries: {line}", style="bold red")
+    if manifest.retries:
+        console.print(f"{retried(manifest.retries)}.", style="yellow")
     if reused:
         console.print(f"Nothing has changed since {manifest.created}; --again measures again.")
     console.print(f"report  {page}", soft_wrap=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from eval.report.formats import count
+from eval.report.formats import count, retried
 from eval.runs import CollectionFacts, Manifest
 from eval.statistics import RESAMPLES
 from eval.summary import Summary
@@ -49,6 +49,7 @@ def describe(summary: Summary) -> Circumstances:
 
 
 def _method(manifest: Manifest) -> Pairs:
+    retries = (("Retries", f"{retried(manifest.retries)}."),) if manifest.retries else ()
     return (
         ("Gold and chunks", f"{manifest.join_rule[:1].upper()}{manifest.join_rule[1:]}."),
         (
@@ -73,6 +74,7 @@ def _method(manifest: Manifest) -> Pairs:
             "total is what the caller waits, encoding of the query included. Throughput is "
             "measured apart.",
         ),
+        *retries,
     )
 
 

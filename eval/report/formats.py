@@ -67,6 +67,12 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
+def retried(number: int) -> str:
+    """Return in words how many calls failed and were made again."""
+    verb = "was" if number == 1 else "were"
+    return f"{count(number, 'call')} that failed {verb} made again; what that cost is in no latency"
+
+
 def shorten(text: str, limit: int) -> str:
     """Return `text` on one line and of at most `limit` characters."""
     line = " ".join(text.split())

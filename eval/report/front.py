@@ -32,7 +32,7 @@ class Mark:
 class FrontPlot:
     """The marks, those off the front first, so that the front is drawn over them.
 
-    `path` is the front as steps, in a box of 100 by 100. `untimed` counts the points that cannot
+    `path` is the line of the front, in a box of 100 by 100. `untimed` counts the points that cannot
     be placed.
     """
 
@@ -53,13 +53,13 @@ def plot_front(sweep: Sweep, collection: str, numbers: Sequence[Result]) -> Fron
     timed = [(item, figures) for item, figures in done if figures.latency]
     if not timed:
         return None
-    across = LogAxis.around([end for _, figures in timed for end in _ends(figures.latency[COST])])
-    down = _axis_around([end for _, item in timed for end in _ends(item.means[sweep.headline])])
+    across = LogAxis.around([end for _, figures in timed for end in ends(figures.latency[COST])])
+    down = axis_around([end for _, item in timed for end in ends(item.means[sweep.headline])])
     marks = [
         Mark(
             number=numbers.index(item) + 1,
             across=whisker(figures.latency[COST], across),
-            down=_from_top(whisker(figures.means[sweep.headline], down)),
+            down=from_top(whisker(figures.means[sweep.headline], down)),
             front=item in sweep.front,
             title=_title(sweep, item, figures),
         )
@@ -70,7 +70,7 @@ def plot_front(sweep: Sweep, collection: str, numbers: Sequence[Result]) -> Fron
     return FrontPlot(
         marks=tuple(marks),
         latency=across.ticks,
-        quality=_ticks(down),
+        quality=list_ticks(down),
         path=_steps(front),
         summary=(
             f"{sweep.headline} against p95 latency of {len(marks)} points; on the front, from the "
@@ -88,11 +88,12 @@ def _title(sweep: Sweep, item: Result, figures: Figures) -> str:
     )
 
 
-def _ends(estimate: Estimate) -> tuple[float, float, float]:
+def ends(estimate: Estimate) -> tuple[float, float, float]:
+    """Return the three numbers of an estimate."""
     return estimate.low, estimate.value, estimate.high
 
 
-def _axis_around(values: Sequence[float]) -> LinearAxis:
+def axis_around(values: Sequence[float]) -> LinearAxis:
     """Return the axis whose ends are the round values next to the least and the greatest."""
     low, high = min(values), max(values)
     step = _step(high - low or abs(high) or 1.0)
@@ -106,14 +107,16 @@ def _step(span: float) -> float:
     return next(step * power for step in STEPS if span / (step * power) <= MOST_TICKS)
 
 
-def _ticks(axis: LinearAxis) -> tuple[Tick, ...]:
+def list_ticks(axis: LinearAxis) -> tuple[Tick, ...]:
+    """Return the round values of an axis that goes up."""
     step = _step(axis.high - axis.low)
     count = round((axis.high - axis.low) / step)
     values = [axis.low + step * at for at in range(count + 1)]
     return tuple(Tick(100 - axis.place(value), f"{value:.3g}") for value in values)
 
 
-def _from_top(item: Whisker) -> Whisker:
+def from_top(item: Whisker) -> Whisker:
+    """Return a whisker as it stands on an axis that goes up."""
     return Whisker(100 - item.at, 100 - item.low, 100 - item.high)
 
 

@@ -1,7 +1,10 @@
 """Indexing, as a report shows it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from eval.approximation import EXPLANATION, find_recalls
 from eval.report import formats
 from eval.report.circumstances import Pairs
 from eval.report.histogram import describe_percentiles
@@ -42,3 +45,11 @@ def index_facts(index: IndexFacts) -> Pairs:
         ("Seconds of work", formats.amount(sum(index.seconds.values()))),
     )
     return tuple(pair for pair in pairs if pair[1])
+
+
+def recall_facts(facts: Mapping[str, Any]) -> Pairs:
+    """Return what approximate dense search finds of exact search, a pair a leg."""
+    return tuple(
+        (f"Leg {leg}", f"{EXPLANATION} {formats.score(recall)}")
+        for leg, recall in find_recalls(facts).items()
+    )

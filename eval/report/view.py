@@ -11,7 +11,7 @@ from eval.report.circumstances import Circumstances, describe
 from eval.report.drilldown import collect
 from eval.report.formats import Figure, count, figure, percent
 from eval.report.histogram import BinRow, bin_rows, draw_bars
-from eval.report.indexing import IndexRow, index_facts, index_rows
+from eval.report.indexing import IndexRow, index_facts, index_rows, recall_facts
 from eval.report.plots import LinearAxis, Whisker, whisker
 from eval.report.queries import Bar, QueryRow, bars, primary, query_rows, slowest, worst
 from eval.report.timing import Timing, time_stages
@@ -117,7 +117,7 @@ def make_view(summary: Summary) -> View:
         timing=time_stages(summary),
         throughput=_throughput(summary),
         index=index_rows(manifest.index),
-        index_facts=index_facts(manifest.index),
+        index_facts=(*index_facts(manifest.index), *recall_facts(manifest.facts)),
         chunk_bars=chunk_bars,
         drawn_bars="\n".join(draw_bars(chunk_bars)) if chunk_bars else "",
         queries=rows,

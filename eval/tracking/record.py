@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from eval.approximation import RECALL, find_recalls
 from eval.exports import ATTRIBUTION, PER_QUERY, QRELS, RUN
 from eval.flattening import flatten
 from eval.latency import TOTAL
@@ -124,6 +125,8 @@ def _metrics(summary: Summary) -> dict[str, float]:
     if manifest.throughput is not None:
         found["throughput/queries_per_second"] = manifest.throughput
         found["throughput/concurrency"] = manifest.concurrency
+    if manifest.retries:
+        found["retries"] = manifest.retries
     found["index/chunks"] = manifest.index.chunks
     found["index/bytes"] = manifest.index.bytes
     for name in ("oversize", "integrity_failures"):
@@ -131,6 +134,8 @@ def _metrics(summary: Summary) -> dict[str, float]:
             found[f"index/{name}"] = manifest.index.facts[name]
     for percentile, size in manifest.index.tokens.percentiles().items():
         found[f"index/tokens.{percentile}"] = size
+    for leg, recall in find_recalls(manifest.facts).items():
+        found[f"index/{metric_name(f'{RECALL}.{leg}')}"] = recall
     for stage, seconds in manifest.index.seconds.items():
         found[f"index/seconds.{metric_name(stage)}"] = seconds
     return found

@@ -4,16 +4,16 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from retrievers.engines.duckdb import DuckDbSettings
-from retrievers.engines.lancedb import LanceDbSettings
-from retrievers.engines.opensearch import OpenSearchSettings
-from retrievers.engines.postgres import PostgresSettings
+from retrievers.engines.duckdb.engine import DuckDbSettings
+from retrievers.engines.lancedb.engine import LanceDbSettings
+from retrievers.engines.opensearch.engine import OpenSearchSettings
+from retrievers.engines.postgres.engine import PostgresSettings
 from retrievers.engines.providers import STRATEGIES, describe_missing
-from retrievers.engines.qdrant import QdrantSettings
-from retrievers.engines.qdrant_edge import QdrantEdgeSettings
+from retrievers.engines.qdrant.edge import QdrantEdgeSettings
+from retrievers.engines.qdrant.engine import QdrantSettings
 from retrievers.engines.sqlite import SqliteSettings
-from retrievers.engines.weaviate import WeaviateSettings
-from retrievers.engines.zvec import ZvecSettings
+from retrievers.engines.weaviate.engine import WeaviateSettings
+from retrievers.engines.zvec.engine import ZvecSettings
 
 AnyEngine = Annotated[
     QdrantEdgeSettings

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
 from statistics import median
-from typing import Literal
+from typing import Any, Literal
 
 from retrievers.engines.base import Engine, LegDepths, Lists
 from retrievers.engines.formulas import DeviationScores, Formula, ReciprocalRanks, ScaledScores
@@ -171,15 +171,14 @@ def _read_k(formula: ReciprocalRanks, seen: Sequence[Observation]) -> float | No
 
 
 def _vary_weights(formula: Formula) -> Iterator[Formulation]:
-    if not isinstance(formula, ReciprocalRanks | ScaledScores):
-        return
-    dense, keyword = formula.weights
+    dense, keyword = getattr(formula, "weights", (1.0, 1.0))
     if dense == keyword:
         return
-    swapped = replace(formula, weights=(keyword, dense))
+    weighted: Any = formula
+    swapped = replace(weighted, weights=(keyword, dense))
     yield Formulation("weights", "weights swapped", swapped, _STATED)
     for equal in (1.0, 0.5):
-        same = replace(formula, weights=(equal, equal))
+        same = replace(weighted, weights=(equal, equal))
         yield Formulation("weights", f"weights ignored: {equal:g} each", same, _STATED)
 
 

@@ -13,7 +13,7 @@ from retrievers.corpus import Corpus
 from retrievers.engines.base import Engine
 from retrievers.engines.effort import measure_effort
 from retrievers.engines.kinds import EngineSettings
-from retrievers.engines.qdrant_edge import QdrantEdgeSettings
+from retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from retrievers.legs.base import Kind, Leg, LegResult
 from retrievers.models.base import Vectors
 from retrievers.models.encoders import CachingEncoder, EncoderSettings

@@ -9,11 +9,11 @@ from pydantic import Field
 
 from retrievers.base import IndexReport
 from retrievers.corpus import Corpus
-from retrievers.engines import opensearch_index
 from retrievers.engines.effort import measure_effort
-from retrievers.engines.opensearch import check_version
-from retrievers.engines.opensearch_client import OpenSearchClient, OpenSearchConnection
-from retrievers.engines.opensearch_index import (
+from retrievers.engines.opensearch import index as opensearch_index
+from retrievers.engines.opensearch.client import OpenSearchClient, OpenSearchConnection
+from retrievers.engines.opensearch.engine import check_version
+from retrievers.engines.opensearch.index import (
     INDEX_NAME,
     SORTED,
     IndexPlan,
@@ -21,8 +21,8 @@ from retrievers.engines.opensearch_index import (
     make_body,
     open_index,
 )
-from retrievers.engines.opensearch_queries import match, search
-from retrievers.engines.opensearch_server import OpenSearchServer
+from retrievers.engines.opensearch.queries import match, search
+from retrievers.engines.opensearch.server import OpenSearchServer
 from retrievers.engines.servers import name_index
 from retrievers.legs.base import Kind, Leg, LegResult
 from retrievers.ranking import ordered

@@ -17,6 +17,7 @@ from eval.tables import render
 from retrievers.base import AssayError
 
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+SMALL = "dataset=harbourline"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -33,7 +34,7 @@ def places(tmp_path_factory: pytest.TempPathFactory):
 @pytest.fixture(scope="module")
 def few() -> Result:
     """A run of a sample of the queries."""
-    return run("bm25", "limit=4", track=False)
+    return run("bm25", SMALL, "limit=4", track=False)
 
 
 def test_the_package_is_light_until_the_api_is_used() -> None:
@@ -90,12 +91,12 @@ def test_hits_are_the_ranking_with_its_grades(few: Result) -> None:
 
 def test_a_run_names_the_command_that_repeats_it(few: Result) -> None:
     command = few.stored.manifest.environment["command"]
-    assert command == ["assay", "run", str(Path("configs", "bm25.yaml")), "limit=4"]
+    assert command == ["assay", "run", str(Path("configs", "bm25.yaml")), SMALL, "limit=4"]
     assert environment.command()[1:] == sys.argv[1:]
 
 
 def test_all_runs_are_loaded_the_newest_first(few: Result, capsys, monkeypatch, tmp_path) -> None:
-    again = run("bm25", "limit=4", track=False, again=True)
+    again = run("bm25", SMALL, "limit=4", track=False, again=True)
     assert [found.id for found in load_runs()][:1] == [again.id]
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "manifest.json").write_text("{}")
@@ -104,9 +105,21 @@ def test_all_runs_are_loaded_the_newest_first(few: Result, capsys, monkeypatch, 
     assert "passed over" in capsys.readouterr().err
 
 
+def test_a_config_that_is_named_is_run_on_the_default_collection(
+    few: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_DATASET", "harbourline")
+    flat = run("bm25", "name=flat", "retriever.legs.keyword.k1=0.4", track=False)
+    assert flat.stored.config.dataset == few.stored.config.dataset == "harbourline"
+    compared = compare("bm25", flat)
+    assert " between flat and bm25 is shown: " in repr(compared)
+
+
 def test_what_is_wrong_is_told_in_one_line(few: Result, monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/none.db")
-    compared = compare(few, run("bm25", "limit=4", "retriever.legs.keyword.b=0.1", track=False))
+    compared = compare(
+        few, run("bm25", SMALL, "limit=4", "retriever.legs.keyword.b=0.1", track=False)
+    )
     wrong = {
         "no such config": lambda: run("bm52"),
         "not YAML|unknown key": lambda: run("bm25", "retriever.legs.keyword.k9=1"),
@@ -118,7 +131,7 @@ def test_what_is_wrong_is_told_in_one_line(few: Result, monkeypatch, tmp_path: P
         "needs two runs": lambda: compare(few),
         "not a measure": lambda: compare(few, few, measures=["nonsense"]),
         "P@5: not compared": lambda: compared.per_query("P@5"),
-        "queries": lambda: compare(few, run("bm25", "limit=5", track=False)),
+        "queries": lambda: compare(few, run("bm25", SMALL, "limit=5", track=False)),
     }
     for message, call in wrong.items():
         with pytest.raises(AssayError, match=message) as told:
@@ -139,7 +152,9 @@ def test_results_show_themselves(few: Result) -> None:
     assert repr(few).startswith("<bm25 on harbourline: nDCG@10 0.")
     assert few.id in few._repr_html_()
     assert "a sample: 4 of" in few._repr_html_()
-    compared = compare(few, run("bm25", "limit=4", "retriever.legs.keyword.b=0.1", track=False))
+    compared = compare(
+        few, run("bm25", SMALL, "limit=4", "retriever.legs.keyword.b=0.1", track=False)
+    )
     assert repr(compared) == compared.verdict
     assert "bm25 (1) · bm25 (2) on harbourline" in compared._repr_html_()
     assert "a sample: 4 of" in compared._repr_html_()

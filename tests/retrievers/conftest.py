@@ -15,7 +15,7 @@ from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
 
 if TYPE_CHECKING:
-    from retrievers.engines.postgres_embedded import EmbeddedServer
+    from retrievers.engines.postgres.embedded import EmbeddedServer
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def postgres_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def embedded_postgres(postgres_root: Path) -> "Iterator[EmbeddedServer]":
     """The server that the engines of a module find running."""
-    from retrievers.engines.postgres_embedded import EmbeddedServer
+    from retrievers.engines.postgres.embedded import EmbeddedServer
 
     with closing(EmbeddedServer(postgres_root)) as server:
         server.find_socket()

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from retrievers.base import AssayError
-from retrievers.engines.qdrant import QdrantEngine, QdrantSettings
-from retrievers.engines.weaviate import WeaviateEngine, WeaviateSettings
+from retrievers.engines.qdrant.engine import QdrantEngine, QdrantSettings
+from retrievers.engines.weaviate.engine import WeaviateEngine, WeaviateSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
 

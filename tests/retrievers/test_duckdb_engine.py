@@ -10,8 +10,8 @@ from test_native import real_texts
 
 from retrievers.base import AssayError
 from retrievers.engines.conformance import encode
-from retrievers.engines.duckdb import DuckDbEngine, DuckDbSettings, Stemmer
-from retrievers.engines.duckdb_file import APPROXIMATE, EXACT, open_file, start
+from retrievers.engines.duckdb.engine import DuckDbEngine, DuckDbSettings, Stemmer
+from retrievers.engines.duckdb.file import APPROXIMATE, EXACT, open_file, start
 from retrievers.engines.statements import LIST
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache

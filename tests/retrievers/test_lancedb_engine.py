@@ -13,7 +13,7 @@ from test_native import real_texts
 
 from retrievers.base import AssayError, IndexReport
 from retrievers.engines.conformance import encode
-from retrievers.engines.lancedb import LanceDbEngine, LanceDbSettings, Language
+from retrievers.engines.lancedb.engine import LanceDbEngine, LanceDbSettings, Language
 from retrievers.models.base import Vectors
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
@@ -197,7 +197,7 @@ sys.path.insert(0, {str(Path(__file__).parent)!r})
 from pathlib import Path
 import numpy as np
 import test_lancedb_engine as t
-import retrievers.engines.lancedb as engines
+import retrievers.engines.lancedb.engine as engines
 if sys.argv[2] == "stay":
     def stay(*arguments):
         print("built", flush=True)

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from retrievers.base import Chunk
 from retrievers.corpus import Corpus
-from retrievers.engines.qdrant_edge import QdrantEdgeEngine, QdrantEdgeSettings
+from retrievers.engines.qdrant.edge import QdrantEdgeEngine, QdrantEdgeSettings
 from retrievers.legs.native import NativeHybridLeg, NativeHybridSettings
 from retrievers.models.base import Encoder, Vectors
 from retrievers.models.encoders import CachingEncoder
@@ -202,8 +202,8 @@ def test_refuses_weights_that_the_engine_has_not() -> None:
 def test_every_language_builds(tmp_path: Path) -> None:
     from typing import get_args
 
-    from retrievers.engines.qdrant_settings import Language, QdrantBm25Settings
-    from retrievers.engines.qdrant_shard import make_embedder
+    from retrievers.engines.qdrant.settings import Language, QdrantBm25Settings
+    from retrievers.engines.qdrant.shard import make_embedder
 
     for language in get_args(Language):
         embedder = make_embedder(QdrantBm25Settings(language=language))

@@ -21,7 +21,7 @@ from opensearch_proxy import Asked, Proxy, Reply, fail
 from retrievers.base import AssayError, Chunk, Document
 from retrievers.config import PipelineConfig
 from retrievers.corpus import Corpus
-from retrievers.engines.opensearch import OpenSearchSettings
+from retrievers.engines.opensearch.engine import OpenSearchSettings
 from retrievers.legs.native import EngineKeywordLeg
 from retrievers.legs.opensearch import OpenSearchLeg, OpenSearchLegSettings
 from retrievers.models.base import Encoder, Vectors

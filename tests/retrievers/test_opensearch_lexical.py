@@ -15,9 +15,9 @@ from retrievers.conformance import RULES as RETRIEVER_RULES
 from retrievers.conformance import Rule as RetrieverRule
 from retrievers.corpus import Corpus
 from retrievers.engines.conformance import RULES, Rule, encode
-from retrievers.engines.opensearch import OpenSearchEngine, OpenSearchSettings
-from retrievers.engines.opensearch_client import OpenSearchClient
-from retrievers.engines.opensearch_server import OpenSearchServer
+from retrievers.engines.opensearch.client import OpenSearchClient
+from retrievers.engines.opensearch.engine import OpenSearchEngine, OpenSearchSettings
+from retrievers.engines.opensearch.server import OpenSearchServer
 from retrievers.engines.servers import is_index_name
 from retrievers.legs.opensearch import OpenSearchLeg, OpenSearchLegSettings
 from retrievers.models.base import Vectors

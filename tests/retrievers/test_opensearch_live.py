@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from retrievers.engines.conformance import RULES, Rule
-from retrievers.engines.opensearch import OpenSearchSettings
+from retrievers.engines.opensearch.engine import OpenSearchSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
 

@@ -16,8 +16,8 @@ from opensearch_proxy import Asked, Proxy, Reply, fail
 from pydantic import ValidationError
 
 from retrievers.base import AssayError
-from retrievers.engines.opensearch import OpenSearchEngine, OpenSearchSettings
-from retrievers.engines.opensearch_fusion import SPACES, NormalisedScores
+from retrievers.engines.opensearch.engine import OpenSearchEngine, OpenSearchSettings
+from retrievers.engines.opensearch.fusion import SPACES, NormalisedScores
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from retrievers.base import AssayError
 from retrievers.engines.conformance import TEXTS, encode, index
-from retrievers.engines.postgres import PostgresSettings
-from retrievers.engines.postgres_embedded import EmbeddedServer
+from retrievers.engines.postgres.embedded import EmbeddedServer
+from retrievers.engines.postgres.engine import PostgresSettings
 from retrievers.engines.servers import is_index_name
 
 pytest.importorskip("psycopg", reason="needs the extra `postgres`")

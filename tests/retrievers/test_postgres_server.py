@@ -24,8 +24,8 @@ from postgres_servers import (
 from retrievers.base import AssayError
 from retrievers.engines.conformance import QUERIES, encode, index
 from retrievers.engines.effort import measure_effort
-from retrievers.engines.postgres import PostgresSettings
-from retrievers.engines.postgres_embedded import EmbeddedServer
+from retrievers.engines.postgres.embedded import EmbeddedServer
+from retrievers.engines.postgres.engine import PostgresSettings
 from retrievers.engines.servers import name_index
 
 pytest.importorskip("psycopg", reason="needs the extra `postgres`")
@@ -243,7 +243,7 @@ def test_the_server_ends_with_a_killed_keeper_and_is_replaced(tmp_path: Path) ->
         server.find_socket()
         first = read_postmaster(server)
         keeper = int(Path(f"/proc/{first}/stat").read_text().split()[3])
-        assert b"postgres_keeper" in Path(f"/proc/{keeper}/cmdline").read_bytes()
+        assert b"keeper.py" in Path(f"/proc/{keeper}/cmdline").read_bytes()
         os.kill(keeper, signal.SIGKILL)
         wait_until(lambda: not list_servers(tmp_path))
         with connect(server) as connection:

@@ -18,7 +18,6 @@ pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
 
 from qdrant_double import QdrantDouble
 
-from retrievers.engines import qdrant_collection
 from retrievers.engines.base import Engine
 from retrievers.engines.conformance import (
     QUERIES,
@@ -29,8 +28,9 @@ from retrievers.engines.conformance import (
     hybrid_is_fused_from_its_lists,
     index,
 )
-from retrievers.engines.qdrant import QdrantSettings
-from retrievers.engines.qdrant_edge import QdrantEdgeSettings
+from retrievers.engines.qdrant import collection as qdrant_collection
+from retrievers.engines.qdrant.edge import QdrantEdgeSettings
+from retrievers.engines.qdrant.engine import QdrantSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 

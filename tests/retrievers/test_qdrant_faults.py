@@ -17,10 +17,10 @@ pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
 
 from qdrant_double import QdrantDouble
 
-from retrievers.engines import qdrant_collection
 from retrievers.engines.base import Engine
 from retrievers.engines.conformance import encode, index
 from retrievers.engines.effort import measure_effort
+from retrievers.engines.qdrant import collection as qdrant_collection
 
 FEW = ("cats run fast", "the dog", "a running cat and a cat", "", "--")
 GARBAGE = "<html>garbage"

@@ -10,9 +10,9 @@ from pydantic import TypeAdapter
 
 from retrievers.engines.conformance import RULES, Rule, index
 from retrievers.engines.kinds import EngineSettings
-from retrievers.engines.qdrant import QdrantSettings
+from retrievers.engines.qdrant.engine import QdrantSettings
 from retrievers.engines.servers import is_index_name
-from retrievers.engines.weaviate import WeaviateSettings
+from retrievers.engines.weaviate.engine import WeaviateSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
 

@@ -18,7 +18,6 @@ pytest.importorskip("weaviate", reason="needs the extra `weaviate`")
 
 from weaviate_double import WeaviateDouble
 
-from retrievers.engines import weaviate_collection
 from retrievers.engines.conformance import (
     RULES,
     TEXTS,
@@ -30,7 +29,8 @@ from retrievers.engines.conformance import (
     smaller_limits_give_heads,
 )
 from retrievers.engines.formulas import RelativeScores
-from retrievers.engines.weaviate import WeaviateEngine, WeaviateSettings
+from retrievers.engines.weaviate import collection as weaviate_collection
+from retrievers.engines.weaviate.engine import WeaviateEngine, WeaviateSettings
 
 DENSE = [(3, 0.9), (1, 0.8), (2, 0.5)]
 KEYWORD = [(1, 7.0), (4, 3.0)]

@@ -19,7 +19,7 @@ from weaviate_double import Call, Fault, WeaviateDouble
 
 from retrievers.engines.conformance import TEXTS, encode, index
 from retrievers.engines.effort import measure_effort
-from retrievers.engines.weaviate import WeaviateEngine
+from retrievers.engines.weaviate.engine import WeaviateEngine
 
 UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
 

@@ -14,8 +14,8 @@ from test_native import real_texts
 
 from retrievers.base import AssayError, IndexReport
 from retrievers.engines.conformance import encode
-from retrievers.engines.zvec import Language, ZvecAnalyzerSettings, ZvecEngine, ZvecSettings
-from retrievers.engines.zvec_collection import _make_analyzer
+from retrievers.engines.zvec.collection import _make_analyzer
+from retrievers.engines.zvec.engine import Language, ZvecAnalyzerSettings, ZvecEngine, ZvecSettings
 from retrievers.models.base import Vectors
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
@@ -198,7 +198,7 @@ sys.path.insert(0, {str(Path(__file__).parent)!r})
 from pathlib import Path
 import numpy as np
 import test_zvec_engine as t
-import retrievers.engines.zvec as z
+import retrievers.engines.zvec.engine as z
 if sys.argv[2] == "stay":
     def stay(*arguments):
         print("built", flush=True)

@@ -1,0 +1,134 @@
+"""`assay engines`: which engines can be used here, and what they leave behind."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from eval.cli.stores import Removable
+    from eval.cli.subjects import Subject
+
+LEGEND = """\
+native    the store fuses its dense and its keyword list itself: a leg of type native_hybrid
+fallback  the store is searched by vectors alone, and that list is fused here with a keyword leg:
+          assay run configs/hybrid_rrf.yaml --engine NAME
+refused   neither"""
+
+
+@click.group()
+def engines() -> None:
+    """List the engines, and remove what they keep."""
+
+
+@engines.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def list_(as_json: bool) -> None:
+    """List every engine with its state here, and what the stores known by name can do.
+
+    Servers whose address is set are asked.
+    """
+    from dataclasses import asdict
+
+    from eval.cli.console import print_json
+    from eval.cli.stores import list_engines, list_providers
+
+    found, providers = list(list_engines()), list(list_providers())
+    if as_json:
+        print_json(
+            {
+                "engines": [asdict(engine) for engine in found],
+                "providers": [asdict(provider) for provider in providers],
+            }
+        )
+        return
+    click.secho(f"{'engine':<12} {'where':<9} {'fuses in':<10} state", bold=True)
+    for engine in found:
+        click.echo(f"{engine.type:<12} {engine.where:<9} {engine.fuses:<10} {engine.state}")
+    click.secho(f"\n{'provider':<19} {'hybrid':<9} here", bold=True)
+    for provider in providers:
+        click.echo(f"{provider.provider:<19} {provider.strategy:<9} {provider.note}")
+    click.echo(f"\n{LEGEND}")
+
+
+@engines.command()
+@click.argument("names", nargs=-1, metavar="[ENGINE]...")
+@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@click.option("--cache", "cached", is_flag=True, help="Remove built indexes in the cache too.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def clean(names: tuple[str, ...], dry_run: bool, cached: bool, as_json: bool) -> None:
+    """Drop every index that Assay made on the servers of ENGINE, or of all that are configured.
+
+    Half-made ones, of processes that were killed, are among them, as are temporary copies that
+    such processes left on this machine. What is needed is made again. Nothing else is touched: an
+    index counts only where its name and the note in it are those that Assay gives.
+    """
+    from eval.cli.console import print_json
+    from eval.cli.stores import find_cached, is_configured, list_stores
+    from eval.cli.subjects import read_subject
+    from retrievers.base import AssayError
+    from retrievers.store.cache import Cache, default_root
+
+    subjects = [read_subject(name) for name in names] or list(filter(is_configured, list_stores()))
+    types = [subject.type for subject in subjects]
+    removed: list[Removable] = []
+    problems = [line for subject in subjects if (line := _clean(subject, dry_run, removed))]
+    in_cache = list(find_cached(types, Cache(default_root())))
+    if cached:
+        for item in in_cache:
+            if not dry_run:
+                item.remove()
+            removed.append(item)
+    if as_json:
+        print_json({"dry_run": dry_run, "removed": [_as_json(item) for item in removed]})
+    else:
+        _print(removed, dry_run, bool(problems))
+        if in_cache and not cached:
+            _point_to_cache(in_cache)
+    if problems:
+        raise AssayError("\n".join(problems))
+
+
+def _clean(subject: "Subject", dry_run: bool, removed: "list[Removable]") -> str:
+    """Remove what an engine keeps, adding it to `removed`; return what went wrong, if anything."""
+    from eval.cli.stores import find_removable
+    from retrievers.base import AssayError
+
+    try:
+        for item in find_removable(subject):
+            if not dry_run:
+                item.remove()
+            removed.append(item)
+    except AssayError as error:
+        return str(error)
+    return ""
+
+
+def _print(removed: "Sequence[Removable]", dry_run: bool, failed: bool) -> None:
+    verb = "would remove" if dry_run else "removed"
+    for item in removed:
+        click.echo(f"{verb} {item.engine} {item.name}: {item.detail}, {_size(item.bytes)}")
+    if not removed and not failed:
+        click.echo("nothing to remove")
+
+
+def _point_to_cache(in_cache: "Sequence[Removable]") -> None:
+    kinds = ", ".join(f"{item.engine} ({_size(item.bytes)})" for item in in_cache)
+    click.echo(
+        f"built indexes stay in the cache: {kinds}; --cache or `assay cache clear KIND` "
+        "removes them"
+    )
+
+
+def _size(size: int | None) -> str:
+    return "size not told" if size is None else f"{size:,} bytes"
+
+
+def _as_json(item: "Removable") -> dict[str, object]:
+    return {
+        "engine": item.engine,
+        "kind": item.kind,
+        "name": item.name,
+        "detail": item.detail,
+        "bytes": item.bytes,
+    }

@@ -1,0 +1,242 @@
+"""What `assay parity` leaves behind: reports, the page of all engines, MLflow, tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from eval.measures import spoken
+from eval.parity.quality import MEASURES, SYSTEMS
+from eval.parity.results import Absence, Parity
+from eval.parity.verdicts import QueryVerdict
+from eval.report.formats import amount, p_value, score, signed, size
+from retrievers.base import Progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+WIDTH = 150  # columns that the tables need
+STYLES: dict[QueryVerdict, str] = {
+    "identical": "green",
+    "ties": "green",
+    "different": "bold red",
+}
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """What was found and where it was put: pages and MLflow runs by the id of a parity.
+
+    `files` are the page of all engines and its facts.
+    """
+
+    parities: tuple[Parity, ...]
+    absent: tuple[Absence, ...]
+    pages: dict[str, Path]
+    tracked: dict[str, str]
+    files: tuple[Path, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the one parity, or with the page of all engines a list of them."""
+        found = [
+            {
+                **item.as_json(),
+                "report": str(self.pages[item.id]),
+                "mlflow_run": self.tracked.get(item.id),
+            }
+            for item in self.parities
+        ]
+        if not self.files:
+            return found[0]
+        absent = [
+            {"engine": item.engine, "collection": item.collection, "reason": item.reason}
+            for item in self.absent
+        ]
+        return {"engines": found, "absent": absent, "files": [str(file) for file in self.files]}
+
+
+def deliver(
+    found: Sequence[Parity | Absence],
+    every: bool,
+    output: Path | None,
+    track: bool,
+    progress: Progress,
+) -> Delivered:
+    """Write a report of each parity, with `every` the page of all, and tell MLflow."""
+    from eval.cli.places import reports_folder
+    from eval.report import engines, parity
+
+    parities = tuple(item for item in found if isinstance(item, Parity))
+    absent = tuple(item for item in found if isinstance(item, Absence))
+    pages = {item.id: parity.write(item, reports_folder()) for item in parities}
+    files: list[Path] = []
+    if every:
+        files = engines.write(parities, absent, output or reports_folder() / "engines")
+    tracked = _track(parities, pages, progress) if track else {}
+    return Delivered(parities, absent, pages, tracked, tuple(files))
+
+
+def print_one(delivered: Delivered) -> None:
+    """Print the parity of one engine."""
+    (parity,) = delivered.parities
+    console = _console()
+    _print(console, parity)
+    console.print(f"report  {delivered.pages[parity.id]}", soft_wrap=True)
+    if run := delivered.tracked.get(parity.id):
+        console.print(f"MLflow  run {run}; `make mlflow` opens the UI", soft_wrap=True)
+
+
+def print_all(delivered: Delivered) -> None:
+    """Print a table of all engines on each collection."""
+    console = _console()
+    for name in dict.fromkeys(item.collection for item in delivered.parities):
+        items = [item for item in delivered.parities if item.collection == name]
+        console.print(f"{name} (n = {items[0].queries}{_sample(items[0])})", style="bold")
+        console.print(_tabulate_all([item for item in items if item.label == item.engine]))
+        console.print(_tabulate_fusions(items))
+    for item in delivered.absent:
+        word = "failed" if item.failed else "left out"
+        console.print(f"{word}: {item.reason}", markup=False, soft_wrap=True)
+    for page in delivered.files:
+        click.echo(f"page    {page}")
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.width = max(console.width, WIDTH)
+    return console
+
+
+def _print(console: "Console", parity: Parity) -> None:
+    from eval.report.parity import describe_ratios, describe_recall, describe_verdict
+
+    title = f"{parity.label} on {parity.collection} (n = {parity.queries}{_sample(parity)})"
+    console.print(f"{title}: {parity.verdict}", style="bold", markup=False, soft_wrap=True)
+    console.print(f"formula: {parity.meaning['formula']}", markup=False, soft_wrap=True)
+    console.print(describe_verdict(parity), markup=False, soft_wrap=True)
+    _print_examples(console, parity)
+    console.print(_tabulate(parity))
+    for item in parity.quality.differences:
+        console.print(
+            f"{spoken(item.measure)}: native minus ours {signed(item.difference.value)} "
+            f"({signed(item.difference.low)} … {signed(item.difference.high)}), "
+            f"p {p_value(item.adjusted)}: {item.verdict}",
+            soft_wrap=True,
+        )
+    for line in describe_ratios(parity):
+        console.print(line, soft_wrap=True)
+    index = parity.index
+    console.print(f"index: {amount(index.seconds)} s, {size(index.bytes)}")
+    for name, value in describe_recall(parity):
+        console.print(f"{name[:1].lower()}{name[1:]}: {value}")
+
+
+def _print_examples(console: "Console", parity: Parity) -> None:
+    for example in parity.examples:
+        console.print(
+            f"  {example.verdict}, from rank {example.rank}: {example.text}",
+            style=STYLES["different"] if example.verdict == "different" else "",
+            markup=False,
+            soft_wrap=True,
+        )
+        for place in example.places:
+            console.print(
+                f"    {place.chunk}: returned at {place.returned or '–'}, by the formula at "
+                f"{place.expected or '–'}; dense {place.dense or '–'}, keyword "
+                f"{place.keyword or '–'}",
+                markup=False,
+                soft_wrap=True,
+            )
+
+
+def _tabulate(parity: Parity) -> "Table":
+    from eval.report.parity import system_row
+
+    table = _make_table("search", *map(spoken, MEASURES), "p50 ms", "p95 ms")
+    for system in SYSTEMS:
+        row = system_row(parity, system)
+        figures = [f"{item.value} ({item.interval})" for item in row.figures]
+        table.add_row(row.name, *figures, *(item.value for item in row.latency))
+    return table
+
+
+def _tabulate_all(items: Sequence[Parity]) -> "Table":
+    from rich.markup import escape
+
+    from eval.report.parity import NAMES
+
+    table = _make_table("engine", "search", "nDCG@10", "R@20", "p50 ms", "p95 ms", "index s",
+                        "size", "parity")  # fmt: skip
+    for item in items:
+        for system in SYSTEMS:
+            first = system == SYSTEMS[0]
+            means = item.quality.means[system]
+            times = item.timing.systems[system] if item.timing else {}
+            table.add_row(
+                escape(item.label) if first else "",
+                NAMES[system],
+                *(_mean(means[name]) for name in ("nDCG@10", "R@20")),
+                *(amount(times[name].value) if times else "–" for name in ("p50", "p95")),
+                amount(item.index.seconds) if first else "",
+                size(item.index.bytes) if first else "",
+                escape(item.verdict) if first else "",
+            )
+    return table
+
+
+def _tabulate_fusions(items: Sequence[Parity]) -> "Table":
+    from rich.markup import escape
+
+    table = _make_table("native minus ours", *map(spoken, MEASURES), "p50 ratio", "p95 ratio",
+                        "parity")  # fmt: skip
+    for item in items:
+        ratios = item.timing.ratios if item.timing else {}
+        table.add_row(
+            escape(item.label),
+            *(
+                f"{signed(row.difference.value)} ({signed(row.difference.low)} … "
+                f"{signed(row.difference.high)})"
+                for row in item.quality.differences
+            ),
+            *(f"{ratios[name].value:.2f}" if ratios else "–" for name in ("p50", "p95")),
+            escape(item.verdict),
+        )
+    return table
+
+
+def _mean(mean: Any) -> str:
+    return f"{score(mean.value)} ({score(mean.low)} – {score(mean.high)})"
+
+
+def _make_table(first: str, *others: str) -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column(first, no_wrap=True)
+    for name in others:
+        left = name in ("search", "parity")
+        table.add_column(name, justify="left" if left else "right")
+    return table
+
+
+def _sample(parity: Parity) -> str:
+    return ", a sample" if parity.sampled else ""
+
+
+def _track(
+    parities: Sequence[Parity], pages: dict[str, Path], progress: Progress
+) -> dict[str, str]:
+    from eval.tracking import TrackingError
+    from eval.tracking.parity import log_parity
+
+    try:
+        return {item.id: log_parity(item, pages[item.id].parent) for item in parities}
+    except TrackingError as error:
+        progress.say(f"assay: {error}; the reports are kept")
+        return {}

@@ -1,0 +1,67 @@
+"""What an engine's own fusion is worth beside ours of the same two lists, and beside each list."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from eval import measures
+from eval.collections.collection import Collection, Query
+from eval.comparison import Difference, difference, judge
+from eval.join import Retrieved, join
+from eval.placements import matches_itself
+from eval.significance import adjust_holm
+from eval.statistics import Estimate, estimate_mean
+from retrievers.base import Chunk
+
+DENSE, KEYWORD, NATIVE, OURS = SYSTEMS = ("dense", "keyword", "native", "ours")
+MEASURES = ("nDCG@10", "R@20", "Success@3")
+
+# Chunks best first, by query id.
+Rankings = Mapping[str, Sequence[Chunk]]
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Means by system and measure; `differences` are native minus ours, adjusted over measures."""
+
+    means: Mapping[str, Mapping[str, Estimate]]
+    differences: tuple[Difference, ...]
+
+
+def measure_quality(
+    collection: Collection, queries: Sequence[Query], rankings: Mapping[str, Rankings]
+) -> Quality:
+    """Score the `rankings` of each system; a query that one of them lacks has no results there."""
+    scores = {
+        system: score_rankings(collection, queries, found, MEASURES)
+        for system, found in rankings.items()
+    }
+    raw = [
+        difference(name, "", list(scores[OURS][name].values()), list(scores[NATIVE][name].values()))
+        for name in MEASURES
+    ]
+    adjusted = iter(adjust_holm([item.p for item in raw if item.p is not None]))
+    return Quality(
+        means={
+            system: {name: estimate_mean(list(found[name].values())) for name in MEASURES}
+            for system, found in scores.items()
+        },
+        differences=tuple(judge(item, None if item.p is None else next(adjusted)) for item in raw),
+    )
+
+
+def score_rankings(
+    collection: Collection, queries: Sequence[Query], found: Rankings, names: Sequence[str]
+) -> measures.Scores:
+    """Return {measure: {query id: score}}, as a stored run of these rankings would have them."""
+    joined = {
+        query.id: join(
+            [
+                Retrieved(chunk, chunk.id in collection.prescribed)
+                for chunk in found.get(query.id, ())
+                if not (collection.drop_self_matches and matches_itself(query.id, chunk))
+            ],
+            collection.gold[query.id],
+        )
+        for query in queries
+    }
+    return measures.score(names, joined, {query.id: collection.gold[query.id] for query in queries})

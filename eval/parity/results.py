@@ -1,0 +1,139 @@
+"""All that is found of one engine on one collection, as one value."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from eval.parity.examples import Example
+from eval.parity.quality import Quality
+from eval.parity.timing import Timing
+from eval.parity.verdicts import Diagnosis, QueryVerdict, Trial, conclude, count_verdicts
+from eval.statistics import Estimate
+
+
+@dataclass(frozen=True)
+class IndexCost:
+    """What indexing took in the engine: texts, seconds of the work, bytes; `cached` if found."""
+
+    texts: int
+    seconds: float
+    bytes: int
+    cached: bool
+
+
+@dataclass(frozen=True)
+class Parity:
+    """One engine with its settings on the queries of one collection.
+
+    `label` is the engine with those of its settings that are not as by default.
+    `meaning` says what hybrid means in the engine, as `retrievers.engines.meaning` describes it.
+    `trials` are the alternatives that were tried where some queries differ. `recall` is of dense
+    search against exact search by depth, empty where it is exact.
+    """
+
+    id: str
+    engine: str
+    label: str
+    collection: str
+    queries: int
+    sampled: bool
+    created: str
+    encoder: str
+    settings: Mapping[str, Any]
+    facts: Mapping[str, Any]
+    meaning: Mapping[str, Any]
+    verdicts: Mapping[str, QueryVerdict]
+    diagnosis: Diagnosis | None
+    trials: tuple[Trial, ...]
+    examples: tuple[Example, ...]
+    quality: Quality
+    timing: Timing | None
+    index: IndexCost
+    recall: Mapping[int, Estimate]
+    environment: Mapping[str, Any]
+    command: str
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on all queries: identical, identical but for ties, explained, different."""
+        return conclude(self.verdicts, self.diagnosis)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of queries by verdict."""
+        return count_verdicts(self.verdicts)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        odd = {query for query, verdict in self.verdicts.items() if verdict == "different"}
+        values = {
+            "id": self.id,
+            "engine": self.engine,
+            "label": self.label,
+            "collection": self.collection,
+            "queries": self.queries,
+            "sampled": self.sampled,
+            "created": self.created,
+            "encoder": self.encoder,
+            "verdict": self.verdict,
+            "counts": self.counts,
+            "meaning": dict(self.meaning),
+            "settings": dict(self.settings),
+            "facts": dict(self.facts),
+            "diagnosis": _diagnosis_as_json(self.diagnosis),
+            "trials": [
+                {"family": item.family, "label": item.label, "explained": len(item.agreed & odd)}
+                for item in self.trials
+            ],
+            "examples": [asdict(item) for item in self.examples],
+            "verdicts": {
+                query: verdict for query, verdict in self.verdicts.items() if verdict != "identical"
+            },
+        }
+        circumstances = {"command": self.command, "environment": dict(self.environment)}
+        return {**values, **self._measured(), **circumstances}
+
+    def _measured(self) -> dict[str, Any]:
+        return {
+            "measures": {
+                system: {name: asdict(mean) for name, mean in means.items()}
+                for system, means in self.quality.means.items()
+            },
+            "differences": [asdict(item) for item in self.quality.differences],
+            "latency_ms": _timing_as_json(self.timing),
+            "index": asdict(self.index),
+            "recall_against_exact": {
+                str(depth): asdict(recall) for depth, recall in self.recall.items()
+            },
+        }
+
+
+def _diagnosis_as_json(diagnosis: Diagnosis | None) -> dict[str, Any] | None:
+    if diagnosis is None:
+        return None
+    return {**asdict(diagnosis), "share": diagnosis.share}
+
+
+def _timing_as_json(timing: Timing | None) -> dict[str, Any] | None:
+    if timing is None:
+        return None
+    return {
+        "systems": {
+            system: {name: asdict(at) for name, at in percentiles.items()}
+            for system, percentiles in timing.systems.items()
+        },
+        "ratios": {name: asdict(ratio) for name, ratio in timing.ratios.items()},
+    }
+
+
+@dataclass(frozen=True)
+class Absence:
+    """An engine of which nothing was found on a collection, and why.
+
+    It `failed` unless it is for want of an extra or of a server's address.
+    """
+
+    engine: str
+    collection: str
+    reason: str
+    failed: bool

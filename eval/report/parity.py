@@ -1,0 +1,168 @@
+"""The report of one engine's parity: `parity.json` and `report.html`."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eval.measures import spoken
+from eval.parity.quality import MEASURES, NATIVE, OURS, SYSTEMS
+from eval.parity.results import Parity
+from eval.report.circumstances import Pairs, describe_environment
+from eval.report.comparison.differences import (
+    DifferenceAxis,
+    DifferenceRow,
+    difference_row,
+    make_axis,
+)
+from eval.report.formats import Figure, amount, count, figure, score, size
+from eval.report.page import render_page
+from eval.runs import write_atomically
+from eval.space import describe
+from eval.statistics import RESAMPLES
+
+FACTS = "parity.json"
+NAMES: Mapping[str, str] = {
+    "dense": "dense list alone",
+    "keyword": "keyword list alone",
+    NATIVE: "native hybrid",
+    OURS: "our RRF, k = 60",
+}
+
+
+@dataclass(frozen=True)
+class SystemRow:
+    """One way to search, its means in the order of MEASURES, its p50 and p95 where timed."""
+
+    name: str
+    figures: tuple[Figure, ...]
+    latency: tuple[Figure, ...]
+
+
+def write(parity: Parity, reports: Path) -> Path:
+    """Write both files into a folder of its own below `reports`; return the path of the page."""
+    folder = reports / parity.id
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = json.dumps(parity.as_json(), ensure_ascii=False, indent=1)
+    write_atomically(folder / FACTS, f"{facts}\n".encode())
+    page = folder / "report.html"
+    styles = ("report.css", "comparison.css")
+    values = make_values(parity)
+    write_atomically(page, render_page("parity.html.j2", styles=styles, **values).encode())
+    return page
+
+
+def make_values(parity: Parity) -> dict[str, Any]:
+    """Return what the template shows."""
+    axis = make_axis(parity.quality.differences)
+    return {
+        "parity": parity,
+        "facts": (
+            f"version {parity.meaning['version']}",
+            count(parity.queries, "query", "queries"),
+            count(parity.index.texts, "passage"),
+            parity.created,
+        ),
+        "verdict": describe_verdict(parity),
+        "meaning": describe_meaning(parity.meaning),
+        "measures": [spoken(name) for name in MEASURES],
+        "systems": [system_row(parity, name) for name in SYSTEMS],
+        "differences": _difference_rows(parity, axis),
+        "axis": axis,
+        "ratios": describe_ratios(parity),
+        "index": (
+            ("Texts", f"{parity.index.texts:,}"),
+            ("Seconds of work", amount(parity.index.seconds)),
+            ("Size", size(parity.index.bytes)),
+            *describe_recall(parity),
+        ),
+        "names": NAMES,
+        "score": format_score,
+        "resamples": RESAMPLES,
+        "environment": (("Parity", parity.id), *describe_environment(parity.environment)),
+    }
+
+
+def describe_verdict(parity: Parity) -> str:
+    """Return in a sentence or two what the queries show of the formula."""
+    counts, queries = parity.counts, count(len(parity.verdicts), "query", "queries")
+    if not counts["different"]:
+        same = f"On all of {queries} the engine returns what its formula makes of its two lists"
+        ties = f", but for the order of equal scores in {counts['ties']}" if counts["ties"] else ""
+        return f"{same}{ties}."
+    lines = [f"{counts['different']} of {queries} come back otherwise than by the stated formula."]
+    if found := parity.diagnosis:
+        lines.append(
+            f"{found.explained} of these are explained by one change: {found.what}. "
+            f"Of the {found.others} others it agrees with {found.kept}."
+        )
+    else:
+        lines.append("None of the alternatives tried explains any.")
+    return " ".join(lines)
+
+
+def describe_meaning(meaning: Mapping[str, Any]) -> Pairs:
+    """Return in words what hybrid means in the engine."""
+    origin = meaning["ranks_from"]
+    depth = meaning["depth"]
+    dense = "exact cosine" if meaning["exact"] else "approximate"
+    pairs = (
+        ("Fused", meaning["place"]),
+        ("Formula", meaning["formula"]),
+        ("Ranks from", "no ranks: scores are fused" if origin is None else str(origin)),
+        ("Ties", meaning["ties"]),
+        ("Depth", f"dense {depth['dense']}, keyword {depth['keyword']}"),
+        *(("Keyword search", describe_keyword(item)) for item in meaning["keyword"]),
+        ("Dense search", dense),
+        ("Approximate by choice", ", ".join(meaning["approximate"]) or "never"),
+    )
+    return tuple(pairs)
+
+
+def describe_keyword(item: Mapping[str, Any]) -> str:
+    """Return how terms are scored, with the settings."""
+    values = ", ".join(f"{name} {describe(value)}" for name, value in item["values"].items())
+    return f"{item['says']} ({values})"
+
+
+def system_row(parity: Parity, system: str) -> SystemRow:
+    """Return one way to search as a row."""
+    means = parity.quality.means[system]
+    times = parity.timing.systems[system] if parity.timing else {}
+    return SystemRow(
+        NAMES[system],
+        tuple(figure(means[name], score) for name in MEASURES),
+        tuple(figure(item, amount) for item in times.values()),
+    )
+
+
+def describe_ratios(parity: Parity) -> list[str]:
+    """Return how much longer the native query takes than both lists and our fusion."""
+    if parity.timing is None:
+        return []
+    return [
+        f"{name}: native takes {ratio.value:.2f} times as long as both lists and our fusion "
+        f"(95 % interval {ratio.low:.2f} to {ratio.high:.2f})"
+        for name, ratio in parity.timing.ratios.items()
+    ]
+
+
+def describe_recall(parity: Parity) -> Pairs:
+    """Return the recall of dense search against exact search; nothing where it is exact."""
+    return tuple(
+        (
+            f"Dense recall@{depth} against exact",
+            f"{score(recall.value)} ({score(recall.low)} – {score(recall.high)})",
+        )
+        for depth, recall in parity.recall.items()
+    )
+
+
+def format_score(value: float | None) -> str:
+    """Return a fused score to six significant digits."""
+    return "–" if value is None else f"{value:.6g}"
+
+
+def _difference_rows(parity: Parity, axis: DifferenceAxis) -> list[DifferenceRow]:
+    return [difference_row(item, axis.axis) for item in parity.quality.differences]

@@ -1,0 +1,119 @@
+"""The report of a recall-latency curve: `recall.json` and `report.html`."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eval.measures import spoken
+from eval.parity.curve import DEPTHS, Curve, Point
+from eval.report.circumstances import describe_environment
+from eval.report.formats import Figure, amount, count, figure, score, size
+from eval.report.front import FrontPlot, Mark, axis_around, ends, from_top, list_ticks
+from eval.report.page import render_page
+from eval.report.plots import LogAxis, whisker
+from eval.runs import write_atomically
+from eval.statistics import RESAMPLES
+
+FACTS = "recall.json"
+COST = "p50"
+
+
+@dataclass(frozen=True)
+class PointRow:
+    """A point as the table shows it: by depth recall, p50 and p95; then the measure."""
+
+    number: int
+    label: str
+    exact: bool
+    figures: tuple[Figure, ...]
+    index: tuple[str, str]
+
+
+def write(curve: Curve, reports: Path) -> Path:
+    """Write both files into a folder of its own below `reports`; return the path of the page."""
+    folder = reports / curve.id
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = json.dumps(curve.as_json(), ensure_ascii=False, indent=1)
+    write_atomically(folder / FACTS, f"{facts}\n".encode())
+    page = folder / "report.html"
+    write_atomically(page, render_page("recall.html.j2", **make_values(curve)).encode())
+    return page
+
+
+def make_values(curve: Curve) -> dict[str, Any]:
+    """Return what the template shows."""
+    return {
+        "curve": curve,
+        "facts": (
+            count(curve.queries, "query", "queries"),
+            count(len(curve.points), "point"),
+            curve.created,
+        ),
+        "headings": list_headings(curve),
+        "rows": [point_row(number, point) for number, point in enumerate(curve.points, start=1)],
+        "plots": [(depth, plot_curve(curve, depth)) for depth in DEPTHS],
+        "cost": COST,
+        "resamples": RESAMPLES,
+        "environment": (("Curve", curve.id), *describe_environment(curve.environment)),
+    }
+
+
+def list_headings(curve: Curve) -> list[str]:
+    """Return the headings of the figures of a row."""
+    by_depth = (f"{name}@{depth}" for depth in DEPTHS for name in ("Recall", "p50 ms", "p95 ms"))
+    return [*by_depth, spoken(curve.measure)]
+
+
+def point_row(number: int, point: Point) -> PointRow:
+    """Return a point as a row."""
+    return PointRow(
+        number=number,
+        label=point.label,
+        exact=point.exact,
+        figures=(*_by_depth(point), figure(point.quality, score)),
+        index=(amount(point.seconds), size(point.bytes)),
+    )
+
+
+def plot_curve(curve: Curve, depth: int) -> FrontPlot:
+    """Return recall against latency; the line joins the points in the order of their values."""
+    costs = [point.latency[depth][COST] for point in curve.points]
+    recalls = [point.recall[depth] for point in curve.points]
+    across = LogAxis.around([end for cost in costs for end in ends(cost)])
+    down = axis_around([end for recall in recalls for end in ends(recall)])
+    marks = [
+        Mark(
+            number=number,
+            across=whisker(cost, across),
+            down=from_top(whisker(recall, down)),
+            front=True,
+            title=(
+                f"{point.label}: recall@{depth} {score(recall.value)}, "
+                f"{COST} {amount(cost.value)} ms"
+            ),
+        )
+        for number, (point, cost, recall) in enumerate(
+            zip(curve.points, costs, recalls, strict=True), start=1
+        )
+    ]
+    joined = [
+        f"{mark.across.at:g} {mark.down.at:g}"
+        for mark, point in zip(marks, curve.points, strict=True)
+        if not point.exact
+    ]
+    return FrontPlot(
+        marks=tuple(marks),
+        latency=across.ticks,
+        quality=list_ticks(down),
+        path=f"M{'L'.join(joined)}",
+        summary=f"recall against latency: {'; '.join(mark.title for mark in marks)}",
+        untimed=0,
+    )
+
+
+def _by_depth(point: Point) -> Iterator[Figure]:
+    for depth in DEPTHS:
+        yield figure(point.recall[depth], score)
+        yield from (figure(item, amount) for item in point.latency[depth].values())

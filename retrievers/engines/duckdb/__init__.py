@@ -1,0 +1,1 @@
+"""DuckDB with its extensions fts and vss."""

@@ -1,0 +1,90 @@
+"""Building and opening a table of LanceDB."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrievers.models.base import Vectors
+
+if TYPE_CHECKING:
+    import lancedb.table
+    import pyarrow as pa
+
+    from retrievers.engines.lancedb.engine import (
+        LanceDbSettings,
+        LanceFtsSettings,
+        LanceIndexSettings,
+    )
+
+TABLE = "texts"
+# Of unit vectors the cosine. With `cosine` a quantised index gives the squared distance instead.
+METRIC = "dot"
+
+
+class Opened(NamedTuple):
+    """A table, and the ids of its rows by the position of their text, ascending."""
+
+    table: "lancedb.table.Table"
+    rows: NDArray[np.int64]
+
+    def positions(self, found: "pa.Table") -> list[int]:
+        """Return the positions of rows that were found, in their order."""
+        ids = found["_rowid"].to_numpy().astype(np.int64)
+        return [int(at) for at in np.searchsorted(self.rows, ids)]
+
+
+def build_table(
+    path: Path, texts: Sequence[str], vectors: Vectors, settings: "LanceDbSettings"
+) -> None:
+    """Make a database at `path` with one row a text, in their order, and its indexes."""
+    import lancedb
+    import pyarrow as pa
+
+    columns = {
+        "text": pa.array(texts, pa.string()),
+        "vector": pa.FixedSizeListArray.from_arrays(
+            pa.array(vectors.ravel(), pa.float32()), vectors.shape[1]
+        ),
+    }
+    table = lancedb.connect(path).create_table(TABLE, pa.table(columns))
+    table.create_index("text", config=_configure_terms(settings.fts))
+    if settings.index.type != "flat":
+        table.create_index("vector", config=_configure_vectors(settings.index))
+
+
+def open_table(path: Path) -> Opened:
+    """Open the table at `path`."""
+    import lancedb
+
+    table = lancedb.connect(path).open_table(TABLE)
+    rows = table.search().select(["_rowid"]).with_row_id(True).to_arrow()["_rowid"]
+    return Opened(table, np.sort(rows.to_numpy().astype(np.int64)))
+
+
+def _configure_terms(settings: "LanceFtsSettings") -> Any:
+    from lancedb.index import FTS
+
+    return FTS(
+        base_tokenizer=settings.tokenizer,
+        language=settings.language.capitalize(),
+        stem=settings.stem,
+        remove_stop_words=settings.stop_words,
+        ascii_folding=settings.ascii_folding,
+        max_token_length=settings.max_token_length,
+        num_workers=1,  # else half of the processor's cores: the index must not depend on them
+    )
+
+
+def _configure_vectors(settings: "LanceIndexSettings") -> Any:
+    from lancedb.index import HnswFlat, HnswSq, IvfFlat, IvfPq
+
+    count = settings.partitions
+    if settings.type == "ivf-flat":
+        return IvfFlat(METRIC, count)
+    if settings.type == "ivf-pq":
+        return IvfPq(METRIC, count, settings.sub_vectors)
+    graph = HnswFlat if settings.type == "hnsw-flat" else HnswSq
+    return graph(METRIC, count, m=settings.m, ef_construction=settings.ef_construction)

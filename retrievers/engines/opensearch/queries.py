@@ -1,0 +1,74 @@
+"""What is asked of OpenSearch: queries for terms and for neighbours, and their hits."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from retrievers.base import AssayError
+from retrievers.engines.opensearch.client import OpenSearchClient
+from retrievers.engines.opensearch.fusion import Space
+from retrievers.models.base import Vectors
+from retrievers.ranking import Scored
+from retrievers.settings import Settings
+
+
+class KnnSettings(Settings):
+    """How OpenSearch compares vectors."""
+
+    method: Literal["exact", "hnsw"] = Field(
+        "exact", description="exact: the k-NN plugin's script compares with every vector; hnsw"
+    )
+    engine: Literal["lucene", "faiss"] = Field(
+        "lucene", description="hnsw: the library that builds and searches the graph"
+    )
+    space: Space = Field(
+        "cosinesimil",
+        description=(
+            "what a dense score is in OpenSearch: cosinesimil (1 + cosine) / 2, innerproduct, "
+            "l2 1 / (1 + squared distance); vectors of unit length have the same order in all"
+        ),
+    )
+    m: int = Field(16, ge=2, le=100, description="hnsw: edges of a node")
+    ef_construction: int = Field(100, ge=2, description="hnsw: candidates when the graph is built")
+    ef_search: int | None = Field(
+        None, ge=1, description="hnsw of faiss: candidates when searching; else 100, the server's"
+    )
+
+    @model_validator(mode="after")
+    def _can_search(self) -> "KnnSettings":
+        if self.ef_search is not None and (self.method, self.engine) != ("hnsw", "faiss"):
+            raise ValueError("ef_search: hnsw of faiss only; lucene takes the depth for it")
+        return self
+
+
+def nearest(knn: KnnSettings, vector: Vectors, limit: int) -> dict[str, Any]:
+    """Return the query for the `limit` nearest texts; exact search orders all by nearness."""
+    if knn.method == "hnsw":
+        query: dict[str, Any] = {"vector": vector.tolist(), "k": limit}
+        if knn.ef_search is not None:
+            query["method_parameters"] = {"ef_search": knn.ef_search}
+        return {"knn": {"vector": query}}
+    params = {"field": "vector", "query_value": vector.tolist(), "space_type": knn.space}
+    script = {"source": "knn_score", "lang": "knn", "params": params}
+    return {"script_score": {"query": {"match_all": {}}, "script": script}}
+
+
+def match(text: str) -> dict[str, Any]:
+    """Return the query for texts that share a term with `text`; nothing in it is an operator."""
+    return {"match": {"text": {"query": text, "operator": "or"}}}
+
+
+def search(client: OpenSearchClient, name: str, size: int, body: Mapping[str, Any]) -> list[Scored]:
+    """Return (position, score) as the server lists them; an answer that is not whole is none."""
+    full = {"size": size, "_source": False, **body}
+    answer = client.ask("search", index=name, body=full, allow_partial_search_results="false")
+    if client.pick(answer, "timed_out"):
+        raise AssayError(f"opensearch at {client.url}: the search ran out of time on the server")
+    try:
+        hits = client.pick(answer, "hits", "hits")
+        return [(int(hit["_id"]), float(hit["_score"])) for hit in hits]
+    except (KeyError, TypeError, ValueError) as error:
+        raise AssayError(
+            f"opensearch at {client.url}: answered hits that are none of this index: {error!r}"
+        ) from error

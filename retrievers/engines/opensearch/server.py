@@ -1,0 +1,69 @@
+"""What this project keeps on an OpenSearch server."""
+
+import re
+from typing import Any
+
+from retrievers.base import AssayError
+from retrievers.engines.opensearch.client import OpenSearchClient
+from retrievers.engines.opensearch.index import INDEX_NAME, NOTE, read_note
+from retrievers.engines.servers import PREFIX, Server, StoredIndex
+
+
+class OpenSearchServer(Server):
+    """The indexes in OpenSearch that bear this project's note."""
+
+    def __init__(self, client: OpenSearchClient) -> None:
+        self._client = client
+
+    @property
+    def url(self) -> str:
+        """The address that was given."""
+        return self._client.url
+
+    def list_stored(self) -> list[StoredIndex]:
+        """Return them by alias, and by their own name where no alias stands."""
+        client = self._client
+        noted = client.ask("indices.get_mapping", filter_path=f"*.mappings._meta.{NOTE}")
+        if not noted:
+            return []
+        aliases = client.ask("indices.get_alias")
+        sizes = client.pick(client.ask("indices.stats", metric="store"), "indices")
+        return sorted(
+            (
+                self._describe(index, mapping, aliases, sizes)
+                for index, mapping in noted.items()
+                if read_note(mapping)
+            ),
+            key=lambda stored: stored.name,
+        )
+
+    def drop(self, name: str) -> None:
+        """Remove the index, or that for which the alias stands."""
+        if not re.match(INDEX_NAME, name):
+            raise self._refuse(name)
+        found = self._client.find("indices.get_mapping", index=name)
+        if found is None and not name.startswith(PREFIX):
+            raise self._refuse(name)
+        if not all(read_note(mapping) for mapping in (found or {}).values()):
+            raise self._refuse(name)
+        for index in found or {}:
+            self._client.find("indices.delete", index=index)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _describe(self, index: str, mapping: Any, aliases: Any, sizes: Any) -> StoredIndex:
+        note = read_note(mapping) or {}
+        names = sorted(aliases.get(index, {}).get("aliases", {}))
+        size = sizes.get(index, {}).get("primaries", {}).get("store", {}).get("size_in_bytes")
+        whole = bool(names)
+        return StoredIndex(
+            names[0] if whole else index,
+            int(note.get("texts", 0)) if whole else 0,
+            size,
+            str(note.get("created", "")),
+        )
+
+    def _refuse(self, name: str) -> AssayError:
+        return AssayError(f"opensearch at {self.url}: {name}: no index that Assay made")

@@ -1,0 +1,1 @@
+"""PostgreSQL with pgvector: an embedded server, or any other."""

@@ -1,0 +1,202 @@
+"""PostgreSQL with pgvector: dense search, full-text search and their fusion in one statement."""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from retrievers.base import IndexReport
+from retrievers.engines.base import Capabilities
+from retrievers.engines.effort import RetrySettings
+from retrievers.engines.postgres.indexes import DenseIndex, ExactScan
+from retrievers.engines.postgres.server import PostgresServer
+from retrievers.engines.postgres.table import (
+    Content,
+    check_server,
+    clean,
+    find_table,
+    make_table,
+    write_vector,
+)
+from retrievers.engines.recall import measure_recall
+from retrievers.engines.statements import Select, StatementEngine, StatementSettings
+from retrievers.models.base import Vectors
+from retrievers.ranking import Scored
+from retrievers.settings import Settings, Workshop
+from retrievers.store.cache import default_root
+from retrievers.store.digest import digest, digest_sources
+
+# What could change answers, or their speed from one query to the next, is the same on each server.
+SESSION = {
+    "gin_fuzzy_search_limit": "0",
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
+    "standard_conforming_strings": "on",
+}
+# Vectors have unit length, so that their inner product is the cosine; <#> is its negative. An index
+# gives rows by distance alone, and can be used for no other order.
+NEIGHBOURS = """SELECT position, -(embedding <#> $vector::vector) AS score FROM {table}
+ORDER BY embedding <#> $vector::vector{ties} LIMIT $dense_depth"""
+# Each lexeme of the query is quoted, so that no character of it is an operator.
+MATCHES = r"""SELECT position, {rank}(terms, query, {normalisation})::float8 AS score
+FROM {table}, (
+    SELECT string_agg(
+        '''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''', ' | '
+    )::tsquery AS query
+    FROM unnest(tsvector_to_array(to_tsvector('{language}'::regconfig, $text))) AS lexeme
+) AS question
+WHERE terms @@ query ORDER BY score DESC, position LIMIT $keyword_depth"""
+
+
+class TextSearchSettings(Settings):
+    """Full-text search: any lexeme of the query is enough. It is no BM25, for want of idf."""
+
+    language: str = Field(
+        "english",
+        pattern=r"^[a-z_][a-z0-9_]*$",
+        description="text search configuration of the server: parser, stop words, stemming",
+    )
+    rank: Literal["ts_rank", "ts_rank_cd"] = Field(
+        "ts_rank",
+        description=(
+            "ts_rank: by counts of the lexemes, repetitions for ever less, their mean over the "
+            "query's lexemes; ts_rank_cd: by cover density, which with any of several lexemes is "
+            "a plain count. Neither heeds how rare a lexeme is"
+        ),
+    )
+    normalisation: int = Field(
+        1,
+        ge=0,
+        le=63,
+        description=(
+            "what rank is divided by, numbers added up: 0 nothing, 1 1 + log of the length, 2 the "
+            "length, 4 mean distance of covers (ts_rank_cd), 8 distinct words, 16 1 + log of "
+            "these, 32 rank + 1"
+        ),
+    )
+
+
+class PostgresSettings(StatementSettings):
+    """PostgreSQL with pgvector, embedded or that of POSTGRES_URL: both lists in one statement."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        "statement", approximate=("hnsw", "ivfflat"), server=True, extra="postgres"
+    )
+    type: Literal["postgres"]
+    text: TextSearchSettings = Field(
+        default_factory=TextSearchSettings, description="the engine's keyword index"
+    )
+    index: DenseIndex = Field(
+        default_factory=ExactScan, description="the dense index: exact, hnsw or ivfflat"
+    )
+    timeout: float = Field(
+        30.0, gt=0, description="seconds until a search, or a try to connect, is given up"
+    )
+    retries: RetrySettings = Field(
+        default_factory=RetrySettings, description="what is done when the server fails"
+    )
+
+    def build(self, workshop: Workshop) -> "PostgresEngine":
+        """Return the engine, which has indexed nothing yet.
+
+        Raises AssayError when the extra `postgres` is not installed.
+        """
+        return PostgresEngine(self, workshop)
+
+    def server(self) -> PostgresServer:
+        """Return the server; the embedded one has its data in the default cache."""
+        return PostgresServer(default_root(), self.retries, self.timeout, {})
+
+
+class PostgresEngine(StatementEngine):
+    """A table with a text's position, its vector and its lexemes; the text itself is not kept."""
+
+    name = "postgres"
+
+    def __init__(self, settings: PostgresSettings, workshop: Workshop) -> None:
+        super().__init__(settings)
+        self._settings = settings
+        session = {**SESSION, **settings.index.session}
+        self._server = PostgresServer(
+            workshop.cache.root, settings.retries, settings.timeout, session
+        )
+        self._table = ""
+        self._facts: dict[str, Any] = {}
+
+    def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> IndexReport:
+        """Build the table, or find it on the server."""
+        self._table, self._dimensions, self._facts = "", 0, {}
+        if not texts:
+            return IndexReport(0)
+        server, where, settings = self._server, self._server.url, self._settings
+        versions = server.run(lambda c: check_server(c, where, settings.text.language))
+        content = Content(
+            key=self._key(texts, identity, versions),
+            identity=identity,
+            dimensions=vectors.shape[1],
+            texts=len(texts),
+            language=settings.text.language,
+            index=settings.index.definition,
+        )
+        table = server.run(
+            lambda c: find_table(c, where, content) or make_table(c, where, content, texts, vectors)
+        )
+        self._table, self._dimensions = content.table, vectors.shape[1]
+        self._facts = dict(versions)
+        if not self._exact:
+            self._facts["recall_against_exact"] = measure_recall(self.dense, vectors)
+        return IndexReport(
+            chunks=len(texts),
+            seconds={"engine": table.seconds},
+            bytes=table.bytes,
+            cached=("engine",) if table.cached else (),
+        )
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return also `pgvector`, its version; versions are known when the server was asked."""
+        return {"engine": self.name, "version": "", "exact": self._exact, **self._facts}
+
+    def close(self) -> None:
+        """Close the connections; an embedded server that nobody else uses then stops."""
+        self._table, self._dimensions = "", 0
+        self._server.close()
+
+    @property
+    def _exact(self) -> bool:
+        return self._settings.index.type == "exact"
+
+    def _key(self, texts: Sequence[str], identity: str, versions: Mapping[str, str]) -> str:
+        return digest(
+            digest_sources(Path(__file__).with_name("table.py")),
+            versions,
+            self._settings.text.language,
+            self._settings.index.definition,
+            identity,
+            list(texts),
+        )
+
+    def _select_dense(self, vector: Vectors, limit: int) -> Select:
+        ties = ", position" if self._exact else ""
+        statement = NEIGHBOURS.format(table=self._table, ties=ties)
+        return Select(statement, {"vector": write_vector(vector), "dense_depth": limit})
+
+    def _select_keyword(self, text: str, limit: int) -> Select:
+        statement = MATCHES.format(table=self._table, **self._settings.text.model_dump())
+        return Select(statement, {"text": clean(text), "keyword_depth": limit})
+
+    def _ask(self, statement: str, parameters: Mapping[str, Any]) -> list[Scored]:
+        if not self._table:
+            return []
+        translated = _translate(statement)
+        return self._server.run(
+            lambda connection: connection.execute(translated, parameters, prepare=True).fetchall()
+        )
+
+
+@lru_cache(64)
+def _translate(statement: str) -> str:
+    """Return `statement` with its $parameters as psycopg writes them."""
+    return re.sub(r"\$([a-z_]+)", r"%(\1)s", statement)

