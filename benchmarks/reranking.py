@@ -80,7 +80,7 @@ def mark(points: Sequence[Point]) -> list[Point]:
 
 def _read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.reranking", description=__doc__)
-    parser.add_argument("--collections", nargs="+", default=["harbourline"], metavar="NAME")
+    parser.add_argument("--collections", nargs="+", default=["tarnwick"], metavar="NAME")
     parser.add_argument(
         "--queries", type=positive, default=100, metavar="N", help="queries judged, evenly spaced"
     )

@@ -7,7 +7,7 @@ from eval.collections.catalog import find_card
 from eval.collections.location import why_unavailable
 from retrievers.settings import Workshop
 
-COLLECTIONS = ("harbourline", "scifact", "anthropic_codebase")
+COLLECTIONS = ("tarnwick", "scifact", "anthropic_codebase")
 
 
 def read_sources(workshop: Workshop) -> tuple[list[Source], list[str]]:

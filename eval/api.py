@@ -4,7 +4,7 @@ Like the command line it is where configs become retrievers, and it does so by t
 of the judge it alone may import `eval.cli`. It reads the same environment variables, and bad input
 raises an AssayError with the line that the command line would print. docs/python.md tells more.
 
-The examples run in a checkout of the project.
+The examples run in a checkout of the project, on its small collection.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,8 @@ def run(config: str | Path, *overrides: str, track: bool = True, again: bool = F
     MLflow unless not to `track`; where MLflow does not answer, a line on standard error says so.
 
     >>> from eval import run
-    >>> result = run("bm25", "retriever.legs.keyword.k1=0.9", "limit=12", track=False)
+    >>> small = "dataset=harbourline"
+    >>> result = run("bm25", small, "retriever.legs.keyword.k1=0.9", "limit=12", track=False)
     >>> result
     <bm25 on harbourline: nDCG@10 0.493, n = 12>
     >>> result.measures.loc[["Success@10", "nDCG@10"]].round(3)
@@ -77,7 +78,7 @@ def load_runs(*references: str | Path, reports: str | Path | None = None) -> lis
     Raises AssayError for a run that is not there, and where there are none.
 
     >>> from eval import load_runs, run
-    >>> result = run("bm25", "limit=12", track=False)
+    >>> result = run("bm25", "dataset=harbourline", "limit=12", track=False)
     >>> load_runs(result.id)[0].measures.equals(result.measures)
     True
     """
@@ -98,7 +99,7 @@ def load_tracked_runs(*names: str) -> list[TrackedRun]:
     directory. Raises AssayError where there are none.
 
     >>> from eval import load_tracked_runs, run
-    >>> result = run("bm25", "limit=12")
+    >>> result = run("bm25", "dataset=harbourline", "limit=12")
     >>> tracked = load_tracked_runs("bm25")[0]
     >>> tracked.id == result.id
     True
@@ -128,8 +129,10 @@ def compare(
     matter. Raises AssayError for runs that were not judged alike.
 
     >>> from eval import compare, run
-    >>> flat = run("bm25", "name=flat", "retriever.legs.keyword.k1=0.4", track=False)
-    >>> compared = compare("bm25", flat)
+    >>> base = run("bm25", "dataset=harbourline", track=False)
+    >>> changed = ("name=flat", "retriever.legs.keyword.k1=0.4")
+    >>> flat = run("bm25", "dataset=harbourline", *changed, track=False)
+    >>> compared = compare(base, flat)
     >>> compared  # doctest: +ELLIPSIS
     No difference between flat and bm25 is shown: nDCG@10 is 0.461 against 0.439, ...
     >>> compared.differences.loc["flat"].loc["nDCG@10", ["difference", "low", "high"]].round(3)

@@ -117,6 +117,8 @@ def _make(
         "gold.jsonl",
         (
             {**asdict(item), "text": texts.get(item.doc_id, "")[item.start : item.end]}
+            if item.grade > 0
+            else asdict(item)
             for item in gold
         ),
     )

@@ -98,7 +98,7 @@ class Manifest(BaseModel):
 class StoredRun:
     """A finished run, as read from its folder.
 
-    Mappings are by query id, but for `gold_texts`, which is by the id of a gold item; `placements`
+    Mappings are by query id, but for `gold_texts`, by the id of a relevant gold item; `placements`
     are by query id and then by the id of a gold item.
     """
 
@@ -204,7 +204,9 @@ def load(folder: Path) -> StoredRun:
     gold: dict[str, list[GoldItem]] = {query: [] for query in queries}
     gold_texts: dict[str, str] = {}
     for row in read_rows(folder / "gold.jsonl"):
-        gold_texts[row["id"]] = row.pop("text")
+        text = row.pop("text", None)
+        if text is not None:
+            gold_texts[row["id"]] = text
         gold[row["query_id"]].append(GoldItem(**row))
     stored = {row["query"]: row for row in read_rows(folder / "rankings.jsonl")}
     return StoredRun(

@@ -8,7 +8,7 @@ import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-FOLDER = Path("datasets/harbourline/docs")
+FOLDER = Path("datasets/tarnwick/docs")
 TEXTS = {p.relative_to(FOLDER).as_posix(): p.read_text().lower() for p in FOLDER.rglob("*.md")}
 
 

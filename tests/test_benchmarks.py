@@ -69,7 +69,7 @@ def test_query_embedding_is_told_apart(report: Any) -> None:
 
 
 def test_report_says_where_its_figures_come_from(report: Any) -> None:
-    assert list(report["sources"]) == ["harbourline"]
+    assert list(report["sources"]) == ["tarnwick"]
     assert len(report["absent"]) == 2
     assert report["embedding_rates"]["bge-small-en-v1.5"] > 0
     if hasattr(os, "sched_getaffinity"):

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-DATASET = "harbourline"
+DATASET = "tarnwick"
 
 
 def reports_folder() -> Path:

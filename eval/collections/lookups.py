@@ -11,7 +11,7 @@ import yaml
 
 from eval.collections import copies
 from eval.collections.author import JUDGMENTS, QUERIES, Origin
-from eval.collections.card import FILE, Card, IrdsCard, parse_card, read_card
+from eval.collections.card import FILE, Card, IrdsCard, NativeCard, parse_card, read_card
 from eval.collections.catalog import find, list_cards
 from eval.collections.deriving import TYPES, Lookup, derive
 from eval.collections.digests import seal, write_text
@@ -79,18 +79,23 @@ def make_lookups(origins: Origins, kinds: Sequence[str], output: Path, *, force:
     is there already.
     """
     texts = {_name_file(id_): document.text for id_, document in origins.documents.items()}
+    declared = origins.card.copies if isinstance(origins.card, NativeCard) else {}
+    known = {a: b for a, b in declared.items() if a in texts and texts[a] == texts.get(b)}
     planted = plant(texts) if DUPLICATE in kinds else {}
     texts |= {id_: text for id_, (_, text) in planted.items()}
+    # A copy of a copy is one of the original.
+    copied = known | {id_: known.get(origin, origin) for id_, (origin, _) in planted.items()}
     derived = derive(
         {id_: make_document(id_, text) for id_, text in texts.items()},
-        {id_: origin for id_, (origin, _) in planted.items()},
+        copied,
         [kind for kind in TYPES if kind in kinds],
     )
     if not derived.lookups:
         raise AssayError(f"{origins.reference}: gives no queries of the kinds {', '.join(kinds)}")
     queries = Counter(lookup.type for lookup in derived.lookups)
     made = Made(output / FILE, len(texts), len(planted), dict(queries), derived.ambiguous)
-    card = _render_card(origins, made, kinds, output)
+    exact = {id_: origin for id_, origin in copied.items() if texts[id_] == texts[origin]}
+    card = _render_card(origins, made, kinds, output, exact)
     parse_card(card, output / FILE)  # a wrong name stops here, before anything is written
     _check_output(output, origins.folder, force)
     copies.write_copies(output, texts)
@@ -140,7 +145,9 @@ def _span(start: int, end: int) -> dict[str, int]:
     return {"start": start, "end": end}
 
 
-def _render_card(origins: Origins, made: Made, kinds: Sequence[str], output: Path) -> str:
+def _render_card(
+    origins: Origins, made: Made, kinds: Sequence[str], output: Path, exact: Mapping[str, str]
+) -> str:
     name, card = output.name, origins.card
     values = {
         "name": name,
@@ -154,7 +161,7 @@ def _render_card(origins: Origins, made: Made, kinds: Sequence[str], output: Pat
         "documents": copies.FOLDER,
         "queries": QUERIES,
         "judgments": {"test": JUDGMENTS},
-    }
+    } | ({"copies": dict(exact)} if exact else {})
     chosen = "" if tuple(kinds) == KINDS else f" --kinds {','.join(kinds)}"
     header = HEADER.format(source=origins.reference, name=name, kinds=chosen)
     return header + yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)

@@ -12,6 +12,7 @@ QUICK = ("limit=8", "latency.queries=3", "latency.warm_up=0")
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     return {
+        "ASSAY_DATASET": "harbourline",
         "ASSAY_REPORTS": str(tmp_path / "reports"),
         "MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path}/mlflow.db",
     }

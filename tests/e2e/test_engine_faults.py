@@ -251,7 +251,9 @@ def test_searches_turned_down_are_made_again_and_counted(
     assert "were made again" in (folder / "report.html").read_text()
     # A pause is 160 ms at least.
     assert max(entry.waited for entry in searched) > 150
-    assert max(sample.milliseconds["total"] for sample in run.latency) < 150
+    for sample in run.latency:
+        total, *stages = sample.milliseconds.values()
+        assert total - sum(stages) < 150
     assert run.manifest.degraded == {}
 
 
@@ -322,7 +324,7 @@ def test_an_index_that_holds_something_else(
     assert name in read_line(done.stderr)
     cleaned = call("engines", "clean", "postgres", POSTGRES_URL=url)
     assert cleaned.returncode == 0, cleaned.stderr
-    assert re.match(
-        rf"removed postgres {name}: \d+ texts of \S+, at \S+, [\d,]+ bytes\n$", cleaned.stdout
+    assert re.search(
+        rf"(?m)^removed postgres {name}: \d+ texts of \S+, at \S+, [\d,]+ bytes\n$", cleaned.stdout
     )
     assert call("run", path, "--again", *QUICK, POSTGRES_URL=url).returncode == 0

@@ -15,7 +15,9 @@ def test_an_http_service(assay_json) -> None:
     service = subprocess.Popen([sys.executable, "examples/http_service.py"], cwd=ROOT)
     try:
         wait_for_port(8765)
-        result = assay_json("run", "examples/http_service.yaml", "latency.queries=5")
+        result = assay_json(
+            "run", "examples/http_service.yaml", "dataset=tarnwick", "limit=60", "latency.queries=5"
+        )
     finally:
         service.kill()
         service.wait()

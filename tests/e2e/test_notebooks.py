@@ -15,6 +15,7 @@ SCRIPT = ROOT / "scripts" / "notebooks.py"
 
 def execute(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     places = {
+        "ASSAY_DATASET": "harbourline",
         "ASSAY_REPORTS": str(folder / "reports"),
         "MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlflow.db",
     }

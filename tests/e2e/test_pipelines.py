@@ -1,4 +1,5 @@
-"""All six configs, end to end, on the default collection and on a real one where it is present."""
+"""All six configs, end to end, on a small collection and on a real one where it is present; and
+one of them on the default collection."""
 
 import os
 from pathlib import Path
@@ -33,12 +34,21 @@ def check_run(result, queries: int) -> None:
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_default_collection(assay_json, config: str) -> None:
+def test_a_small_collection(assay_json, config: str) -> None:
     result = assay_json("run", f"configs/{config}.yaml")
     check_run(result, queries=60)
     assert result["measures"]["nDCG@10"]["mean"] > 0.3, (
         "far below anything seen of a sound pipeline"
     )
+
+
+def test_the_default_collection(assay, assay_json) -> None:
+    result = assay_json("run", "configs/bm25.yaml", "latency.queries=5", ASSAY_DATASET="")
+    assert result["collection"] == "tarnwick"
+    assert not result["sampled"]
+    check_run(result, queries=result["queries"])
+    checked = assay("dataset", "check", "tarnwick")
+    assert (checked.returncode, checked.stdout) == (0, "tarnwick: 0 errors, 0 warnings\n")
 
 
 @pytest.mark.skipif("ASSAY_DATA" not in os.environ, reason="ASSAY_DATA is not set")

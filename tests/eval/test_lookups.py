@@ -42,15 +42,15 @@ def read(folder: Path) -> dict[str, bytes]:
 def test_the_lookups_of_the_project_are_those_of_its_documents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = ROOT / "datasets/tarnwick_lookups"
+    kept = ROOT / "datasets/harbourline_lookups"
     monkeypatch.chdir(tmp_path)
     (tmp_path / "datasets").mkdir()
-    run("tarnwick", "--output", "datasets/tarnwick_lookups")
-    assert read(tmp_path / "datasets/tarnwick_lookups") == read(kept)
+    run("harbourline", "--output", "datasets/harbourline_lookups")
+    assert read(tmp_path / "datasets/harbourline_lookups") == read(kept)
 
 
 def test_the_lookups_of_the_project_are_sound() -> None:
-    assert check(find_card(str(ROOT / "datasets/tarnwick_lookups"))) == []
+    assert check(find_card(str(ROOT / "datasets/harbourline_lookups"))) == []
 
 
 def test_a_folder_becomes_a_collection(here: Path) -> None:
