@@ -13,6 +13,7 @@ from retrievers.engines.qdrant.connection import QdrantConnection
 from retrievers.engines.qdrant.server import NOTE, read_aliases, read_note
 from retrievers.engines.qdrant.settings import QdrantStoreSettings
 from retrievers.engines.qdrant.shard import POINTS_PER_UPDATE, make_embedder, measure_terms
+from retrievers.engines.servers import CollectionPlan
 from retrievers.models.base import Vectors
 
 if TYPE_CHECKING:
@@ -22,20 +23,6 @@ if TYPE_CHECKING:
 SMALLEST_GRAPH = 10
 OPTIMISING_SECONDS = 3600
 PAUSE = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionPlan:
-    """What is to be in a collection.
-
-    `name` is that of its alias, `key` the digest of its content, `identity` that of the encoder.
-    """
-
-    name: str
-    key: str
-    identity: str
-    texts: int
-    dimensions: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from retrievers.base import IndexReport
 from retrievers.engines.base import Capabilities, Engine, check_dimensions
 from retrievers.engines.formulas import Formula
-from retrievers.engines.qdrant.collection import CollectionPlan, open_collection
+from retrievers.engines.qdrant.collection import open_collection
 from retrievers.engines.qdrant.connection import QdrantConnection, QdrantConnectionSettings
 from retrievers.engines.qdrant.server import QdrantServer
 from retrievers.engines.qdrant.settings import QdrantStoreSettings
 from retrievers.engines.qdrant.shard import make_embedder
 from retrievers.engines.recall import measure_recall
-from retrievers.engines.servers import name_index
+from retrievers.engines.servers import CollectionPlan, name_index
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored, ordered
 from retrievers.settings import Workshop

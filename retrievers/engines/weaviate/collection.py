@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from retrievers.base import AssayError
+from retrievers.engines.servers import CollectionPlan
 from retrievers.engines.weaviate.connection import WeaviateConnection
 from retrievers.engines.weaviate.server import MADE_BY, name_of_index, read_notes
 from retrievers.engines.weaviate.settings import WeaviateIndexSettings
@@ -23,20 +24,6 @@ OBJECTS_PER_BATCH = 200
 BYTES_PER_BATCH = 4_000_000
 INDEXING_SECONDS = 3600
 PAUSE = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionPlan:
-    """What is to be in a collection.
-
-    `name` is that of the index, `key` the digest of its content, `identity` that of the encoder.
-    """
-
-    name: str
-    key: str
-    identity: str
-    texts: int
-    dimensions: int
 
 
 @dataclass(frozen=True, slots=True)

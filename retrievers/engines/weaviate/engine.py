@@ -10,10 +10,9 @@ from retrievers.base import IndexReport
 from retrievers.engines.base import Capabilities, Engine, StoreSettings, check_dimensions
 from retrievers.engines.formulas import Formula, Head, ReciprocalRanks, RelativeScores
 from retrievers.engines.recall import measure_recall
-from retrievers.engines.servers import name_index
+from retrievers.engines.servers import CollectionPlan, name_index
 from retrievers.engines.weaviate.collection import (
     PROPERTY,
-    CollectionPlan,
     open_collection,
     to_position,
 )
