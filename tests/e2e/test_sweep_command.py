@@ -27,6 +27,7 @@ def sweep(tmp_path: Path) -> Path:
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     return {
+        "ASSAY_DATASET": "harbourline",
         "ASSAY_REPORTS": str(tmp_path / "reports"),
         "MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path}/mlflow.db",
     }
