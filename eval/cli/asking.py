@@ -4,6 +4,8 @@ import json
 import random
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -167,25 +169,36 @@ class Asker:
                     self._changed.wait()
 
     def _settle(self, call: str, key: str, answer: Answer) -> Reply:
-        reply = self._library.keep(key, answer)
-        with self._changed:
-            self._answered = True
-            self._calls -= 1
-            if not self._ledger.settle(call, answer.usage):
-                self._stop(
-                    f"{self._model.name}: a call cost more than it could by its length and"
-                    f" --max-tokens ({answer.usage.prompt} + {answer.usage.output} tokens)"
-                )
-            self._changed.notify_all()
-        return reply
+        try:
+            return self._library.keep(key, answer)
+        except BaseException as error:
+            with self._changed:
+                self._stop(f"an answer could not be kept: {error}")
+            raise
+        finally:  # it is paid for, kept or not
+            with self._ending():
+                self._answered = True
+                if not self._ledger.settle(call, answer.usage):
+                    self._stop(
+                        f"{self._model.name}: a call cost more than it could by its length and"
+                        f" --max-tokens ({answer.usage.prompt} + {answer.usage.output} tokens)"
+                    )
 
     def _enter(self, call: str, end: str, stop: str = "") -> None:
-        with self._changed:
-            self._calls -= 1
+        with self._ending():
             (self._ledger.lose if end == "lose" else self._ledger.release)(call)
             if stop:
                 self._stop(stop)
-            self._changed.notify_all()
+
+    @contextmanager
+    def _ending(self) -> Iterator[None]:
+        """Count a call as over, whatever becomes of its entry: others wait for its end."""
+        with self._changed:
+            self._calls -= 1
+            try:
+                yield
+            finally:
+                self._changed.notify_all()
 
     def _wait(self, reason: UnansweredError, made: int) -> None:
         """Wait before the next attempt, `made` having failed, or stop."""

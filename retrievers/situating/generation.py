@@ -5,6 +5,7 @@ import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 
 from pydantic import Field
@@ -129,8 +130,9 @@ class _Generation:
                     yield from self._land(queue, flying, queue.seconds_to_next() if idle else None)
             finally:  # interrupted: what is under way is paid for
                 while flying:
-                    for _ in self._land(queue, flying, None):
-                        pass
+                    with suppress(Exception):  # the first one is on its way up
+                        for _ in self._land(queue, flying, None):
+                            pass
 
     def _send(
         self, queue: Queue, flying: dict[Future[Answer], _Sent], pool: ThreadPoolExecutor
@@ -178,13 +180,15 @@ class _Generation:
     def _keep(self, sent: _Sent, answer: Answer) -> None:
         known = Known(answer.text, answer.ending, answer.note)
         value = json.dumps(asdict(known), ensure_ascii=False).encode()
-        self._workshop.cache.put_many(CACHE_KIND, {sent.request.key: value})
-        self._known[sent.request.key] = known
-        if not self._ledger.settle(sent.call, answer.usage):
-            self._stop(
-                f"{self._model.name}: a call cost more than it could by its length and"
-                f" max_tokens ({answer.usage.prompt} + {answer.usage.output} tokens)"
-            )
+        try:
+            self._workshop.cache.put_many(CACHE_KIND, {sent.request.key: value})
+            self._known[sent.request.key] = known
+        finally:  # it is paid for, kept or not
+            if not self._ledger.settle(sent.call, answer.usage):
+                self._stop(
+                    f"{self._model.name}: a call cost more than it could by its length and"
+                    f" max_tokens ({answer.usage.prompt} + {answer.usage.output} tokens)"
+                )
 
     def _try_again(self, sent: _Sent, reason: UnansweredError, queue: Queue) -> None:
         (self._ledger.lose if reason.charged else self._ledger.release)(sent.call)

@@ -8,12 +8,13 @@ import json
 import os
 import shutil
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from filelock import FileLock
 
@@ -23,6 +24,7 @@ T = TypeVar("T")
 
 META = "assay.json"
 KEYS_PER_SELECT = 500
+BUSY_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,10 @@ def default_root() -> Path:
 
 class Cache:
     """Entries below `root`, by kind (`embeddings`, `bm25`, …) and key (a digest)."""
+
+    # The databases that this process knows to have their table and journal mode.
+    _ready: ClassVar[set[Path]] = set()
+    _preparing: ClassVar[threading.Lock] = threading.Lock()
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -122,6 +128,7 @@ class Cache:
         removed = [usage for usage in self.usage() if kind in (None, usage.kind)]
         for usage in removed:
             shutil.rmtree(self.root / usage.kind, ignore_errors=True)
+            self._ready.discard(self._database(usage.kind))
             for suffix in ("", "-wal", "-shm"):
                 Path(f"{self._database(usage.kind)}{suffix}").unlink(missing_ok=True)
         return removed
@@ -158,11 +165,26 @@ class Cache:
 
     @contextmanager
     def _open(self, kind: str) -> Iterator[sqlite3.Connection]:
-        with closing(sqlite3.connect(self._database(kind), timeout=60)) as database:
-            database.execute("PRAGMA journal_mode=WAL")
+        path = self._database(kind)
+        with self._preparing:
+            if path not in self._ready or not path.exists():
+                _prepare(path)
+                self._ready.add(path)
+        with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as database:
             database.execute("PRAGMA synchronous=NORMAL")
-            database.execute("CREATE TABLE IF NOT EXISTS items (key TEXT PRIMARY KEY, value BLOB)")
             yield database
+
+
+def _prepare(path: Path) -> None:
+    """Give a database its journal mode and its table, unless it has them.
+
+    SQLite waits for no lock when it changes the journal mode, so one process at a time does it.
+    """
+    lock = FileLock(path.with_suffix(".sqlite.lock"))
+    with lock, closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as database:
+        if database.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+            database.execute("PRAGMA journal_mode=WAL")
+        database.execute("CREATE TABLE IF NOT EXISTS items (key TEXT PRIMARY KEY, value BLOB)")
 
 
 def _read_seconds(path: Path) -> float | None:

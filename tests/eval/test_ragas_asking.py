@@ -1,5 +1,6 @@
 """Asking a model for real over a socket: once each, within a budget, through faults."""
 
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -112,6 +113,24 @@ def test_a_fault_that_stays_stops_everybody(room: Callable[[React], Room]) -> No
             with pytest.raises(AssayError, match=r"HTTP 500.*given up after 4 attempts"):
                 asker(ask(text))
     assert len(here.server.calls) == 4
+
+
+def test_an_answer_that_cannot_be_kept_lets_nobody_wait(
+    room: Callable[[React], Room], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = room(say)
+
+    def refuse(key: str, answer: object) -> Reply:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(here.library, "keep", refuse)
+    with here.asker(concurrency=4) as asker, ThreadPoolExecutor(4) as pool:
+        tries = [pool.submit(asker, ask(f"q{at % 2}")) for at in range(8)]
+        errors = {str(item.exception()) for item in tries}
+    assert errors <= {"disk I/O error", "an answer could not be kept: disk I/O error"}
+    account = read_account(here.path, PRICES)
+    assert account.lost == 0
+    assert account.calls == len(here.server.calls) > 0
 
 
 def test_a_refused_key_stops_at_once_and_is_not_shown(room: Callable[[React], Room]) -> None:

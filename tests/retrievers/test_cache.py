@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,41 @@ def test_many_keys(tmp_path: Path) -> None:
     items = {f"key{number}": str(number).encode() for number in range(2345)}
     cache.put_many("kind", items)
     assert cache.get_many("kind", items) == items
+
+
+def test_threads_that_open_a_new_cache_at_once_all_get_it(tmp_path: Path) -> None:
+    for number in range(150):
+        together = threading.Barrier(8)
+
+        def put(at: int, root: Path = tmp_path / str(number), wait=together.wait) -> None:
+            wait()
+            Cache(root).put_many("kind", {str(at): b"value"})
+
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(put, range(8))) == [None] * 8
+        assert len(Cache(tmp_path / str(number)).get_many("kind", map(str, range(8)))) == 8
+
+
+def test_processes_that_open_a_new_cache_at_once_all_get_it(tmp_path: Path) -> None:
+    code = """
+import sys
+from pathlib import Path
+from retrievers.store.cache import Cache
+sys.stdin.readline()
+for number in range(100):
+    Cache(Path(sys.argv[1], str(number))).put_many("kind", {sys.argv[2]: b"value"})
+"""
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    several = [
+        subprocess.Popen([*command, str(at)], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        for at in range(3)
+    ]
+    for one in several:
+        assert one.stdin
+        one.stdin.write(b"\n")
+        one.stdin.flush()
+    assert [(one.wait(60), one.stderr.read()) for one in several if one.stderr] == [(0, b"")] * 3
+    assert len(Cache(tmp_path / "99").get_many("kind", map(str, range(3)))) == 3
 
 
 def test_a_folder_is_made_once(tmp_path: Path) -> None:
