@@ -95,8 +95,12 @@ def _unpack(url: str, archive: Path, target: Path) -> None:
                 zipped.extractall(target)
         else:
             with tarfile.open(archive) as tar:
-                # Python 3.11.4 and later: refuses links and paths that lead outside.
-                tar.extractall(target, filter="data")
+                _refuse_escapes(url, tar.getnames(), target)
+                _refuse_specials(url, tar)
+                # Python before 3.11.4 knows no filter, and needs none after these checks.
+                if hasattr(tarfile, "data_filter"):
+                    tar.extraction_filter = tarfile.data_filter
+                tar.extractall(target)
     except (tarfile.TarError, zipfile.BadZipFile, zlib.error, OSError, EOFError) as error:
         reason = str(error).partition("\n")[0].rstrip(":")
         raise AssayError(
@@ -108,3 +112,11 @@ def _refuse_escapes(url: str, names: list[str], target: Path) -> None:
     for name in names:
         if not (target / name).resolve().is_relative_to(target.resolve()):
             raise AssayError(f"{url}: refused: {name!r} in the archive leads outside its folder")
+
+
+def _refuse_specials(url: str, tar: tarfile.TarFile) -> None:
+    for member in tar:
+        if not (member.isfile() or member.isdir()):
+            raise AssayError(
+                f"{url}: refused: {member.name!r} in the archive is neither file nor folder"
+            )

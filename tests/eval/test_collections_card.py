@@ -145,6 +145,15 @@ def make_tar(name: str, text: str) -> bytes:
     return buffer.getvalue()
 
 
+def make_link(name: str, target: str) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        entry = tarfile.TarInfo(name)
+        entry.type, entry.linkname = tarfile.SYMTYPE, target
+        archive.addfile(entry)
+    return buffer.getvalue()
+
+
 @contextmanager
 def serve(content: bytes) -> Iterator[tuple[str, list[str]]]:
     """Serve `content` at every path but /missing; yield the address and the requests made."""
@@ -208,10 +217,19 @@ def test_a_tar_archive_can_be_loaded_through_a_card(cache: Path, tmp_path: Path)
         (b"text", "/a.zip", None, "cannot be unpacked: .*allowed: .zip"),
         (b"", "/missing", None, "cannot be downloaded: .*404"),
         (make_zip(**{"..__evil": "x"}), "/a.zip", None, "leads outside its folder"),
-        (make_tar("../evil", "x"), "/a.tgz", None, "cannot be unpacked"),
+        (make_tar("../evil", "x"), "/a.tgz", None, "leads outside its folder"),
+        (make_link("evil", "/etc/passwd"), "/a.tgz", None, "'evil' .* is neither file nor folder"),
         (make_zip(other="x"), "/a.zip", None, "holds no folder 'set'"),
     ],
-    ids=["another", "no archive", "missing", "zip that leaves", "tar that leaves", "no folder"],
+    ids=[
+        "another",
+        "no archive",
+        "missing",
+        "zip that leaves",
+        "tar that leaves",
+        "link",
+        "no folder",
+    ],
 )
 def test_a_bad_archive_is_refused(
     cache: Path, content: bytes, path: str, stated: str | None, message: str
