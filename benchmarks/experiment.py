@@ -17,10 +17,10 @@ from benchmarks.contenders import (
 )
 from benchmarks.memory import check_memory
 from benchmarks.report import Report, Samples, Size, make_row
-from eval import environment
-from eval.cli import growth
-from eval.cli.config import RunConfig, load_config
-from eval.cli.ingestion import forgetful
+from eval.experiments import synthetic_corpus as growth
+from eval.experiments.config import RunConfig, load_config
+from eval.experiments.ingestion import forgetful
+from eval.runs import environment
 from retrievers.base import Progress
 from retrievers.legs.keyword import KeywordLegSettings
 from retrievers.settings import Workshop

@@ -72,7 +72,7 @@ def mark(points: Sequence[Point]) -> list[Point]:
     """Return the points of one collection with those on the front marked."""
     from dataclasses import replace
 
-    from eval.sweep import find_front
+    from eval.analysis.grid_search import find_front
 
     front = find_front([(point.p95, point.quality) for point in points])
     return [replace(point, front=at in front) for at, point in enumerate(points)]
@@ -96,13 +96,13 @@ def _measure(name: str, queries: int, timed: int) -> Iterator[Point]:
     import numpy as np
 
     from benchmarks.experiment import CONFIGS
-    from eval.cli.config import load_config
     from eval.cli.console import ConsoleProgress
     from eval.collections.loading import load
-    from eval.execution import sample
-    from eval.latency import LatencySettings, measure
-    from eval.scoring import score_queries
-    from eval.statistics import estimate_mean
+    from eval.experiments.config import load_config
+    from eval.runs.execution import sample
+    from eval.runs.latency import LatencySettings, measure
+    from eval.runs.unstored import score_queries
+    from eval.statistics.estimates import estimate_mean
     from retrievers.models.pins import PINNED
     from retrievers.settings import Workshop
     from retrievers.store.cache import Cache, default_root

@@ -8,11 +8,11 @@ from benchmarks import texts
 from benchmarks.experiment import CONFIGS
 from benchmarks.memory import check_memory
 from benchmarks.report import Times, make_times
-from eval.cli import growth
-from eval.cli.config import RunConfig, load_config
-from eval.cli.ingestion import forgetful
-from eval.latency import LatencySettings, measure
+from eval.experiments import synthetic_corpus as growth
+from eval.experiments.config import RunConfig, load_config
+from eval.experiments.ingestion import forgetful
 from eval.report.formats import amount
+from eval.runs.latency import LatencySettings, measure
 from retrievers.base import Progress
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root

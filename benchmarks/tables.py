@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.report import Report, Row, Size, Times
 from eval.report.formats import amount, size
-from eval.statistics import Estimate
+from eval.statistics.estimates import Estimate
 
 if TYPE_CHECKING:
     from rich.table import Table

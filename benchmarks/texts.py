@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from eval.cli.growth import Source, read_source
 from eval.collections.catalog import find_card
 from eval.collections.location import why_unavailable
+from eval.experiments.synthetic_corpus import Source, read_source
 from retrievers.settings import Workshop
 
 COLLECTIONS = ("tarnwick", "scifact", "anthropic_codebase")

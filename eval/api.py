@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eval import telemetry
-from eval.compared import ComparisonResult
-from eval.comparison import DEFAULT, EFFECT
-from eval.results import Result
+from eval.analysis.comparison import DEFAULT, EFFECT
+from eval.frames.comparison import ComparisonResult
+from eval.frames.run import Result
 from eval.tracking.reading import TrackedRun
 from retrievers.base import AssayError
 
@@ -50,12 +50,13 @@ def run(config: str | Path, *overrides: str, track: bool = True, again: bool = F
     in no leg     5
     Name: count, dtype: int64
     """
-    from eval import environment, report
-    from eval.cli.config import load_config
+    from eval import report
+    from eval.analysis.exports import export
     from eval.cli.console import ConsoleProgress
     from eval.cli.run import make_run
     from eval.cli.run import track as track_run
-    from eval.exports import export
+    from eval.experiments.config import load_config
+    from eval.runs import environment
 
     path = _find_config(config)
     settings = load_config(path, overrides)
@@ -82,9 +83,9 @@ def load_runs(*references: str | Path, reports: str | Path | None = None) -> lis
     >>> load_runs(result.id)[0].measures.equals(result.measures)
     True
     """
-    from eval.cli.places import reports_folder
-    from eval.cli.references import find_stored
-    from eval.runs import load
+    from eval.experiments.locations import reports_folder
+    from eval.experiments.run_references import find_stored
+    from eval.runs.stored import load
 
     folder = reports_folder() if reports is None else Path(reports)
     if not references:
@@ -146,8 +147,8 @@ def compare(
     q055    0.217
     Name: difference.flat, dtype: float64
     """
-    from eval import comparison
-    from eval.measures import check_names
+    from eval.analysis import comparison
+    from eval.scoring.measures import check_names
 
     check_names(measures)
     stored = [_find_run(reference).stored for reference in (base, *others)]
@@ -156,13 +157,13 @@ def compare(
 
 def _find_config(config: str | Path) -> Path:
     """Return the path of a config that is given by its path, or by its name in `configs/`."""
-    from eval.cli.references import is_config
+    from eval.experiments.run_references import is_config
 
     return Path(config) if is_config(str(config)) else Path("configs", f"{config}.yaml")
 
 
 def _find_run(reference: Result | str | Path) -> Result:
-    from eval.cli.references import is_config
+    from eval.experiments.run_references import is_config
 
     if isinstance(reference, Result):
         return reference
@@ -173,7 +174,7 @@ def _find_run(reference: Result | str | Path) -> Result:
 
 def _load_all(folder: Path) -> list[Result]:
     from eval.cli.console import ConsoleProgress
-    from eval.runs import MANIFEST, load
+    from eval.runs.stored import MANIFEST, load
 
     progress, found = ConsoleProgress(), []
     for path in folder.glob(f"*/{MANIFEST}"):

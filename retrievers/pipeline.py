@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from retrievers import telemetry
-from retrievers.answers import Answers
 from retrievers.base import (
     AssayError,
     Chunk,
@@ -22,8 +21,9 @@ from retrievers.base import (
 from retrievers.corpus import Corpus
 from retrievers.documents.preparation import DocumentSettings, Prepared, prepare
 from retrievers.legs.base import Leg, LegResult
-from retrievers.legs.kinds import LegSettings
+from retrievers.legs.registry import LegSettings
 from retrievers.query.base import QueryStep, Request
+from retrievers.query_cache import Answers
 from retrievers.ranking import Scored
 from retrievers.recipe import PipelineSettings
 from retrievers.settings import Workshop

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from retrievers.answers import CacheSettings
 from retrievers.documents.preparation import DocumentSettings
 from retrievers.fusion import FusionSettings
-from retrievers.legs.kinds import LegSettings
-from retrievers.query.kinds import QuerySettings
+from retrievers.legs.registry import LegSettings
+from retrievers.query.registry import QuerySettings
+from retrievers.query_cache import CacheSettings
 from retrievers.settings import Settings, Workshop
 from retrievers.stages.base import describe_order, find_disorder
-from retrievers.stages.kinds import StageSettings
+from retrievers.stages.registry import StageSettings
 from retrievers.stages.scale import find_unscaled
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from retrievers.config import PipelineConfig
 from retrievers.corpus import Corpus
 from retrievers.documents.preparation import DocumentSettings, Prepared
 from retrievers.legs.base import Leg, LegResult
-from retrievers.legs.kinds import LegSettings
+from retrievers.legs.registry import LegSettings
 from retrievers.pipeline import Parts, Pipeline
 from retrievers.ranking import Scored
 from retrievers.recipe import PipelineSettings

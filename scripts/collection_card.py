@@ -11,9 +11,9 @@ from pathlib import Path
 from statistics import median, stdev
 
 from eval import run
-from eval.results import Result
-from eval.runs import write_atomically
-from eval.significance import detectable
+from eval.frames.run import Result
+from eval.runs.stored import write_atomically
+from eval.statistics.significance import detectable
 
 ROOT = Path(__file__).resolve().parents[1]
 HEADING = "## Results"

@@ -19,8 +19,8 @@ from nbclient.exceptions import CellExecutionError
 from nbconvert import HTMLExporter
 
 from eval import run
-from eval.cli.places import reports_folder
-from eval.runs import write_atomically
+from eval.experiments.locations import reports_folder
+from eval.runs.stored import write_atomically
 from retrievers.base import AssayError
 
 ROOT = Path(__file__).resolve().parents[1]

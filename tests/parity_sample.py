@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from report_sample import QUERIES, make_collection
 
-from eval.cli.bench import Bench
-from eval.cli.parity_lab import examine
-from eval.cli.subjects import Subject, read_subject
+from eval.experiments.engine_bench import Bench
+from eval.experiments.engine_settings import Subject, read_subject
+from eval.experiments.parity_sweep import examine
 from eval.parity.results import Parity
 from retrievers.base import Chunk, Quiet
 from retrievers.engines.base import Engine

@@ -7,9 +7,9 @@ from typing import Any
 
 from eval.collections.card import Card
 from eval.collections.collection import Collection, GoldItem, Query
-from eval.execution import Plan, execute
-from eval.latency import LatencySettings
-from eval.runs import StoredRun
+from eval.runs.execution import Plan, execute
+from eval.runs.latency import LatencySettings
+from eval.runs.stored import StoredRun
 from retrievers.base import Chunk, Document, Hit, IndexReport, Quiet, Ranking, Retriever
 
 COMMITTED = {"git": {"commit": "a" * 40, "dirty": False}}

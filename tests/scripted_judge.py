@@ -7,7 +7,7 @@ from language_model_server import Call, Reaction, Say
 from planned_runs import make_collection, make_run
 
 from eval.ragas.metrics import METRICS
-from eval.runs import StoredRun
+from eval.runs.stored import StoredRun
 
 QUERIES = 4
 HITS = 5

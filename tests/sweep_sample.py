@@ -1,8 +1,8 @@
 """A small sweep with a hostile value, a point that failed and one that was not timed."""
 
-from eval.space import Point
-from eval.statistics import Estimate
-from eval.sweep import Figures, Result, Sweep
+from eval.analysis.grid_search import Figures, Result, Sweep
+from eval.analysis.search_space import Point
+from eval.statistics.estimates import Estimate
 
 HOSTILE = "</title><script>window.hacked = 1</script>"
 

@@ -18,7 +18,7 @@ from benchmarks.reranking import Point, mark
 from benchmarks.stages import REFERENCE
 from benchmarks.tables import print_report
 from benchmarks.texts import sample_queries
-from eval.cli.growth import SENTENCE_END, Source, compose, scatter
+from eval.experiments.synthetic_corpus import SENTENCE_END, Source, compose, scatter
 from retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[1]

@@ -37,8 +37,8 @@ def test_compare_runs_reads_only_mlflow() -> None:
     imported = re.findall(r"^from (?:eval|retrievers)\S* import .*", code, re.MULTILINE)
     assert imported == [
         "from eval import load_tracked_runs",
-        "from eval.measures import spoken",
-        "from eval.statistics import estimate_mean",
+        "from eval.scoring.measures import spoken",
+        "from eval.statistics.estimates import estimate_mean",
         "from retrievers.base import AssayError",
     ]
     assert not re.search(r"\bopen\(|read_(?!tracked)|ASSAY_REPORTS|reports/", code)

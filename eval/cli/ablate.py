@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from eval.ablation import Ablation, Row
-    from eval.cli.ablating import Plan
-    from eval.comparison import Difference
+    from eval.analysis.ablation import Ablation, Row
+    from eval.analysis.comparison import Difference
+    from eval.experiments.ablation import Plan
     from eval.tracking.record import Record
     from retrievers.base import Progress
 
@@ -54,15 +54,15 @@ def ablate(
 
     Exit code: 0 all variants ran, 1 some failed, 2 the pipeline cannot be run.
     """
-    from eval.ablation import MEASURES
-    from eval.cli.ablating import ablate as run_all
-    from eval.cli.ablating import make_plan
-    from eval.cli.config import load_config
+    from eval.analysis.ablation import MEASURES
     from eval.cli.console import print_json
-    from eval.cli.folders import make_workshop
-    from eval.cli.places import reports_folder
-    from eval.measures import check_names
+    from eval.experiments.ablation import ablate as run_all
+    from eval.experiments.ablation import make_plan
+    from eval.experiments.config import load_config
+    from eval.experiments.locations import reports_folder
+    from eval.experiments.workshop import make_workshop
     from eval.report import ablation as report
+    from eval.scoring.measures import check_names
 
     wanted = [name.strip() for name in measures.split(",")] if measures else MEASURES
     check_names(wanted)
@@ -85,7 +85,7 @@ def ablate(
 
 
 def _list(plan: "Plan", as_json: bool) -> None:
-    from eval.ablation import describe
+    from eval.analysis.ablation import describe
     from eval.cli.console import print_json
 
     tables = {"removals": plan.removals, "additions": plan.additions}
@@ -149,8 +149,8 @@ def _table(found: "Ablation", rows: "Sequence[Row]", title: str) -> "Table":
     from rich.markup import escape
     from rich.table import Table
 
-    from eval.measures import spoken
     from eval.report.formats import p_value
+    from eval.scoring.measures import spoken
 
     table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False)
     table.add_column("part", max_width=30)
@@ -179,7 +179,7 @@ def _interval(item: "Difference") -> str:
 
 
 def _costs(row: "Row") -> tuple[str, ...]:
-    from eval.ablation import milliseconds
+    from eval.analysis.ablation import milliseconds
 
     own = milliseconds(row.own.p95) if row.own else "–"
     total = f"{row.total.value:+.1f}" if row.total else "–"
@@ -187,8 +187,8 @@ def _costs(row: "Row") -> tuple[str, ...]:
 
 
 def _explain(found: "Ablation") -> str:
-    from eval.significance import RESAMPLES
-    from eval.statistics import RESAMPLES as BOOTSTRAPS
+    from eval.statistics.estimates import RESAMPLES as BOOTSTRAPS
+    from eval.statistics.significance import RESAMPLES
 
     return (
         f"Intervals: paired bootstrap, {BOOTSTRAPS:,} resamples. p: randomisation of signs, "

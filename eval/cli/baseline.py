@@ -8,7 +8,7 @@ import click
 from eval.cli.gating import BASELINES, JSON, SETTINGS
 
 if TYPE_CHECKING:
-    from eval.baseline import Baseline
+    from eval.gate.baseline import Baseline
 
 
 @click.group()
@@ -27,10 +27,10 @@ def accept(run: str, baselines: Path | None, settings: Path | None, as_json: boo
     Nothing else writes a baseline. Runs that are degraded, sampled, or of code that was not
     committed are refused. Commit the file: its diff shows the queries that changed.
     """
-    from eval import baseline as baselining
     from eval.cli.console import ConsoleProgress, print_json
     from eval.cli.gating import baselines_folder, load_settings
-    from eval.cli.references import is_config, resolve
+    from eval.experiments.run_references import is_config, resolve
+    from eval.gate import baseline as baselining
     from retrievers.base import AssayError
 
     if is_config(run):
@@ -58,9 +58,9 @@ def accept(run: str, baselines: Path | None, settings: Path | None, as_json: boo
 @JSON
 def show(name: str | None, baselines: Path | None, as_json: bool) -> None:
     """Show the baseline NAME, as in hybrid_rrf@scifact, or all."""
-    from eval import baseline as baselining
     from eval.cli.console import print_json
     from eval.cli.gating import baselines_folder
+    from eval.gate import baseline as baselining
 
     folder = baselines_folder(baselines)
     paths = [folder / f"{name}.json"] if name else sorted(folder.glob("*.json"))

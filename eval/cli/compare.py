@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from eval.comparison import Comparison, Difference, Pair
-    from eval.runs import StoredRun
-    from eval.summary import Summary
+    from eval.analysis.comparison import Comparison, Difference, Pair
+    from eval.analysis.summary import Summary
+    from eval.runs.stored import StoredRun
     from retrievers.base import Progress
 
 STYLES = {"better": "green", "worse": "red", "too few queries": "yellow"}
@@ -46,12 +46,12 @@ def compare(
     judged alike: same collection, queries, judgments and join rule. The report is a folder of its
     own among the runs; the same comparison gives the same files.
     """
-    from eval import comparison
+    from eval.analysis import comparison
     from eval.cli.console import ConsoleProgress, print_json
-    from eval.cli.places import reports_folder
-    from eval.cli.references import resolve, split_overrides
-    from eval.measures import check_names
+    from eval.experiments.locations import reports_folder
+    from eval.experiments.run_references import resolve, split_overrides
     from eval.report import comparison as report
+    from eval.scoring.measures import check_names
 
     wanted = [name.strip() for name in measures.split(",")] if measures else comparison.DEFAULT
     check_names(wanted)
@@ -86,9 +86,10 @@ def _track(compared: "Comparison", folder: Path, progress: "Progress") -> str | 
 
 def _complete(run: "StoredRun") -> "Summary":
     """Compute all figures of a run, and write the exports and the report that go with them."""
-    from eval import measures, report
-    from eval.exports import export
-    from eval.summary import summarise
+    from eval import report
+    from eval.analysis.exports import export
+    from eval.analysis.summary import summarise
+    from eval.scoring import measures
 
     summary = summarise(run, run.manifest.config.get("measures") or measures.DEFAULT)
     export(summary)
@@ -119,7 +120,7 @@ def _table(pair: "Pair") -> "Table":
     from rich.markup import escape
     from rich.table import Table
 
-    from eval.measures import spoken
+    from eval.scoring.measures import spoken
 
     base, other = pair.base.run.manifest.name, pair.other.run.manifest.name
     table = Table(
@@ -178,8 +179,8 @@ def _print_costs(console: "Console", compared: "Comparison", pair: "Pair") -> No
 
 
 def _explain(compared: "Comparison") -> str:
-    from eval.significance import ALPHA, POWER, RESAMPLES
-    from eval.statistics import RESAMPLES as BOOTSTRAPS
+    from eval.statistics.estimates import RESAMPLES as BOOTSTRAPS
+    from eval.statistics.significance import ALPHA, POWER, RESAMPLES
 
     return (
         f"shows: the smallest difference that a paired t-test of these queries finds with power "

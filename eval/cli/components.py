@@ -41,7 +41,7 @@ def components(as_json: bool) -> None:
 
 def list_components() -> Iterator[Component]:
     """Yield the components in the order in which a config names them."""
-    from eval.cli.config import RunConfig
+    from eval.experiments.config import RunConfig
     from retrievers.documents.contexts import SOURCES
     from retrievers.documents.preparation import DocumentSettings
     from retrievers.legs.keyword import KeywordLegSettings

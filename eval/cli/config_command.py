@@ -19,8 +19,8 @@ def show(path: Path, overrides: tuple[str, ...], as_json: bool) -> None:
     """Show the config at PATH with its bases, overrides and every default."""
     import yaml
 
-    from eval.cli.config import load_config
     from eval.cli.console import print_json
+    from eval.experiments.config import load_config
 
     values = load_config(path, overrides).model_dump(mode="json")
     if as_json:
@@ -33,6 +33,6 @@ def show(path: Path, overrides: tuple[str, ...], as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="The schema is JSON in any case.")
 def schema(as_json: bool) -> None:  # noqa: ARG001
     """Print the JSON Schema that editors complete and check configs by."""
-    from eval.cli.config import make_schema
+    from eval.experiments.config import make_schema
 
     click.echo(json.dumps(make_schema(), indent=1))

@@ -9,10 +9,10 @@ import click
 if TYPE_CHECKING:
     from eval.collections.card import Card
     from retrievers.base import Chunk
+    from retrievers.contextualisation.generation import GenerationSettings
+    from retrievers.contextualisation.plans import Plan
     from retrievers.language_models.base import LanguageModel
     from retrievers.settings import Workshop
-    from retrievers.situating.generation import GenerationSettings
-    from retrievers.situating.plans import Plan
 
 
 @click.command()
@@ -63,8 +63,8 @@ def contexts(collection: str, config: Path, as_json: bool, **options: Any) -> No
     from eval.cli import contexts_output
     from eval.cli.console import print_json
     from retrievers.base import AssayError
-    from retrievers.situating.generation import find_prices, generate
-    from retrievers.situating.plans import estimate
+    from retrievers.contextualisation.generation import find_prices, generate
+    from retrievers.contextualisation.plans import estimate
 
     job = prepare_job(collection, config, options)
     if options["dry_run"]:
@@ -106,17 +106,17 @@ class Job:
 
 def prepare_job(collection: str, config: Path, options: dict[str, Any]) -> Job:
     """Cut the collection as `config` says, and find out what is known of its chunks."""
-    from eval.cli.config import load_config
     from eval.cli.console import ConsoleProgress
-    from eval.cli.places import threads
     from eval.collections.catalog import find
     from eval.collections.contexts import read_documents
+    from eval.experiments.config import load_config
+    from eval.experiments.locations import threads
     from retrievers.base import AssayError
+    from retrievers.contextualisation.plans import make_plan
+    from retrievers.contextualisation.prompts import in_order
     from retrievers.documents.contexts import ContextSettings
     from retrievers.documents.preparation import prepare
     from retrievers.settings import Workshop
-    from retrievers.situating.plans import make_plan
-    from retrievers.situating.prompts import in_order
     from retrievers.store.cache import Cache, default_root
 
     documents_settings = load_config(config).documents
@@ -142,8 +142,8 @@ def read_settings(
     from pydantic import ValidationError
 
     from retrievers.base import AssayError
+    from retrievers.contextualisation.generation import GenerationSettings
     from retrievers.language_models.providers import PROVIDERS
-    from retrievers.situating.generation import GenerationSettings
 
     provider = options["provider"]
     kind = PROVIDERS[provider]
@@ -201,7 +201,7 @@ def choose_place(job: Job, output: Path | None) -> Path:
 def write(job: Job, texts: dict[str, str], path: Path, *, replace: bool) -> None:
     """Write the contexts at once or not at all; another file there is replaced only if asked."""
     from eval.collections.contexts import render
-    from eval.runs import write_atomically
+    from eval.runs.stored import write_atomically
     from retrievers.base import AssayError
 
     content = render(job.card, job.chunks, texts).encode()

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from eval.collections.contexts import is_read_from
+from retrievers.contextualisation.plans import Known
 from retrievers.language_models.ledger import Account
 from retrievers.language_models.prices import FREE, LISTED, Usage
-from retrievers.situating.plans import Known
 
 if TYPE_CHECKING:
     from eval.cli.contexts import Job
-    from retrievers.situating.generation import Outcome
-    from retrievers.situating.plans import Estimate
+    from retrievers.contextualisation.generation import Outcome
+    from retrievers.contextualisation.plans import Estimate
 
 NAMED = 5  # chunks without a context that are shown by name
 KINDS = ("input", "cache_write", "cache_read", "output")

@@ -27,7 +27,7 @@ def derive(collection: str, output: Path, kinds: str | None, force: bool, as_jso
     from dataclasses import asdict
 
     from eval.cli.console import print_json
-    from eval.collections.lookups import KINDS, make_lookups, read_origins
+    from eval.collections.authoring.known_item_collections import KINDS, make_lookups, read_origins
     from retrievers.base import AssayError
 
     named = [kind.strip() for kind in kinds.split(",")] if kinds is not None else list(KINDS)

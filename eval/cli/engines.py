@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from eval.cli.stores import Removable
-    from eval.cli.subjects import Subject
+    from eval.experiments.engine_settings import Subject
+    from eval.experiments.inventory import Removable
 
 LEGEND = """\
 native    the store fuses its dense and its keyword list itself: a leg of type native_hybrid
@@ -31,7 +31,7 @@ def list_(as_json: bool) -> None:
     from dataclasses import asdict
 
     from eval.cli.console import print_json
-    from eval.cli.stores import list_engines, list_providers
+    from eval.experiments.inventory import list_engines, list_providers
 
     found, providers = list(list_engines()), list(list_providers())
     if as_json:
@@ -64,8 +64,8 @@ def clean(names: tuple[str, ...], dry_run: bool, cached: bool, as_json: bool) ->
     index counts only where its name and the note in it are those that Assay gives.
     """
     from eval.cli.console import print_json
-    from eval.cli.stores import find_cached, is_configured, list_stores
-    from eval.cli.subjects import read_subject
+    from eval.experiments.engine_settings import read_subject
+    from eval.experiments.inventory import find_cached, is_configured, list_stores
     from retrievers.base import AssayError
     from retrievers.store.cache import Cache, default_root
 
@@ -91,7 +91,7 @@ def clean(names: tuple[str, ...], dry_run: bool, cached: bool, as_json: bool) ->
 
 def _clean(subject: "Subject", dry_run: bool, removed: "list[Removable]") -> str:
     """Remove what an engine keeps, adding it to `removed`; return what went wrong, if anything."""
-    from eval.cli.stores import find_removable
+    from eval.experiments.inventory import find_removable
     from retrievers.base import AssayError
 
     try:

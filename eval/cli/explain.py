@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from eval.attribution import Attribution, ItemFate
-    from eval.runs import StoredRun
+    from eval.analysis.attribution import Attribution, ItemFate
+    from eval.runs.stored import StoredRun
 
 EXCERPT = 300  # characters of a gold item
 WIDTH = 112  # columns that the tables need
@@ -29,9 +29,9 @@ def explain(run: str, query: str | None, k: int, as_json: bool) -> None:
     RUN is a config (run where no equal run is stored), the id of a run, the beginning of one, its
     folder, or the id of a run in MLflow. Nothing of a stored run is searched again.
     """
-    from eval.attribution import attribute
+    from eval.analysis.attribution import attribute
     from eval.cli.console import ConsoleProgress, print_json
-    from eval.cli.references import resolve
+    from eval.experiments.run_references import resolve
     from retrievers.base import AssayError
 
     stored = resolve(run, (), ConsoleProgress())
@@ -80,7 +80,7 @@ def _print_run(run: "StoredRun", attribution: "Attribution") -> None:
 def _totals(attribution: "Attribution", totals: dict[str, int]) -> "Table":
     from rich.markup import escape
 
-    from eval.attribution import MEANINGS
+    from eval.analysis.attribution import MEANINGS
 
     table = _table("fate", "items", "share")
     for name in ("where", "meaning"):
@@ -114,7 +114,7 @@ def _types(attribution: "Attribution", fates: list[str]) -> "Table":
 def _ceilings(attribution: "Attribution") -> "Table":
     from rich.markup import escape
 
-    from eval.measures import spoken
+    from eval.scoring.measures import spoken
 
     table = _table("candidates of", "how many", *map(spoken, attribution.reached))
     rows = [(escape(at.step), f"{at.candidates:.1f}", at.measures) for at in attribution.ceilings]

@@ -11,10 +11,10 @@ import click
 from eval.cli.gating import BASELINES, JSON, SETTINGS
 
 if TYPE_CHECKING:
-    from eval.gate import GateReport, LatencyVerdict
-    from eval.gate_settings import GateSettings
-    from eval.interleaving import Contender
-    from eval.runs import StoredRun
+    from eval.gate.rule import GateReport, LatencyVerdict
+    from eval.gate.settings import GateSettings
+    from eval.runs.interleaved_timing import Contender
+    from eval.runs.stored import StoredRun
     from retrievers.base import Progress
 
 SELF_TEST = "configs/bm25.yaml"
@@ -96,9 +96,9 @@ def _judge(
     settings: "GateSettings",
     progress: "Progress",
 ) -> "GateReport":
-    from eval.baseline import locate, read
-    from eval.cli.references import resolve, split_overrides
-    from eval.gate import judge
+    from eval.experiments.run_references import resolve, split_overrides
+    from eval.gate.baseline import locate, read
+    from eval.gate.rule import judge
 
     split_overrides([target, *overrides])
     head = resolve(target, overrides, progress)
@@ -118,11 +118,11 @@ def _time(
     progress: "Progress",
 ) -> "list[LatencyVerdict]":
     """Time the config `target` beside `base`, which is a checkout or another config."""
-    from eval.cli.config import load_config
-    from eval.cli.references import is_config
     from eval.cli.timing import make_contender
-    from eval.gate import judge_latency
-    from eval.interleaving import interleave
+    from eval.experiments.config import load_config
+    from eval.experiments.run_references import is_config
+    from eval.gate.rule import judge_latency
+    from eval.runs.interleaved_timing import interleave
     from retrievers.base import AssayError
 
     if not is_config(target):
@@ -143,9 +143,9 @@ def _contender(base: str, target: str, overrides: Sequence[str]) -> "Contender":
 
     A checkout is run by the interpreter of its own `.venv`, where it has one.
     """
-    from eval.cli.references import is_config
     from eval.cli.timing import make_contender
-    from eval.interleaving import Contender
+    from eval.experiments.run_references import is_config
+    from eval.runs.interleaved_timing import Contender
     from retrievers.base import AssayError
 
     if is_config(base):
@@ -168,11 +168,11 @@ def _test_itself(
 ) -> NoReturn:
     import numpy as np
 
-    from eval.baseline import make
     from eval.cli.console import print_json
     from eval.cli.gate_table import print_self_test
-    from eval.cli.references import resolve
-    from eval.gate_check import check
+    from eval.experiments.run_references import resolve
+    from eval.gate.baseline import make
+    from eval.gate.calibration import check
 
     run = resolve(target, overrides, progress)
     scores = make(run, list(settings.measures)).scores.values()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from eval.gate import GateReport
+    from eval.gate.rule import GateReport
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Outputs:
 
     def deliver(self, report: "GateReport") -> None:
         """Write the verdict wherever it is wanted."""
-        from eval import gate_output
+        from eval.gate import output as gate_output
 
         self._write(
             gate_output.render_markdown(report),
@@ -34,7 +34,7 @@ class Outputs:
 
     def deliver_failure(self, title: str, message: str) -> None:
         """Write why there is no verdict wherever one is wanted."""
-        from eval import gate_output
+        from eval.gate import output as gate_output
 
         self._write(
             gate_output.render_failure(title, message),
@@ -56,7 +56,7 @@ class Outputs:
 
 
 def _write_file(path: Path, content: bytes) -> None:
-    from eval.runs import write_atomically
+    from eval.runs.stored import write_atomically
     from retrievers.base import AssayError
 
     try:

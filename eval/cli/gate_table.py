@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from eval.gate import GateReport
-    from eval.gate_check import SelfTest
+    from eval.gate.calibration import SelfTest
+    from eval.gate.rule import GateReport
 
 STYLES = {"pass": "green", "regression": "bold red", "cannot tell": "yellow"}
 WIDTH = 106  # columns that the tables need
@@ -20,8 +20,8 @@ def print_report(report: "GateReport") -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from eval.gate_output import explain, signed
-    from eval.measures import spoken
+    from eval.gate.output import explain, signed
+    from eval.scoring.measures import spoken
 
     console = _console()
     baseline = report.baseline
@@ -57,7 +57,7 @@ def print_report(report: "GateReport") -> None:
 def _print_checks(console: "Console", report: "GateReport") -> None:
     from rich.markup import escape
 
-    from eval.gate_output import list_verdicts
+    from eval.gate.output import list_verdicts
 
     for name, verdict, sentence in list_verdicts(report)[len(report.measures) :]:
         if verdict != "pass" or name.startswith("latency "):
@@ -79,7 +79,7 @@ def print_self_test(result: "SelfTest", target: str) -> None:
     """Print how often the gate was wrong on resampled runs, and what it found."""
     from rich.table import Table
 
-    from eval.measures import spoken
+    from eval.scoring.measures import spoken
 
     console = _console()
     console.print(f"Self-test of the gate on {target}: {result.queries} queries")

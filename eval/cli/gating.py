@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from eval.gate_settings import GateSettings
+    from eval.gate.settings import GateSettings
 
 DEFAULT_SETTINGS = Path("configs/gate.yaml")
 BASELINES = click.option(
@@ -24,7 +24,7 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obje
 
 def baselines_folder(chosen: Path | None) -> Path:
     """Return the folder of the baselines: the one chosen, or `baselines` below the reports."""
-    from eval.cli.places import reports_folder
+    from eval.experiments.locations import reports_folder
 
     return chosen or reports_folder() / "baselines"
 
@@ -37,8 +37,8 @@ def load_settings(path: Path | None) -> "GateSettings":
     import yaml
     from pydantic import ValidationError
 
-    from eval.gate_settings import GateSettings
-    from eval.measures import check_names
+    from eval.gate.settings import GateSettings
+    from eval.scoring.measures import check_names
     from retrievers.base import AssayError
 
     if path is None and not DEFAULT_SETTINGS.exists():

@@ -21,16 +21,16 @@ def import_(
     then be compared, reported and gated like any other; latency they have none.
     """
     from eval import report
+    from eval.analysis.exports import export
+    from eval.analysis.summary import summarise
     from eval.cli.console import ConsoleProgress, print_json
-    from eval.cli.places import reports_folder
     from eval.cli.run import track
     from eval.cli.table import print_summary
     from eval.collections.loading import load
-    from eval.execution import Plan, execute
-    from eval.exports import export
-    from eval.latency import LatencySettings
-    from eval.replay import Replay, read_run_file
-    from eval.summary import summarise
+    from eval.experiments.locations import reports_folder
+    from eval.runs.execution import Plan, execute
+    from eval.runs.latency import LatencySettings
+    from eval.runs.replay import Replay, read_run_file
 
     progress = ConsoleProgress()
     runs = read_run_file(file)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from eval.ingestion import Ingestion
+    from eval.runs.ingestion import Ingestion
     from retrievers.base import Progress
 
 
@@ -38,11 +38,11 @@ def ingest(
     Reports sizes, checks and times, and what could not be read. Only what changed since the last
     time is done anew, by what files hold. Overrides change single keys of the config.
     """
-    from eval.cli.config import load_config
     from eval.cli.console import print_json
-    from eval.cli.folders import make_workshop
-    from eval.cli.ingestion import forgetful, run_ingestion
-    from eval.cli.places import reports_folder
+    from eval.experiments.config import load_config
+    from eval.experiments.ingestion import forgetful, run_ingestion
+    from eval.experiments.locations import reports_folder
+    from eval.experiments.workshop import make_workshop
     from eval.report import ingestion as report
 
     settings = load_config(config, overrides)
@@ -78,7 +78,7 @@ def _track(made: "Ingestion", folder: Path, progress: "Progress") -> str | None:
 def _print(made: "Ingestion") -> None:
     from rich.console import Console
 
-    from eval.cli.folders import describe_skipped
+    from eval.experiments.workshop import describe_skipped
     from eval.report import ingestion as report
     from eval.report.histogram import bin_rows, draw_bars
 

@@ -9,7 +9,7 @@ import click
 from eval.cli.console import print_json
 
 if TYPE_CHECKING:
-    from eval.collections.author import Authored
+    from eval.collections.authoring.author import Authored
 
 
 @click.command()
@@ -43,8 +43,8 @@ def init(
     The quote of each question is found in the documents and becomes its gold span. What cannot be
     found is listed, and written to unlocated.csv. Exits with 2 if no question could be placed.
     """
-    from eval.cli.folders import describe_skipped, make_workshop
-    from eval.collections.author import Origin, author
+    from eval.collections.authoring.author import Origin, author
+    from eval.experiments.workshop import describe_skipped, make_workshop
     from retrievers.documents.folder import read_folder
 
     read = read_folder(folder, make_workshop())
@@ -80,7 +80,7 @@ def _describe(made: "Authored") -> dict[str, Any]:
 
 
 def _print(made: "Authored") -> None:
-    from eval.collections.author import UNLOCATED
+    from eval.collections.authoring.author import UNLOCATED
 
     judged = made.judged
     for item in judged.unlocated:

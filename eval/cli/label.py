@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from eval.collections.labelling import Labelled
-    from eval.collections.labels import Labels
+    from eval.collections.authoring.labelling import Labelled
+    from eval.collections.authoring.labels import Labels
+    from eval.collections.formats.rows import Row
     from eval.collections.problems import Problem
-    from eval.collections.rows import Row
 
 
 @click.command()
@@ -39,10 +39,10 @@ def label(
     The judgments go into the files of a native collection that lies below this folder or in the
     project, and its card is sealed anew. For any other, --output makes a copy.
     """
-    from eval.collections import worksheet
+    from eval.collections.authoring import worksheet
+    from eval.collections.authoring.labelling import add_in_place, add_to_copy
+    from eval.collections.authoring.labels import check_labels, find_highest_grade
     from eval.collections.catalog import find
-    from eval.collections.labelling import add_in_place, add_to_copy
-    from eval.collections.labels import check_labels, find_highest_grade
     from eval.collections.loading import load_card
     from eval.collections.problems import Problems
 

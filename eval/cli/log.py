@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from eval.summary import Summary
+    from eval.analysis.summary import Summary
     from eval.tracking import Logged
 
 
@@ -24,8 +24,8 @@ def log(runs: tuple[str, ...], reports: Path | None, again: bool, as_json: bool)
     """
     from eval import tracking
     from eval.cli.console import print_json
-    from eval.cli.places import reports_folder
-    from eval.runs import find
+    from eval.experiments.locations import reports_folder
+    from eval.runs.stored import find
 
     folders = {find(reports or reports_folder(), reference).resolve() for reference in runs}
     summaries = [_summarise(folder) for folder in sorted(folders)]
@@ -41,10 +41,10 @@ def log(runs: tuple[str, ...], reports: Path | None, again: bool, as_json: bool)
 
 def _summarise(folder: Path) -> "Summary":
     """Compute the figures of a stored run, and write the files that go with them."""
-    from eval import measures
-    from eval.exports import export
-    from eval.runs import load
-    from eval.summary import summarise
+    from eval.analysis.exports import export
+    from eval.analysis.summary import summarise
+    from eval.runs.stored import load
+    from eval.scoring import measures
 
     run = load(folder)
     summary = summarise(run, run.manifest.config.get("measures") or measures.DEFAULT)

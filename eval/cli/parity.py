@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 if TYPE_CHECKING:
-    from eval.cli.bench import Bench
-    from eval.cli.subjects import Subject
+    from eval.experiments.engine_bench import Bench
+    from eval.experiments.engine_settings import Subject
     from eval.parity.results import Absence, Parity
     from retrievers.settings import Workshop
 
@@ -49,8 +49,8 @@ def parity(
     to be mended.
     """
     from eval.cli.console import print_json
-    from eval.cli.folders import make_workshop
     from eval.cli.parity_output import deliver, print_all, print_one
+    from eval.experiments.workshop import make_workshop
     from retrievers.base import AssayError
 
     request = _read(words, every)
@@ -78,9 +78,9 @@ class Request(NamedTuple):
 
 def _read(words: Sequence[str], every: bool) -> Request:
     """Return what the arguments ask for. Raises AssayError before any work starts."""
-    from eval.cli.places import default_dataset
-    from eval.cli.subjects import list_subjects, read_subject
     from eval.collections.catalog import find
+    from eval.experiments.engine_settings import list_subjects, read_subject
+    from eval.experiments.locations import default_dataset
     from retrievers.base import AssayError
 
     overrides = [word for word in words if "=" in word]
@@ -102,7 +102,7 @@ def _look(
     request: Request, limit: int | None, workshop: "Workshop"
 ) -> "Iterator[Parity | Absence]":
     """Yield what is found of each engine on each collection, which is opened once."""
-    from eval.cli.bench import open_bench
+    from eval.experiments.engine_bench import open_bench
     from eval.parity.results import Absence
 
     missing: set[str] = set()
@@ -123,7 +123,7 @@ def _look(
 def _examine(bench: "Bench", subject: "Subject", workshop: "Workshop") -> "Parity":
     from contextlib import closing
 
-    from eval.cli.parity_lab import examine
+    from eval.experiments.parity_sweep import examine
 
     with closing(subject.build(workshop)) as engine:
         return examine(bench, subject, engine, workshop.progress)
@@ -131,7 +131,7 @@ def _examine(bench: "Bench", subject: "Subject", workshop: "Workshop") -> "Parit
 
 def _attempt(bench: "Bench", subject: "Subject", workshop: "Workshop") -> "Parity | Absence":
     """As `_examine`; what goes wrong becomes a line, and the other engines go on."""
-    from eval.cli.subjects import is_missing
+    from eval.experiments.engine_settings import is_missing
     from eval.parity.results import Absence
     from retrievers.base import AssayError
 

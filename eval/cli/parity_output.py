@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eval.measures import spoken
 from eval.parity.quality import MEASURES, SYSTEMS
 from eval.parity.results import Absence, Parity
 from eval.parity.verdicts import QueryVerdict
 from eval.report.formats import amount, p_value, score, signed, size
+from eval.scoring.measures import spoken
 from retrievers.base import Progress
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def deliver(
     progress: Progress,
 ) -> Delivered:
     """Write a report of each parity, with `every` the page of all, and tell MLflow."""
-    from eval.cli.places import reports_folder
+    from eval.experiments.locations import reports_folder
     from eval.report import engines, parity
 
     parities = tuple(item for item in found if isinstance(item, Parity))

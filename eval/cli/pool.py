@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from eval.pooling import Pool
-    from eval.runs import StoredRun
+    from eval.analysis.pooling import Pool
+    from eval.runs.stored import StoredRun
 
 
 @click.command()
@@ -36,11 +36,11 @@ def pool(runs: tuple[str, ...], depth: int, limit: int | None, output: Path, as_
     come first, and nothing says which run returned them. Fill in the column grade; `assay label`
     then adds the judgments to the collection.
     """
+    from eval.analysis.pooling import make_pool
     from eval.cli.console import ConsoleProgress, print_json
-    from eval.cli.references import resolve, split_overrides
-    from eval.collections.worksheet import render
-    from eval.pooling import make_pool
-    from eval.runs import write_atomically
+    from eval.collections.authoring.worksheet import render
+    from eval.experiments.run_references import resolve, split_overrides
+    from eval.runs.stored import write_atomically
     from retrievers.base import AssayError
 
     if output.exists():

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from eval.cli.asking import Estimator, Library
+    from eval.experiments.llm_client import Estimator, Library
     from eval.ragas.judging import Ask
     from eval.ragas.metrics import Metric
     from eval.ragas.results import Result
     from eval.ragas.samples import Sample
-    from eval.runs import StoredRun
+    from eval.runs.stored import StoredRun
     from retrievers.base import Progress
+    from retrievers.contextualisation.generation import GenerationSettings
     from retrievers.language_models.base import LanguageModel
     from retrievers.language_models.ledger import Ledger
     from retrievers.language_models.prices import Prices
     from retrievers.settings import Workshop
-    from retrievers.situating.generation import GenerationSettings
 
 LEDGERS = "ragas-ledger"
 MAX_TOKENS = 1024  # a judge repeats each statement and gives its reasons
@@ -73,7 +73,7 @@ def ragas(
     """
     from eval.cli import ragas_output
     from eval.cli.console import ConsoleProgress, print_json
-    from eval.cli.references import resolve, split_overrides
+    from eval.experiments.run_references import resolve, split_overrides
     from eval.ragas.metrics import choose
     from eval.ragas.samples import make_samples
 
@@ -131,12 +131,12 @@ class Desk:
 
 def make_desk(options: dict[str, Any], progress: "Progress", *, dry_run: bool) -> Desk | None:
     """Return the model that `options` name, None for none. Raises AssayError."""
-    from eval.cli.asking import Library
     from eval.cli.contexts import read_settings
-    from eval.cli.places import threads
+    from eval.experiments.llm_client import Library
+    from eval.experiments.locations import threads
     from retrievers.base import AssayError
+    from retrievers.contextualisation.generation import find_prices
     from retrievers.settings import Workshop
-    from retrievers.situating.generation import find_prices
     from retrievers.store.cache import Cache, default_root
 
     if options["provider"] is None:
@@ -155,7 +155,7 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
 
 def estimate(task: Task, desk: Desk) -> "Estimator":
     """Return what the task would ask and what that should cost."""
-    from eval.cli.asking import Estimator
+    from eval.experiments.llm_client import Estimator
     from eval.ragas import judging
     from retrievers.base import Quiet
 
@@ -170,7 +170,7 @@ def score(
     task: Task, desk: Desk | None, progress: "Progress"
 ) -> "tuple[list[Result], Ledger | None]":
     """Score all runs and write what was found; return it with the ledger of what was asked."""
-    from eval.cli.asking import Asker
+    from eval.experiments.llm_client import Asker
     from eval.ragas import judging, plain, results
     from retrievers.base import AssayError
 

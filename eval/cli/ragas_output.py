@@ -5,19 +5,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eval.measures import spoken
 from eval.ragas.results import FILE
+from eval.scoring.measures import spoken
 from retrievers.language_models.prices import FREE, LISTED
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from eval.cli.asking import Estimator
     from eval.cli.ragas import Task
+    from eval.experiments.llm_client import Estimator
     from eval.ragas.beside import Beside
     from eval.ragas.results import Result
-    from eval.statistics import Estimate
+    from eval.statistics.estimates import Estimate
     from retrievers.language_models.ledger import Ledger
 
 WIDTH = 112  # columns that the table needs

@@ -34,15 +34,15 @@ def recall(
     recall@10 and recall@100 on the collection's own queries, nDCG@10 of the dense list, p50 and
     p95, with those of exact search beside them.
     """
-    from eval.cli.bench import open_bench
+    from eval.analysis.search_space import parse_axis
     from eval.cli.console import print_json
-    from eval.cli.folders import make_workshop
-    from eval.cli.places import default_dataset, reports_folder
-    from eval.cli.recall_lab import list_variants, run_sweep
-    from eval.cli.subjects import read_subject
     from eval.collections.catalog import find
+    from eval.experiments.ann_sweep import list_variants, run_sweep
+    from eval.experiments.engine_bench import open_bench
+    from eval.experiments.engine_settings import read_subject
+    from eval.experiments.locations import default_dataset, reports_folder
+    from eval.experiments.workshop import make_workshop
     from eval.report import recall as report
-    from eval.space import parse_axis
     from retrievers.base import AssayError
 
     names = [word for word in words if "=" not in word]

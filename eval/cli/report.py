@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from eval.comparison import Comparison
+    from eval.analysis.comparison import Comparison
 
 
 @click.command()
@@ -19,7 +19,7 @@ def report(run: str, as_json: bool) -> None:
     RUN is the id of a run, the beginning of one, or its folder; or the name or the folder of a
     comparison.
     """
-    from eval.cli.places import reports_folder
+    from eval.experiments.locations import reports_folder
 
     if folder := _find_comparison(reports_folder(), run):
         _report_comparison(folder, as_json)
@@ -29,12 +29,12 @@ def report(run: str, as_json: bool) -> None:
 
 def _report_run(reference: str, as_json: bool) -> None:
     from eval import report as reports
-    from eval import runs
+    from eval.analysis.exports import export
+    from eval.analysis.summary import summarise
     from eval.cli.console import print_json
-    from eval.cli.places import reports_folder
     from eval.cli.table import print_summary
-    from eval.exports import export
-    from eval.summary import summarise
+    from eval.experiments.locations import reports_folder
+    from eval.runs import stored as runs
 
     stored = runs.load(runs.find(reports_folder(), reference))
     summary = summarise(stored, stored.manifest.config["measures"])
@@ -69,9 +69,9 @@ def _report_comparison(folder: Path, as_json: bool) -> None:
 
 def _compare_again(folder: Path) -> "Comparison":
     """Compare the runs that the comparison in `folder` names, which lie beside it."""
-    from eval.comparison import compare
+    from eval.analysis.comparison import compare
     from eval.report.comparison import COMPARISON
-    from eval.runs import find, load
+    from eval.runs.stored import find, load
     from retrievers.base import AssayError
 
     path = folder / COMPARISON

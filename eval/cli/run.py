@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from eval.cli.config import RunConfig
-    from eval.execution import Plan
-    from eval.summary import Summary
+    from eval.analysis.summary import Summary
+    from eval.experiments.config import RunConfig
+    from eval.runs.execution import Plan
     from retrievers.base import Progress
 
 
@@ -37,11 +37,11 @@ def run(
     leg does, and is fused here with the others. `assay engines list` has the names.
     """
     from eval import report
-    from eval.cli.config import load_config
+    from eval.analysis.exports import export
+    from eval.analysis.summary import summarise
     from eval.cli.console import ConsoleProgress, print_json
     from eval.cli.table import print_summary
-    from eval.exports import export
-    from eval.summary import summarise
+    from eval.experiments.config import load_config
 
     progress = ConsoleProgress()
     settings = load_config(config, overrides, engine)
@@ -58,9 +58,9 @@ def run(
 
 def make_run(settings: "RunConfig", again: bool, progress: "Progress") -> Any:
     """Build the pipeline of `settings` and run it on its collection."""
-    from eval.cli.places import reports_folder, threads
     from eval.collections.loading import load
-    from eval.execution import execute
+    from eval.experiments.locations import reports_folder, threads
+    from eval.runs.execution import execute
     from retrievers.settings import Workshop
     from retrievers.store.cache import Cache, default_root
 
@@ -73,7 +73,7 @@ def make_run(settings: "RunConfig", again: bool, progress: "Progress") -> Any:
 
 def make_plan(settings: "RunConfig", again: bool = False) -> "Plan":
     """Return what is to be run by `settings`."""
-    from eval.execution import Plan
+    from eval.runs.execution import Plan
 
     return Plan(
         name=settings.name,

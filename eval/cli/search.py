@@ -30,10 +30,10 @@ def search(
     Times are those of a second search, when models are loaded, without any cache of answers. The
     context holds what the stage `context` keeps; without that stage, the hits shown.
     """
-    from eval.cli.config import load_config
     from eval.cli.console import print_json
-    from eval.cli.folders import make_workshop
     from eval.collections.loading import load
+    from eval.experiments.config import load_config
+    from eval.experiments.workshop import make_workshop
     from retrievers.recipe import PipelineSettings
     from retrievers.stages.context import assemble
 

@@ -11,8 +11,8 @@ import click
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from eval.cli.sweeping import Task
-    from eval.sweep import Figures, Result, Sweep, SweepSettings
+    from eval.analysis.grid_search import Figures, Result, Sweep, SweepSettings
+    from eval.experiments.grid_search import Task
     from eval.tracking.record import Record
     from retrievers.base import Progress
 
@@ -39,9 +39,9 @@ def sweep(
     failed, 2 the file cannot be run.
     """
     from eval.cli.console import print_json
-    from eval.cli.folders import make_workshop
-    from eval.cli.places import reports_folder
-    from eval.cli.sweeping import Runner, list_tasks, read_sweep
+    from eval.experiments.grid_search import Runner, list_tasks, read_sweep
+    from eval.experiments.locations import reports_folder
+    from eval.experiments.workshop import make_workshop
     from eval.report import sweep as report
 
     settings = read_sweep(file)
@@ -82,8 +82,8 @@ def _collect(
     """Return the sweep; the same points make the same id."""
     from datetime import UTC, datetime
 
-    from eval import environment
-    from eval.sweep import Sweep
+    from eval.analysis.grid_search import Sweep
+    from eval.runs import environment
     from retrievers.store.digest import digest
 
     return Sweep(
@@ -132,8 +132,8 @@ def _table(found: "Sweep", collection: str) -> "Table":
     from rich.markup import escape
     from rich.table import Table
 
-    from eval.measures import spoken
-    from eval.space import describe, shorten
+    from eval.analysis.search_space import describe, shorten
+    from eval.scoring.measures import spoken
 
     names = shorten(found.keys)
     best = found.best(collection)
@@ -160,12 +160,12 @@ def _table(found: "Sweep", collection: str) -> "Table":
 
 
 def _p95(figures: "Figures") -> str:
-    from eval.sweep import COST
+    from eval.analysis.grid_search import COST
 
     return f"{figures.latency[COST].value:.2f}" if figures.latency else "–"
 
 
 def _name(item: "Result") -> str:
-    from eval.space import label
+    from eval.analysis.search_space import label
 
     return label(item.settings) or "the config"

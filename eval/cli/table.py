@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.approximation import EXPLANATION, find_recalls
-from eval.latency import TOTAL
-from eval.measures import spoken
+from eval.analysis.summary import Summary
 from eval.report.formats import retried
-from eval.statistics import Estimate
-from eval.summary import Summary
+from eval.runs.ann_recall import EXPLANATION, find_recalls
+from eval.runs.latency import TOTAL
+from eval.scoring.measures import spoken
+from eval.statistics.estimates import Estimate
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -55,9 +55,9 @@ def targets(
     that is missed is a result like any other: the command ends with 0.
     """
     from eval.cli.console import ConsoleProgress, print_json
-    from eval.cli.laboratory import ProjectLaboratory
-    from eval.cli.places import reports_folder
-    from eval.cli.target_settings import check, choose, load_settings
+    from eval.experiments.locations import reports_folder
+    from eval.experiments.target_measurer import ProjectLaboratory
+    from eval.experiments.target_settings import check, choose, load_settings
     from eval.targets import measure_targets
     from eval.targets.output import write
     from retrievers.base import AssayError
@@ -98,7 +98,7 @@ def _replace_table(readme: Path, table: str) -> str:
 
 
 def _write_table(readme: Path, results: "Results") -> None:
-    from eval.runs import write_atomically
+    from eval.runs.stored import write_atomically
     from eval.targets.output import render_table
     from retrievers.base import AssayError
 

@@ -1,7 +1,8 @@
 """A pipeline that is timed from outside: `python -m eval.cli.timing CONFIG [KEY.PATH=VALUE]...`.
 
-It speaks the line protocol of `eval.interleaving`, and is started by `assay gate --base`, also in
-a checkout of another version. So the protocol is an interface between versions: keep it.
+It speaks the line protocol of `eval.runs.interleaved_timing`, and is started by
+`assay gate --base`, also in a checkout of another version. So the protocol is an interface between
+versions: keep it.
 """
 
 import json
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from eval.interleaving import Contender
+from eval.runs.interleaved_timing import Contender
 
 
 def make_contender(config: str, overrides: Sequence[str]) -> Contender:
@@ -23,9 +24,9 @@ def make_contender(config: str, overrides: Sequence[str]) -> Contender:
 
 def serve(config: Path, overrides: list[str], answers: IO[str]) -> None:
     """Answer the queries on standard input until it ends."""
-    from eval.cli.config import load_config
-    from eval.cli.places import threads
     from eval.collections.loading import load
+    from eval.experiments.config import load_config
+    from eval.experiments.locations import threads
     from retrievers.settings import Workshop
     from retrievers.store.cache import Cache, default_root
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from eval.cli.config import RunConfig
-    from eval.cli.spaces import Space
+    from eval.analysis.nested_cv import Tuning
+    from eval.analysis.search_space import Point
     from eval.collections.collection import Collection, Query
-    from eval.space import Point
-    from eval.tuning import Tuning
+    from eval.experiments.config import RunConfig
+    from eval.experiments.search_spaces import Space
     from retrievers.base import Progress
 
 TUNED = ("retriever.", "documents.")
@@ -65,16 +65,16 @@ def tune(
     queries left out. Folds are alike in query types. Settings are worth taking only where the
     interval of that gain lies above 0 and p is at most .05. The best config is written in any case.
     """
-    from eval.cli.config import load_config
+    from eval.analysis.search_space import draw
     from eval.cli.console import ConsoleProgress, print_json
-    from eval.cli.places import reports_folder
-    from eval.cli.spaces import resolve_points
-    from eval.cli.tuned import write_tuned
     from eval.cli.tuning_table import describe_gain, print_tuning
     from eval.collections.loading import load
-    from eval.execution import sample
-    from eval.measures import check_names
-    from eval.space import draw
+    from eval.experiments.config import load_config
+    from eval.experiments.locations import reports_folder
+    from eval.experiments.search_spaces import resolve_points
+    from eval.experiments.tuned_config import write_tuned
+    from eval.runs.execution import sample
+    from eval.scoring.measures import check_names
 
     measure = design.pop("measure")
     check_names([measure])
@@ -105,7 +105,7 @@ def tune(
 
 
 def _choose_space(settings: "RunConfig", path: Path | None, over: Sequence[str]) -> "Space":
-    from eval.cli.spaces import derive_space, parse_space, read_space
+    from eval.experiments.search_spaces import derive_space, parse_space, read_space
     from retrievers.base import AssayError
 
     if path and over:
@@ -125,8 +125,8 @@ def _score_all(
     progress: "Progress",
 ) -> list[dict[str, float]]:
     """Return the scores per query of each config, on shared chunks and indexes."""
-    from eval.cli.folders import make_workshop
-    from eval.scoring import score_queries
+    from eval.experiments.workshop import make_workshop
+    from eval.runs.unstored import score_queries
     from retrievers.variants import Variants
 
     scores = []
@@ -147,8 +147,8 @@ def _tune(
     collection: "Collection",
     design: dict[str, Any],
 ) -> "Tuning":
-    from eval.grouping import group
-    from eval.tuning import Design, Queries, tune
+    from eval.analysis.nested_cv import Design, Queries, tune
+    from eval.analysis.query_groups import group
 
     groups = group(queries, collection, design.pop("group_by"))
     ids, types = [query.id for query in queries], [query.type for query in queries]
@@ -159,7 +159,7 @@ def _tune(
 def _write_json(path: Path, value: dict[str, Any]) -> Path:
     import json
 
-    from eval.runs import write_atomically
+    from eval.runs.stored import write_atomically
 
     write_atomically(path, f"{json.dumps(value, ensure_ascii=False, indent=1)}\n".encode())
     return path

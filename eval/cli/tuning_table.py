@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from eval.space import describe, label, shorten
-from eval.statistics import Estimate
+from eval.analysis.search_space import describe, label, shorten
+from eval.statistics.estimates import Estimate
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from eval.cli.config import RunConfig
-    from eval.cli.spaces import Space
-    from eval.tuning import Tuning
+    from eval.analysis.nested_cv import Tuning
+    from eval.experiments.config import RunConfig
+    from eval.experiments.search_spaces import Space
 
 WIDTH = 100  # columns that the tables need
 MOST_COLUMNS = 10

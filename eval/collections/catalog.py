@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from eval.collections.card import FILE, NAME, Card, make_card, read_card
-from eval.collections.irds import PREFIX
+from eval.collections.formats.irds import PREFIX
 from retrievers.base import AssayError
 
 PROJECT = Path(__file__).resolve().parents[2]

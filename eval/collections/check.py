@@ -6,9 +6,9 @@ from pathlib import Path
 from eval.collections.card import Card, Sizes
 from eval.collections.collection import Query
 from eval.collections.digests import measure_digest, measure_sizes
+from eval.collections.formats.source import GoldBook, Source
 from eval.collections.loading import open_source
 from eval.collections.problems import Problem, Problems
-from eval.collections.source import GoldBook, Source
 from retrievers.base import AssayError
 
 NO_ANSWER = "no_answer"  # the type of queries that nothing in the collection answers

@@ -5,10 +5,10 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from eval.collections.beir import BeirSource
 from eval.collections.card import BeirCard, Card, Download, NativeCard
+from eval.collections.formats.beir import BeirSource
+from eval.collections.formats.native import NativeSource
 from eval.collections.location import find_data
-from eval.collections.native import NativeSource
 from eval.collections.problems import Problems
 from retrievers.base import AssayError, Chunk, Document
 

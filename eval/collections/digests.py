@@ -7,10 +7,10 @@ from pathlib import Path
 import yaml
 
 from eval.collections.card import Card, NativeCard, Sizes, parse_card
+from eval.collections.formats.native import list_texts
+from eval.collections.formats.trec import list_documents
 from eval.collections.loading import load_card
 from eval.collections.location import find_data
-from eval.collections.native import list_texts
-from eval.collections.trec import list_documents
 from retrievers.base import AssayError, Document
 
 BLOCKS = {"sizes", "digests"}

@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from eval.collections.beir import BeirSource
 from eval.collections.card import BeirCard, Card, IrdsCard, NativeCard, TrecCard
 from eval.collections.catalog import find
 from eval.collections.collection import Collection
-from eval.collections.irds import IrdsSource
+from eval.collections.formats.beir import BeirSource
+from eval.collections.formats.irds import IrdsSource
+from eval.collections.formats.native import NativeSource
+from eval.collections.formats.source import Source
+from eval.collections.formats.trec import TrecSource
 from eval.collections.location import find_data
-from eval.collections.native import NativeSource
 from eval.collections.problems import Problems
-from eval.collections.source import Source
-from eval.collections.trec import TrecSource
 
 
 def load(reference: str) -> Collection:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from eval.collections.rows import Row, RowError
+from eval.collections.formats.rows import Row, RowError
 from retrievers.base import AssayError
 
 Severity = Literal["error", "warning"]

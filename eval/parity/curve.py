@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from eval.statistics import Estimate
+from eval.statistics.estimates import Estimate
 
 MEASURE = "nDCG@10"
 # Passages that a search is asked for: many indexes look at no fewer candidates than that.

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from eval import measures
+from eval.analysis.comparison import Difference, difference, judge
 from eval.collections.collection import Collection, Query
-from eval.comparison import Difference, difference, judge
-from eval.join import Retrieved, join
-from eval.placements import matches_itself
-from eval.significance import adjust_holm
-from eval.statistics import Estimate, estimate_mean
+from eval.runs.gold_ranks import matches_itself
+from eval.scoring import measures
+from eval.scoring.join import Retrieved, join
+from eval.statistics.estimates import Estimate, estimate_mean
+from eval.statistics.significance import adjust_holm
 from retrievers.base import Chunk
 
 DENSE, KEYWORD, NATIVE, OURS = SYSTEMS = ("dense", "keyword", "native", "ours")

@@ -8,7 +8,7 @@ from eval.parity.examples import Example
 from eval.parity.quality import Quality
 from eval.parity.timing import Timing
 from eval.parity.verdicts import Diagnosis, QueryVerdict, Trial, conclude, count_verdicts
-from eval.statistics import Estimate
+from eval.statistics.estimates import Estimate
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from eval.interleaving import alternate
 from eval.parity.quality import DENSE, KEYWORD, NATIVE, OURS, SYSTEMS
-from eval.statistics import Estimate, estimate_percentile, estimate_percentile_ratio
+from eval.runs.interleaved_timing import alternate
+from eval.statistics.estimates import Estimate, estimate_percentile, estimate_percentile_ratio
 from retrievers.base import Progress, T
 
 PERCENTILES = (50, 95)

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from eval import measures
 from eval.ragas.metrics import Metric
 from eval.ragas.scores import Scores
-from eval.runs import StoredRun
-from eval.statistics import Estimate, estimate_mean
+from eval.runs.stored import StoredRun
+from eval.scoring import measures
+from eval.statistics.estimates import Estimate, estimate_mean
 
 SHOWN = 10  # queries on which a metric and its measure disagree most
 SAME = 1e-6  # scores closer than this are the same: ragas adds 1e-10 to a denominator

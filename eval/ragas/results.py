@@ -9,7 +9,7 @@ from typing import Any
 
 from eval.ragas.beside import Beside, compare
 from eval.ragas.scores import Scores
-from eval.runs import StoredRun, write_atomically
+from eval.runs.stored import StoredRun, write_atomically
 
 FILE = "ragas.json"
 

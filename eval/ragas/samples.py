@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eval import measures
-from eval.execution import sample
-from eval.join import JoinedHit
-from eval.runs import StoredRun
+from eval.runs.execution import sample
+from eval.runs.stored import StoredRun
+from eval.scoring import measures
+from eval.scoring.join import JoinedHit
 
 
 @dataclass(frozen=True, slots=True)

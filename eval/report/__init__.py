@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from eval.analysis.summary import Summary
 from eval.report import markdown, page
 from eval.report.view import make_view
-from eval.runs import write_atomically
-from eval.summary import Summary
+from eval.runs.stored import write_atomically
 
 __all__ = ["write"]
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.ablation import Ablation, Row
-from eval.comparison import Difference
-from eval.measures import spoken
+from eval.analysis.ablation import Ablation, Row
+from eval.analysis.comparison import Difference
 from eval.report.circumstances import describe_environment
 from eval.report.comparison.differences import DifferenceRow, difference_row, make_axis
 from eval.report.formats import amount, count, score
 from eval.report.markdown import render_markdown
 from eval.report.page import render_page
 from eval.report.plots import LinearAxis
-from eval.runs import write_atomically
-from eval.statistics import RESAMPLES
+from eval.runs.stored import write_atomically
+from eval.scoring.measures import spoken
+from eval.statistics.estimates import RESAMPLES
 
 FACTS = "ablation.json"
 

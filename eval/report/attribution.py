@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from eval import measures
-from eval.attribution import MEANINGS, Attribution, ItemFate
-from eval.ceilings import UNION
+from eval.analysis.attribution import MEANINGS, Attribution, ItemFate
+from eval.analysis.candidate_lists import FINAL
+from eval.analysis.oracle import UNION
 from eval.report import formats
 from eval.report.formats import Figure, figure, percent
 from eval.report.plots import LinearAxis, Whisker, whisker
-from eval.statistics import Estimate
-from eval.steps import FINAL
+from eval.scoring import measures
+from eval.statistics.estimates import Estimate
 
 NAMES = {UNION: "all legs together", FINAL: "final hits"}
 

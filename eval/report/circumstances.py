@@ -7,10 +7,10 @@ from typing import Any
 
 import yaml
 
+from eval.analysis.summary import Summary
 from eval.report.formats import count, retried
-from eval.runs import CollectionFacts, Manifest
-from eval.statistics import RESAMPLES
-from eval.summary import Summary
+from eval.runs.stored import CollectionFacts, Manifest
+from eval.statistics.estimates import RESAMPLES
 
 Pairs = tuple[tuple[str, str], ...]
 

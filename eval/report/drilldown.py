@@ -6,15 +6,15 @@ The text of a passage is stored once, however many queries retrieved it.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from eval.analysis.summary import Summary
 from eval.collections.collection import GoldItem
-from eval.join import JoinedHit
-from eval.latency import TOTAL
 from eval.report import formats
 from eval.report.attribution import describe_fate
 from eval.report.excerpts import Library, Shelf, list_pieces
 from eval.report.queries import QueryRow, by_score
-from eval.runs import StoredRun
-from eval.summary import Summary
+from eval.runs.latency import TOTAL
+from eval.runs.stored import StoredRun
+from eval.scoring.join import JoinedHit
 from retrievers.base import Hit, StageTrace
 
 SHOWN_HITS = 10

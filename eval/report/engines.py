@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eval.measures import spoken
 from eval.parity.quality import MEASURES, SYSTEMS
 from eval.parity.results import Absence, Parity
 from eval.report.formats import amount, p_value, score, signed, size
 from eval.report.markdown import render_markdown
 from eval.report.parity import NAMES, describe_keyword
-from eval.runs import write_atomically
+from eval.runs.stored import write_atomically
+from eval.scoring.measures import spoken
 from retrievers.base import AssayError
 
 PAGE, FACTS = "engines.md", "engines.json"

@@ -5,9 +5,9 @@ from itertools import pairwise
 from typing import Any
 
 from eval.collections.collection import GoldItem
-from eval.join import Retrieved, covers
 from eval.report import formats
-from eval.runs import StoredRun
+from eval.runs.stored import StoredRun
+from eval.scoring.join import Retrieved, covers
 from retrievers.base import Chunk
 
 ALL_TEXT = 3_000_000  # characters of passages on one page

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eval.statistics import Estimate
+from eval.statistics.estimates import Estimate
 
 
 @dataclass(frozen=True, slots=True)

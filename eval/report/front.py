@@ -7,11 +7,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from eval.analysis.grid_search import COST, Figures, Result, Sweep
+from eval.analysis.search_space import label
 from eval.report.formats import amount, score
 from eval.report.plots import LinearAxis, LogAxis, Tick, Whisker, whisker
-from eval.space import label
-from eval.statistics import Estimate
-from eval.sweep import COST, Figures, Result, Sweep
+from eval.statistics.estimates import Estimate
 
 STEPS = (1.0, 2.0, 5.0, 10.0)
 MOST_TICKS = 6

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from eval.approximation import EXPLANATION, find_recalls
 from eval.report import formats
 from eval.report.circumstances import Pairs
 from eval.report.histogram import describe_percentiles
-from eval.runs import IndexFacts
+from eval.runs.ann_recall import EXPLANATION, find_recalls
+from eval.runs.stored import IndexFacts
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.ingestion import DocumentFacts, Ingestion
 from eval.report.circumstances import Pairs, describe_environment, dump_yaml
 from eval.report.formats import amount, count, size
 from eval.report.histogram import bin_rows, describe_percentiles, draw_bars
 from eval.report.markdown import render_markdown
 from eval.report.page import render_page
-from eval.runs import write_atomically
+from eval.runs.ingestion import DocumentFacts, Ingestion
+from eval.runs.stored import write_atomically
 
 FACTS = "ingestion.json"
 MOST_ROWS = 500  # documents and skipped files in the pages; all of them are in the JSON

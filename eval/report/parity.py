@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.measures import spoken
+from eval.analysis.search_space import describe
 from eval.parity.quality import MEASURES, NATIVE, OURS, SYSTEMS
 from eval.parity.results import Parity
 from eval.report.circumstances import Pairs, describe_environment
@@ -18,9 +18,9 @@ from eval.report.comparison.differences import (
 )
 from eval.report.formats import Figure, amount, count, figure, score, size
 from eval.report.page import render_page
-from eval.runs import write_atomically
-from eval.space import describe
-from eval.statistics import RESAMPLES
+from eval.runs.stored import write_atomically
+from eval.scoring.measures import spoken
+from eval.statistics.estimates import RESAMPLES
 
 FACTS = "parity.json"
 NAMES: Mapping[str, str] = {

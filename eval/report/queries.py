@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eval.latency import TOTAL, LatencySample
+from eval.analysis.summary import Summary
 from eval.report import formats
-from eval.summary import Summary
+from eval.runs.latency import TOTAL, LatencySample
 
 SHOWN = 10
 COLUMNS = ("nDCG@10", "RR@10", "R@10")

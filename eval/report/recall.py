@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.measures import spoken
 from eval.parity.curve import DEPTHS, Curve, Point
 from eval.report.circumstances import describe_environment
 from eval.report.formats import Figure, amount, count, figure, score, size
 from eval.report.front import FrontPlot, Mark, axis_around, ends, from_top, list_ticks
 from eval.report.page import render_page
 from eval.report.plots import LogAxis, whisker
-from eval.runs import write_atomically
-from eval.statistics import RESAMPLES
+from eval.runs.stored import write_atomically
+from eval.scoring.measures import spoken
+from eval.statistics.estimates import RESAMPLES
 
 FACTS = "recall.json"
 COST = "p50"

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.comparison import BESIDE, DEFAULT
-from eval.measures import spoken
+from eval.analysis.comparison import BESIDE, DEFAULT
+from eval.analysis.grid_search import COST, Figures, Margin, Result, Sweep
+from eval.analysis.search_space import describe, shorten
 from eval.report.circumstances import describe_environment
 from eval.report.formats import Figure, amount, count, figure, score
 from eval.report.front import FrontPlot, plot_front
 from eval.report.markdown import render_markdown
 from eval.report.page import render_page
 from eval.report.plots import LinearAxis, Whisker, whisker
-from eval.runs import write_atomically
-from eval.space import describe, shorten
-from eval.statistics import RESAMPLES
-from eval.sweep import COST, Figures, Margin, Result, Sweep
+from eval.runs.stored import write_atomically
+from eval.scoring.measures import spoken
+from eval.statistics.estimates import RESAMPLES
 
 FACTS = "sweep.json"
 OPTIMISM = (

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from eval.latency import TOTAL
+from eval.analysis.summary import Summary
 from eval.report import formats
 from eval.report.formats import Figure, figure
 from eval.report.plots import LogAxis, Tick, staircase, strip
-from eval.summary import Summary
+from eval.runs.latency import TOTAL
 
 ENOUGH_FOR_P99 = 100  # queries; with fewer, it lies between the two slowest
 MOST_LINES = 300  # of a strip; more only darken it

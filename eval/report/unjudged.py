@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from eval import measures
+from eval.analysis.summary import Summary
+from eval.analysis.unjudged import Unjudged
 from eval.report import formats
 from eval.report.formats import Figure, figure
 from eval.report.plots import LinearAxis, Whisker, whisker
-from eval.statistics import Estimate
-from eval.summary import Summary
-from eval.unjudged import Unjudged
+from eval.scoring import measures
+from eval.statistics.estimates import Estimate
 
 
 @dataclass(frozen=True)

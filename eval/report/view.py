@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from eval import measures
+from eval.analysis.summary import Summary
 from eval.report import formats
 from eval.report.attribution import AttributionView, view_attribution
 from eval.report.circumstances import Circumstances, describe
@@ -16,8 +16,8 @@ from eval.report.plots import LinearAxis, Whisker, whisker
 from eval.report.queries import Bar, QueryRow, bars, primary, query_rows, slowest, worst
 from eval.report.timing import Timing, time_stages
 from eval.report.unjudged import UnjudgedView, show_unjudged
-from eval.statistics import Estimate
-from eval.summary import Summary
+from eval.scoring import measures
+from eval.statistics.estimates import Estimate
 
 # What the measures of a kind say; {k} is the cutoff.
 MEANINGS = {

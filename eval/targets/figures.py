@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from eval import measures
-from eval.attribution import FATES, attribute
-from eval.comparability import check_comparable
-from eval.latency import TOTAL, LatencySample
-from eval.runs import StoredRun
-from eval.significance import randomise
-from eval.statistics import (
+from eval.analysis.attribution import FATES, attribute
+from eval.analysis.comparability import check_comparable
+from eval.runs.latency import TOTAL, LatencySample
+from eval.runs.stored import StoredRun
+from eval.scoring import measures
+from eval.statistics.estimates import (
     CONFIDENCE,
     Estimate,
     estimate_mean,
@@ -21,7 +20,8 @@ from eval.statistics import (
     estimate_percentile,
     estimate_share,
 )
-from eval.targets.kinds import (
+from eval.statistics.significance import randomise
+from eval.targets.measurements import (
     COMPLEMENT,
     Change,
     Documents,

@@ -8,19 +8,19 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from eval import environment
 from eval.collections.collection import Collection
-from eval.ingestion import Ingestion
-from eval.latency import LatencySample
-from eval.runs import StoredRun
-from eval.statistics import (
+from eval.runs import environment
+from eval.runs.ingestion import Ingestion
+from eval.runs.latency import LatencySample
+from eval.runs.stored import StoredRun
+from eval.statistics.estimates import (
     Estimate,
     estimate_mean_ratio,
     estimate_percentile,
     estimate_percentile_ratio,
 )
 from eval.targets import figures
-from eval.targets.kinds import (
+from eval.targets.measurements import (
     Change,
     Documents,
     Ingest,

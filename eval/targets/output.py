@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from eval.report.formats import amount
-from eval.runs import write_atomically
+from eval.runs.stored import write_atomically
 from eval.targets.results import Line, Measured, Results, TargetResult, Unit
 from eval.targets.verdict import Limits, Verdict
 from retrievers.base import AssayError

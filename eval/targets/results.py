@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from eval.statistics import Estimate
+from eval.statistics.estimates import Estimate
 from eval.targets.verdict import Verdict, conclude
 
 FORMAT = 1

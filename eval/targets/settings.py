@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator, model_validator
 
-from eval.targets.kinds import Measurement, Strict
+from eval.targets.measurements import Measurement, Strict
 
 
 class Target(Strict):

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from eval.statistics import Estimate
+from eval.statistics.estimates import Estimate
 
 Verdict = Literal["met", "missed", "cannot tell", "not measurable yet"]
 # The verdict on a whole is the first of these that stands on a part.

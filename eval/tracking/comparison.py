@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from eval.comparison import Comparison, Pair
-from eval.runs import StoredRun
-from eval.summary import Summary
+from eval.analysis.comparison import Comparison, Pair
+from eval.analysis.summary import Summary
+from eval.runs.stored import StoredRun
 from eval.tracking.delivery import (
     find_logged,
     log_metrics,

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval import environment
-from eval.runs import write_atomically
-from eval.summary import Summary
+from eval.analysis.summary import Summary
+from eval.runs import environment
+from eval.runs.stored import write_atomically
 from eval.tracking.record import Record, describe, headlines
 from eval.tracking.store import EXPERIMENT, connect, find_experiment, redact, tracking_uri
 from retrievers.base import T

@@ -4,7 +4,7 @@ import shlex
 from datetime import datetime
 from pathlib import Path
 
-from eval.ingestion import Ingestion
+from eval.runs.ingestion import Ingestion
 from eval.tracking.delivery import log_metrics, log_params, mlflow_run
 from eval.tracking.record import list_params, metric_name
 from eval.tracking.store import connect, find_experiment, redact, tracking_uri

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eval.ragas.beside import Beside
-from eval.runs import StoredRun
+from eval.runs.stored import StoredRun
 from eval.tracking.delivery import LOGGED, find_logged, log_metrics
 from eval.tracking.record import metric_name, with_interval
 from eval.tracking.store import connect, tracking_uri

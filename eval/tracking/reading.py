@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from eval.exports import PER_QUERY
-from eval.latency import TOTAL
-from eval.measures import DEFAULT
-from eval.statistics import Estimate
-from eval.summary import PERCENTILES
+from eval.analysis.exports import PER_QUERY
+from eval.analysis.summary import PERCENTILES
+from eval.runs.latency import TOTAL
+from eval.scoring.measures import DEFAULT
+from eval.statistics.estimates import Estimate
 from eval.tracking.record import metric_name
 from eval.tracking.store import (
     EXPERIMENT,
@@ -54,7 +54,7 @@ class TrackedRun:
     @cached_property
     def measures(self) -> "DataFrame":
         """By measure: `mean`, the ends `low` and `high` of its 95 % interval, `n` queries."""
-        from eval.tables import tabulate_estimates
+        from eval.frames.tables import tabulate_estimates
 
         wanted = json.loads(self.config.get("measures", "null")) or DEFAULT
         names = {name: metric_name(name) for name in wanted if metric_name(name) in self.metrics}
@@ -64,7 +64,7 @@ class TrackedRun:
     @cached_property
     def latency(self) -> "DataFrame":
         """By percentile of the total: `ms`, the ends of its interval, `n`; empty if not timed."""
-        from eval.tables import tabulate_estimates
+        from eval.frames.tables import tabulate_estimates
 
         names = {f"p{percent}": f"latency_ms/{TOTAL}.p{percent}" for percent in PERCENTILES}
         timed = {key: self._estimate(name) for key, name in names.items() if name in self.metrics}

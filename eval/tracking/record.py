@@ -9,13 +9,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from eval.approximation import RECALL, find_recalls
-from eval.exports import ATTRIBUTION, PER_QUERY, QRELS, RUN
-from eval.flattening import flatten
-from eval.latency import TOTAL
-from eval.runs import MANIFEST, CollectionFacts, Manifest
-from eval.statistics import Estimate
-from eval.summary import Summary
+from eval.analysis.exports import ATTRIBUTION, PER_QUERY, QRELS, RUN
+from eval.analysis.summary import Summary
+from eval.runs.ann_recall import RECALL, find_recalls
+from eval.runs.flattening import flatten
+from eval.runs.latency import TOTAL
+from eval.runs.stored import MANIFEST, CollectionFacts, Manifest
+from eval.statistics.estimates import Estimate
 
 ARTIFACTS = (
     RUN,

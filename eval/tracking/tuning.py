@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eval.analysis.nested_cv import Tuning
 from eval.tracking.delivery import log_metrics, log_params, mlflow_run
 from eval.tracking.record import list_params, metric_name, with_interval
 from eval.tracking.store import connect, find_experiment, redact, tracking_uri
-from eval.tuning import Tuning
 
 
 @dataclass(frozen=True)

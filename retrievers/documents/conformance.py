@@ -13,8 +13,8 @@ from itertools import pairwise
 
 from retrievers.base import Chunk, Document
 from retrievers.conformance import ConformanceError
+from retrievers.documents.chunk_kinds import KINDS
 from retrievers.documents.chunkers.base import Chunker, is_intact
-from retrievers.documents.kinds import KINDS
 from retrievers.documents.structure import WHOLE, Section, Structure, parse_document
 from retrievers.documents.tokens import Tokenize
 

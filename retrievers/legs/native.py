@@ -11,9 +11,9 @@ from pydantic import Field
 from retrievers.base import IndexReport
 from retrievers.corpus import Corpus
 from retrievers.engines.base import Engine
-from retrievers.engines.effort import measure_effort
-from retrievers.engines.kinds import EngineSettings
 from retrievers.engines.qdrant.edge import QdrantEdgeSettings
+from retrievers.engines.registry import EngineSettings
+from retrievers.engines.retries import measure_effort
 from retrievers.legs.base import Kind, Leg, LegResult
 from retrievers.models.base import Vectors
 from retrievers.models.encoders import CachingEncoder, EncoderSettings

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from retrievers.base import IndexReport
 from retrievers.corpus import Corpus
-from retrievers.engines.effort import measure_effort
 from retrievers.engines.opensearch import index as opensearch_index
 from retrievers.engines.opensearch.client import OpenSearchClient, OpenSearchConnection
 from retrievers.engines.opensearch.engine import check_version
@@ -23,6 +22,7 @@ from retrievers.engines.opensearch.index import (
 )
 from retrievers.engines.opensearch.queries import match, search
 from retrievers.engines.opensearch.server import OpenSearchServer
+from retrievers.engines.retries import measure_effort
 from retrievers.engines.servers import name_index
 from retrievers.legs.base import Kind, Leg, LegResult
 from retrievers.ranking import ordered

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from retrievers.fusion import FusionSettings, RrfSettings
 from retrievers.legs.base import Kind
 from retrievers.stages.calibrate import CalibrateSettings
-from retrievers.stages.kinds import StageSettings
 from retrievers.stages.mmr import MmrSettings
 from retrievers.stages.neighbours import NeighboursSettings
+from retrievers.stages.registry import StageSettings
 from retrievers.stages.rerank import RerankSettings
 from retrievers.stages.threshold import ThresholdSettings
 

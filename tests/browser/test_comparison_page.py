@@ -7,7 +7,7 @@ import pytest
 from browsing import DESKTOP, PHONE, check_contrast, overflow
 from report_sample import HOSTILE, QUERIES, make_run
 
-from eval.comparison import compare
+from eval.analysis.comparison import compare
 from eval.report.comparison import write
 
 LEGS = {

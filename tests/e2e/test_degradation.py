@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from eval.cli.main import main
-from eval.runs import load
+from eval.runs.stored import load
 from retrievers.legs.base import LegResult
 from retrievers.legs.keyword import KeywordLeg
 

@@ -9,8 +9,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from retrievers.engines.kinds import TYPES
 from retrievers.engines.providers import STRATEGIES
+from retrievers.engines.registry import TYPES
 
 pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
 osmem = pytest.importorskip("osmem_server", reason="osmem-server is not installed")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from eval.cli import subjects
 from eval.cli.parity import parity
+from eval.experiments import engine_settings as subjects
 from eval.report import engines
 
 Assay = Callable[..., Any]

@@ -5,9 +5,16 @@ from typing import Any
 
 import pytest
 
-from eval.ablation import Observed, Row, adjust, time_part, weigh
-from eval.cli.ablating import check
-from eval.parts import Part, Variant, list_parts, make_plain, plan_additions, plan_removals
+from eval.analysis.ablation import Observed, Row, adjust, time_part, weigh
+from eval.analysis.ablation_variants import (
+    Part,
+    Variant,
+    list_parts,
+    make_plain,
+    plan_additions,
+    plan_removals,
+)
+from eval.experiments.ablation import check
 
 BM25 = {"type": "bm25"}
 DENSE = {"type": "dense"}

@@ -11,9 +11,10 @@ from pandas import DataFrame
 from processes import ROOT
 from test_layout import HEAVY
 
-from eval import api, compare, environment, load_runs, load_tracked_runs, run
-from eval.results import Result
-from eval.tables import render
+from eval import api, compare, load_runs, load_tracked_runs, run
+from eval.frames.run import Result
+from eval.frames.tables import render
+from eval.runs import environment
 from retrievers.base import AssayError
 
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS

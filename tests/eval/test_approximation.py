@@ -7,9 +7,9 @@ import pytest
 from report_sample import make_run
 
 from eval import report
-from eval.approximation import find_recalls
+from eval.analysis.summary import Summary, summarise
 from eval.cli.table import print_summary
-from eval.summary import Summary, summarise
+from eval.runs.ann_recall import find_recalls
 from eval.tracking.record import describe
 
 FACTS = {

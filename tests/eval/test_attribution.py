@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from planned_runs import make_collection, make_run
 
-from eval import measures
-from eval.attribution import FATES, Attribution, ItemFate, attribute
-from eval.ceilings import UNION
+from eval.analysis.attribution import FATES, Attribution, ItemFate, attribute
+from eval.analysis.oracle import UNION
 from eval.collections.collection import GoldItem
-from eval.placements import Placement
-from eval.runs import StoredRun
+from eval.runs.gold_ranks import Placement
+from eval.runs.stored import StoredRun
+from eval.scoring import measures
 from retrievers.base import Chunk, Hit, Ranking, StageTrace
 
 COUNT = 40

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from planned_runs import make_collection, make_run
 
-from eval import baseline
-from eval.runs import StoredRun
+from eval.gate import baseline
+from eval.runs.stored import StoredRun
 from retrievers.base import AssayError
 
 RANKS = [1, 3, 0, 2, 1, 6]

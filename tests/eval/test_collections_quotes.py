@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from eval.collections.quotes import Locator, Place, fold
+from eval.collections.authoring.quotes import Locator, Place, fold
 from retrievers.base import Document
 
 VARIANTS = {

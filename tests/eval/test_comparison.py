@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from planned_runs import make_collection, make_run
 
-from eval.comparison import compare
-from eval.significance import adjust_holm, detectable, randomise
-from eval.statistics import estimate_mean, estimate_percentile_ratio
+from eval.analysis.comparison import compare
+from eval.statistics.estimates import estimate_mean, estimate_percentile_ratio
+from eval.statistics.significance import adjust_holm, detectable, randomise
 from retrievers.base import AssayError
 
 BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from planned_runs import make_run as make_planned
 from report_sample import HOSTILE, QUERIES, make_run
 
-from eval.comparison import Comparison, compare
+from eval.analysis.comparison import Comparison, compare
 from eval.report.comparison import name_comparison, write
 from eval.report.comparison.circumstances import Contrast, contrast_configs
 from eval.report.comparison.differences import conclude, difference_row, elaborate, make_axis
@@ -24,7 +24,7 @@ from eval.report.comparison.scores import MOST_DOTS, place_dots, tell_outcome
 from eval.report.comparison.view import ComparisonView, make_view
 from eval.report.formats import p_value, signed
 from eval.report.plots import LinearAxis
-from eval.runs import StoredRun
+from eval.runs.stored import StoredRun
 
 LEGS = {"initials": ("initials",), "endings": ("endings",), "fused": ("words", "letters")}
 RANKS = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4

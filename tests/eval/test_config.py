@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from processes import pipelines
 
-from eval.cli.config import RunConfig, load_config, make_schema
+from eval.experiments.config import RunConfig, load_config, make_schema
 from retrievers.base import AssayError
 
 CONFIGS = Path(__file__).parents[2] / "configs"

@@ -6,11 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.collections.deriving import TYPES, Derived, derive, find_body, read_keywords
+from eval.collections.authoring.known_item_queries import (
+    TYPES,
+    Derived,
+    derive,
+    find_body,
+    read_keywords,
+)
+from eval.collections.authoring.near_duplicates import edit, plant
+from eval.collections.authoring.quotes import Place
+from eval.collections.formats.native import make_document
 from eval.collections.markdown import find_sections
-from eval.collections.native import make_document
-from eval.collections.planting import edit, plant
-from eval.collections.quotes import Place
 from retrievers.base import AssayError, Document
 
 GUIDE = """---

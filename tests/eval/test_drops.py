@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import permutation_test
 
-from eval.drops import find_drop, randomise_drops, state_power
+from eval.statistics.max_t import find_drop, randomise_drops, state_power
 
 
 def enumerate_rows(differences: np.ndarray) -> list[float]:

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from eval.cli.config import load_config
-from eval.cli.engine_choice import choose_engine
-from eval.cli.stores import MODULES, list_stores, name_variable
+from eval.experiments.config import load_config
+from eval.experiments.engine_choice import choose_engine
+from eval.experiments.inventory import MODULES, list_stores, name_variable
 from retrievers.base import AssayError
 from retrievers.engines.formulas import ReciprocalRanks
-from retrievers.engines.kinds import TYPES
 from retrievers.engines.providers import STRATEGIES
+from retrievers.engines.registry import TYPES
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 

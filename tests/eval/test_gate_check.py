@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from eval import gate_check
-from eval.gate_settings import GateSettings
+from eval.gate import calibration as gate_check
+from eval.gate.settings import GateSettings
 from retrievers.base import Quiet
 
 SETTINGS = GateSettings(measures={"nDCG@10": 0.02, "RR@10": 0.02})

@@ -7,11 +7,11 @@ import pytest
 from planned_runs import make_run
 from processes import ROOT
 
-from eval import gate_output
-from eval.baseline import Baseline, make
 from eval.cli.gating import load_settings
-from eval.gate import judge, judge_latency
-from eval.gate_settings import GateSettings, LatencyLimits, MustNotBreak
+from eval.gate import output as gate_output
+from eval.gate.baseline import Baseline, make
+from eval.gate.rule import judge, judge_latency
+from eval.gate.settings import GateSettings, LatencyLimits, MustNotBreak
 from retrievers.base import AssayError
 
 RANKS = [1, 2, 4, 3, 1, 5, 2, 1, 9, 2] * 6

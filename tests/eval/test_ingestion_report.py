@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_sample import make_run
 
-from eval.ingestion import DocumentFacts, Ingestion, SkippedFile
+from eval.analysis.summary import summarise
 from eval.report import ingestion as report
 from eval.report import write as write_run
 from eval.report.histogram import bin_rows, draw_bars
-from eval.summary import summarise
+from eval.runs.ingestion import DocumentFacts, Ingestion, SkippedFile
 from eval.tracking.ingestion import metrics
 from eval.tracking.record import describe
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.interleaving import Contender, interleave
+from eval.runs.interleaved_timing import Contender, interleave
 from retrievers.base import AssayError, Quiet
 
 WORKER = """

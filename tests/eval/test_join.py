@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval import measures
 from eval.collections.collection import GoldItem
-from eval.join import Retrieved, covers, join
+from eval.scoring import measures
+from eval.scoring.join import Retrieved, covers, join
 from retrievers.base import Chunk
 
 

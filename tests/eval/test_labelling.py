@@ -12,10 +12,10 @@ from click.testing import CliRunner, Result
 
 from eval.cli.label import label
 from eval.collections import check, load
+from eval.collections.authoring.worksheet import Pair, render
 from eval.collections.card import read_card
 from eval.collections.catalog import find_card
 from eval.collections.digests import seal
-from eval.collections.worksheet import Pair, render
 from retrievers.base import AssayError
 
 GUIDE = "# Guide\n\nInstall it.\n\nUse apt.\n\n=Ten a day.\n"
@@ -225,7 +225,7 @@ def test_a_card_that_cannot_be_sealed_leaves_all_as_it_was(
     def fail(card: object) -> None:
         raise AssayError("cannot be sealed")
 
-    monkeypatch.setattr("eval.collections.labelling.seal", fail)
+    monkeypatch.setattr("eval.collections.authoring.labelling.seal", fail)
     assert isinstance(call(table).exception, AssayError)
     assert read_folder(tiny) == before
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from planned_runs import make_collection, make_run
 
-from eval.attribution import attribute
+from eval.analysis.attribution import attribute
 from eval.collections.collection import GoldItem
-from eval.execution import Plan, execute
-from eval.latency import LatencySettings
-from eval.placements import Placement
-from eval.runs import StoredRun, load
+from eval.runs.execution import Plan, execute
+from eval.runs.gold_ranks import Placement
+from eval.runs.latency import LatencySettings
+from eval.runs.stored import StoredRun, load
 from retrievers.base import (
     AssayError,
     Chunk,

@@ -20,15 +20,15 @@ from language_model_server import (
     Status,
 )
 
-from eval.cli.asking import CUT, Asker, Estimator, Library
+from eval.experiments.llm_client import CUT, Asker, Estimator, Library
 from eval.ragas.judging import NoAnswerError, Question, Reply
 from retrievers.base import AssayError
+from retrievers.contextualisation.generation import GenerationSettings
 from retrievers.language_models.base import LanguageModel
 from retrievers.language_models.ledger import Ledger, read_account
 from retrievers.language_models.openai import OpenAiSettings
 from retrievers.language_models.prices import Prices
 from retrievers.settings import Workshop
-from retrievers.situating.generation import GenerationSettings
 from retrievers.store.cache import Cache
 
 pytest.importorskip("openai", reason="needs the extra `openai`")

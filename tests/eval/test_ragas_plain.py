@@ -9,12 +9,12 @@ import pytest
 import report_sample
 from planned_runs import make_collection, make_run
 
-from eval import measures
 from eval.collections.collection import GoldItem
 from eval.ragas import plain
 from eval.ragas.beside import compare
 from eval.ragas.metrics import METRICS, choose
 from eval.ragas.samples import Sample, make_samples
+from eval.scoring import measures
 from retrievers.base import AssayError, Quiet
 
 pytest.importorskip("ragas", reason="needs the extra `ragas`")

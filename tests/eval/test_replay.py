@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from eval.analysis.summary import summarise
 from eval.collections.loading import load
-from eval.execution import Plan, execute
-from eval.latency import LatencySettings
-from eval.replay import Replay, read_run_file
-from eval.runs import StoredRun
-from eval.summary import summarise
+from eval.runs.execution import Plan, execute
+from eval.runs.latency import LatencySettings
+from eval.runs.replay import Replay, read_run_file
+from eval.runs.stored import StoredRun
 from retrievers.base import AssayError, Quiet
 
 PUBLISHED = Path(os.environ.get("ASSAY_DATA", ""), "anthropic_docs", "published_results")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from report_sample import DOCUMENTS, HOSTILE, QUERIES, make_run
 
+from eval.analysis.summary import Summary, summarise
 from eval.collections.collection import GoldItem
 from eval.report import markdown, write
 from eval.report.excerpts import list_pieces
@@ -18,7 +19,6 @@ from eval.report.formats import amount, score, size
 from eval.report.plots import LinearAxis, LogAxis, staircase
 from eval.report.queries import query_rows, slowest, worst
 from eval.report.view import View, make_view
-from eval.summary import Summary, summarise
 from retrievers.base import Chunk
 
 POSITIVE = st.floats(0.001, 1e6)

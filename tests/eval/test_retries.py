@@ -10,11 +10,11 @@ import pytest
 from planned_runs import Planned, make_collection
 
 from eval import report
+from eval.analysis.summary import summarise
 from eval.cli.table import print_summary
-from eval.execution import Plan, execute
-from eval.latency import LatencySettings
-from eval.runs import StoredRun, load
-from eval.summary import summarise
+from eval.runs.execution import Plan, execute
+from eval.runs.latency import LatencySettings
+from eval.runs.stored import StoredRun, load
 from eval.tracking.record import describe
 from retrievers.base import Quiet, Ranking, StageTrace
 

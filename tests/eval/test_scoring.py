@@ -3,8 +3,8 @@
 import pytest
 from planned_runs import Planned, make_collection, make_run
 
-from eval.scoring import score_queries
-from eval.summary import summarise
+from eval.analysis.summary import summarise
+from eval.runs.unstored import score_queries
 from retrievers.base import AssayError
 
 RANKS = (1, 3, 0, 12, 2, 7)

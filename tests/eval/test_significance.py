@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import permutation_test, ttest_1samp
 
-from eval.significance import (
+from eval.statistics.significance import (
     adjust_holm,
     can_reach,
     detectable,

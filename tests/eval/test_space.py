@@ -5,7 +5,16 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.space import as_overrides, cross, draw, label, parse_axis, shorten, spread, unite
+from eval.analysis.search_space import (
+    as_overrides,
+    cross,
+    draw,
+    label,
+    parse_axis,
+    shorten,
+    spread,
+    unite,
+)
 from retrievers.base import AssayError
 
 CONFIG = {"retriever": {"legs": {"dense": {"depth": 1}, "keyword": {"depth": 2}}}, "name": "x"}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap
 
-from eval.statistics import RESAMPLES, SEED, estimate_mean, estimate_percentile
+from eval.statistics.estimates import RESAMPLES, SEED, estimate_mean, estimate_percentile
 
 
 def test_mean_equals_scipy() -> None:

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sweep_sample import HOSTILE, make_sweep
 
-from eval.cli.sweeping import list_tasks, read_sweep
+from eval.analysis.grid_search import find_front
+from eval.analysis.search_space import Point
+from eval.experiments.grid_search import list_tasks, read_sweep
 from eval.report import sweep as report
 from eval.report.front import plot_front
-from eval.space import Point
-from eval.sweep import find_front
 from retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[2]

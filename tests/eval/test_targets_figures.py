@@ -12,11 +12,17 @@ from planned_runs import make_collection, make_run
 from pydantic import TypeAdapter
 from scipy.stats import binomtest, bootstrap
 
-from eval.latency import LatencySample
-from eval.runs import StoredRun
-from eval.statistics import RESAMPLES, SEED, estimate_mean, estimate_mean_ratio, estimate_share
+from eval.runs.latency import LatencySample
+from eval.runs.stored import StoredRun
+from eval.statistics.estimates import (
+    RESAMPLES,
+    SEED,
+    estimate_mean,
+    estimate_mean_ratio,
+    estimate_share,
+)
 from eval.targets import figures
-from eval.targets.kinds import (
+from eval.targets.measurements import (
     Change,
     Documents,
     Latency,

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from processes import ROOT
 
-from eval.cli.target_settings import load_settings
-from eval.statistics import Estimate
+from eval.experiments.target_settings import load_settings
+from eval.statistics.estimates import Estimate
 from eval.targets import Limits, Line, Results, TargetResult
 from eval.targets.output import (
     BEGIN,

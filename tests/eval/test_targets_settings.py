@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from processes import ROOT
 
-from eval.cli.laboratory import ProjectLaboratory
-from eval.cli.target_settings import check, choose, load_settings
+from eval.experiments.target_measurer import ProjectLaboratory
+from eval.experiments.target_settings import check, choose, load_settings
 from retrievers.base import AssayError, Quiet
 
 CONFIGS = ROOT / "configs"

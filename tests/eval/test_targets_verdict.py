@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.statistics import Estimate
+from eval.statistics.estimates import Estimate
 from eval.targets import Limits, Verdict, conclude, judge
 
 

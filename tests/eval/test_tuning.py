@@ -9,10 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planned_runs import make_collection
 
-from eval.collections.collection import GoldItem, Query
-from eval.grouping import group
-from eval.statistics import estimate_grouped_mean, estimate_mean
-from eval.tuning import (
+from eval.analysis.nested_cv import (
     Design,
     Matrix,
     Queries,
@@ -23,6 +20,9 @@ from eval.tuning import (
     randomise_gains,
     tune,
 )
+from eval.analysis.query_groups import group
+from eval.collections.collection import GoldItem, Query
+from eval.statistics.estimates import estimate_grouped_mean, estimate_mean
 from retrievers.base import AssayError
 
 

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from planned_runs import make_run
 from report_sample import make_run as make_sample
 
-from eval import measures
-from eval.bounds import bound
+from eval.analysis.summary import summarise
+from eval.analysis.unjudged import condense, examine, share_judged
 from eval.collections.collection import GoldItem
-from eval.join import JoinedHit, Retrieved, join
 from eval.report import write
-from eval.summary import summarise
-from eval.unjudged import condense, examine, share_judged
+from eval.scoring import measures
+from eval.scoring.bounds import bound
+from eval.scoring.join import JoinedHit, Retrieved, join
 from retrievers.base import Chunk
 
 BOUNDED = (

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrievers import answers
-from retrievers.answers import Answer, MemoryStore, RedisCacheSettings, RedisStore
+from retrievers import query_cache as answers
 from retrievers.base import AssayError, Chunk, Document, Hit, Passage, Quiet, Ranking, StageTrace
 from retrievers.config import PipelineConfig
 from retrievers.pipeline import Pipeline
+from retrievers.query_cache import Answer, MemoryStore, RedisCacheSettings, RedisStore
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 

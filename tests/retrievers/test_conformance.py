@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from processes import pipelines
 
-from eval.cli.config import load_config
+from eval.experiments.config import load_config
 from retrievers.base import Chunk, Document, Hit, IndexReport, Ranking, Retriever, StageTrace
 from retrievers.config import PipelineConfig
 from retrievers.conformance import RULES, ConformanceError, Rule

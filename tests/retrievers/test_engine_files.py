@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from retrievers.base import AssayError
 from retrievers.engines.base import Engine
 from retrievers.engines.conformance import QUERIES, TEXTS, encode, index
-from retrievers.engines.kinds import EngineSettings
+from retrievers.engines.registry import EngineSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 

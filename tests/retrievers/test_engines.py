@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from retrievers.engines.base import Engine
 from retrievers.engines.conformance import RULES, Rule
-from retrievers.engines.kinds import EngineSettings
+from retrievers.engines.registry import EngineSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 

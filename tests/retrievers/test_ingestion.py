@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from processes import ROOT, pipelines
 
-from eval.cli.config import RunConfig, load_config
+from eval.experiments.config import RunConfig, load_config
 from retrievers.base import AssayError, Document, Passage
 from retrievers.documents.folder import read_folder
 from retrievers.ingestion import Ingestion, ingest

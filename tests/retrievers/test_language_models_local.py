@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from retrievers.base import AssayError, Chunk, Document
+from retrievers.contextualisation.generation import GenerationSettings, generate
+from retrievers.contextualisation.plans import CACHE_KIND, make_plan
 from retrievers.language_models.base import Prompt, TooLongError
 from retrievers.language_models.local import LocalSettings
 from retrievers.settings import Workshop
-from retrievers.situating.generation import GenerationSettings, generate
-from retrievers.situating.plans import CACHE_KIND, make_plan
 
 TEXT = (
     "The harbour office opens at nine. Ferries to the island leave every hour from pier four. "

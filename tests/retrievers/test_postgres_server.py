@@ -23,9 +23,9 @@ from postgres_servers import (
 
 from retrievers.base import AssayError
 from retrievers.engines.conformance import QUERIES, encode, index
-from retrievers.engines.effort import measure_effort
 from retrievers.engines.postgres.embedded import EmbeddedServer
 from retrievers.engines.postgres.engine import PostgresSettings
+from retrievers.engines.retries import measure_effort
 from retrievers.engines.servers import name_index
 
 pytest.importorskip("psycopg", reason="needs the extra `postgres`")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.cli.config import load_config
+from eval.experiments.config import load_config
 from retrievers.base import AssayError, Chunk, Context, Document, Passage
 from retrievers.documents.preparation import DocumentSettings, prepare
 from retrievers.models.pins import DEFAULT_TOKENIZER, find_pinned

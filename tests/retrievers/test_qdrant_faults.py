@@ -19,8 +19,8 @@ from qdrant_double import QdrantDouble
 
 from retrievers.engines.base import Engine
 from retrievers.engines.conformance import encode, index
-from retrievers.engines.effort import measure_effort
 from retrievers.engines.qdrant import collection as qdrant_collection
+from retrievers.engines.retries import measure_effort
 
 FEW = ("cats run fast", "the dog", "a running cat and a cat", "", "--")
 GARBAGE = "<html>garbage"

@@ -9,8 +9,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from retrievers.engines.conformance import RULES, Rule, index
-from retrievers.engines.kinds import EngineSettings
 from retrievers.engines.qdrant.engine import QdrantSettings
+from retrievers.engines.registry import EngineSettings
 from retrievers.engines.servers import is_index_name
 from retrievers.engines.weaviate.engine import WeaviateSettings
 from retrievers.settings import Workshop

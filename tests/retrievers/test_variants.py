@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from processes import ROOT, pipelines
 
-from eval.cli.config import RunConfig, load_config
+from eval.experiments.config import RunConfig, load_config
 from retrievers import variants as module
 from retrievers.base import Ranking, Retriever
 from retrievers.conformance import DOCUMENTS, QUERIES, RULES, Rule

@@ -18,7 +18,7 @@ import grpc
 from weaviate_double import Call, Fault, WeaviateDouble
 
 from retrievers.engines.conformance import TEXTS, encode, index
-from retrievers.engines.effort import measure_effort
+from retrievers.engines.retries import measure_effort
 from retrievers.engines.weaviate.engine import WeaviateEngine
 
 UNAVAILABLE = grpc.StatusCode.UNAVAILABLE

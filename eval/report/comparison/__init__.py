@@ -4,12 +4,12 @@ import hashlib
 import json
 from pathlib import Path
 
-from eval.comparison import Comparison
+from eval.analysis.comparison import Comparison
 from eval.report.comparison.labels import list_runs
 from eval.report.comparison.view import make_view
 from eval.report.markdown import render_markdown
 from eval.report.page import dump, render_page
-from eval.runs import write_atomically
+from eval.runs.stored import write_atomically
 
 __all__ = ["COMPARISON", "name_comparison", "write"]
 

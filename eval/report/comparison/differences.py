@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from eval.comparison import HEADLINE, Difference, Pair
-from eval.measures import spoken
+from eval.analysis.comparison import HEADLINE, Difference, Pair
 from eval.report.formats import amount, p_value, score, signed
 from eval.report.plots import LinearAxis, Tick, Whisker, whisker
+from eval.scoring.measures import spoken
 
 # How a verdict looks; the names are classes of the style sheet.
 TONES = {

@@ -6,7 +6,7 @@ Texts are stored once: those of gold with the query, those of passages for the w
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eval.comparison import Comparison
+from eval.analysis.comparison import Comparison
 from eval.report.comparison.differences import headline
 from eval.report.comparison.labels import list_runs
 from eval.report.comparison.scores import list_scores
@@ -20,7 +20,7 @@ from eval.report.drilldown import (
     list_relevant,
 )
 from eval.report.excerpts import Library, Shelf
-from eval.runs import StoredRun
+from eval.runs.stored import StoredRun
 from retrievers.base import Chunk
 
 Span = tuple[str, int, int]

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from eval.attribution import FATES, MEANINGS, Attribution
+from eval.analysis.attribution import FATES, MEANINGS, Attribution
 from eval.report.attribution import Segment, name_style, stack
 from eval.report.formats import count
 

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from eval.comparison import Comparison
-from eval.runs import StoredRun
+from eval.analysis.comparison import Comparison
+from eval.runs.stored import StoredRun
 
 
 def list_runs(compared: Comparison) -> list[StoredRun]:

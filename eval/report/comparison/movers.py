@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from eval.comparison import Pair
+from eval.analysis.comparison import Pair
 from eval.report.comparison.differences import headline
 from eval.report.formats import score, signed
-from eval.significance import TIE
+from eval.statistics.significance import TIE
 
 MOST = 10
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eval.comparison import Comparison, Pair
-from eval.measures import spoken
+from eval.analysis.comparison import Comparison, Pair
 from eval.report.formats import score
 from eval.report.plots import LinearAxis
-from eval.significance import TIE
+from eval.scoring.measures import spoken
+from eval.statistics.significance import TIE
 
 # The distances within which two points share a dot: the smallest that leaves few enough dots.
 STEPS = (0.001, 0.01, 0.02, 0.05, 0.1)

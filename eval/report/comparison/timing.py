@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from eval.comparison import Pair
-from eval.latency import TOTAL
+from eval.analysis.comparison import Pair
 from eval.report.formats import amount
 from eval.report.plots import LogAxis, Tick, staircase
 from eval.report.timing import StageRow, collect_times, stage_row
+from eval.runs.latency import TOTAL
 
 
 @dataclass(frozen=True)

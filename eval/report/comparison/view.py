@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eval.comparison import Comparison, Pair
-from eval.latency import TOTAL
-from eval.measures import spoken
+from eval.analysis.comparison import Comparison, Pair
+from eval.analysis.summary import Summary
 from eval.report.circumstances import Pairs
 from eval.report.comparison import circumstances, scores
 from eval.report.comparison.circumstances import Contrast
@@ -26,7 +25,8 @@ from eval.report.comparison.labels import label_runs, list_runs
 from eval.report.comparison.movers import Mover, list_gains, list_losses
 from eval.report.comparison.timing import PairTiming, time_pair
 from eval.report.formats import amount, count, score
-from eval.summary import Summary
+from eval.runs.latency import TOTAL
+from eval.scoring.measures import spoken
 
 
 @dataclass(frozen=True)

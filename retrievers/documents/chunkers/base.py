@@ -9,8 +9,8 @@ from hashlib import sha256
 from itertools import takewhile
 
 from retrievers.base import Chunk, Document
+from retrievers.documents.chunk_kinds import Classifier
 from retrievers.documents.cutting import Cutter
-from retrievers.documents.kinds import Classifier
 from retrievers.documents.structure import Section, Structure, parse_document
 from retrievers.documents.tokens import Tokenize, TokenMap
 from retrievers.settings import Settings

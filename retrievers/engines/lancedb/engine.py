@@ -13,10 +13,10 @@ from pydantic import Field
 from retrievers.base import AssayError, IndexReport
 from retrievers.engines.base import Capabilities, Engine, StoreSettings, check_dimensions
 from retrievers.engines.copies import allocated
+from retrievers.engines.file_integrity import check_seal, seal
 from retrievers.engines.formulas import DistanceAndScore, Formula, ReciprocalRanks
 from retrievers.engines.lancedb.table import METRIC, Opened, build_table, open_table
 from retrievers.engines.recall import measure_recall
-from retrievers.engines.seals import check_seal, seal
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored, ordered
 from retrievers.settings import Settings, Workshop
@@ -243,7 +243,7 @@ class LanceDbEngine(Engine):
     def _key(self, texts: Sequence[str], identity: str) -> str:
         settings, here = self._settings, Path(__file__)
         return digest(
-            digest_sources(here, here.parents[1] / "seals.py", here.with_name("table.py")),
+            digest_sources(here, here.parents[1] / "file_integrity.py", here.with_name("table.py")),
             version("lancedb"),
             settings.fts,
             [] if settings.index.type == "flat" else settings.index.model_dump(exclude=SEARCHING),

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from retrievers.base import AssayError
 from retrievers.engines.addresses import read_address, shorten
-from retrievers.engines.effort import RetrySettings, call
+from retrievers.engines.retries import RetrySettings, call
 from retrievers.settings import Settings
 
 URL_VARIABLE = "OPENSEARCH_URL"

@@ -10,7 +10,6 @@ from pydantic import Field
 
 from retrievers.base import IndexReport
 from retrievers.engines.base import Capabilities
-from retrievers.engines.effort import RetrySettings
 from retrievers.engines.postgres.indexes import DenseIndex, ExactScan
 from retrievers.engines.postgres.server import PostgresServer
 from retrievers.engines.postgres.table import (
@@ -22,6 +21,7 @@ from retrievers.engines.postgres.table import (
     write_vector,
 )
 from retrievers.engines.recall import measure_recall
+from retrievers.engines.retries import RetrySettings
 from retrievers.engines.statements import Select, StatementEngine, StatementSettings
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from retrievers.base import AssayError
-from retrievers.engines.effort import RetrySettings, call
 from retrievers.engines.postgres.embedded import MISSING, EmbeddedServer
+from retrievers.engines.retries import RetrySettings, call
 from retrievers.engines.servers import Server, StoredIndex, is_index_name
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from retrievers.engines.base import (
     check_dimensions,
 )
 from retrievers.engines.copies import allocated
+from retrievers.engines.file_integrity import check_seal, seal
 from retrievers.engines.formulas import ArctangentScores, Formula, ReciprocalRanks
 from retrievers.engines.recall import measure_recall
-from retrievers.engines.seals import check_seal, seal
 from retrievers.engines.zvec.collection import build_collection, open_collection, set_up
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored, ordered
@@ -222,7 +222,9 @@ class ZvecEngine(Engine):
         settings, here = self._settings, Path(__file__)
         graph = [] if settings.exact else [settings.m, settings.ef_construction]
         return digest(
-            digest_sources(here, here.parents[1] / "seals.py", here.with_name("collection.py")),
+            digest_sources(
+                here, here.parents[1] / "file_integrity.py", here.with_name("collection.py")
+            ),
             version("zvec"),
             settings.analyzer,
             settings.metric,

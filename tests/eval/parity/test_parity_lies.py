@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from liars import Liar, Lie, fuse_by, fuse_lists
 
-from eval.cli.parity_lab import Found, find_parity
+from eval.experiments.parity_sweep import Found, find_parity
 from eval.parity.verdicts import Diagnosis, conclude, diagnose
 from retrievers.base import Quiet
 from retrievers.engines.base import Engine, Lists

@@ -10,8 +10,8 @@ from liars import Liar, fuse_by
 from parity_sample import look, make_bench
 from report_sample import HOSTILE
 
-from eval.cli.recall_lab import list_variants, run_sweep
-from eval.cli.subjects import read_subject
+from eval.experiments.ann_sweep import list_variants, run_sweep
+from eval.experiments.engine_settings import read_subject
 from eval.parity.results import Absence, Parity
 from eval.report import engines, parity, recall
 from retrievers.base import AssayError

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tracked import make_summary
 
-from eval.summary import Summary
+from eval.analysis.summary import Summary
 from eval.tracking.store import connect
 
 

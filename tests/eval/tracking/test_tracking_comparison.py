@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from tracked import check_child, client, make_summary, run_ids
 
-from eval.comparison import Comparison, compare
+from eval.analysis.comparison import Comparison, compare
+from eval.analysis.summary import Summary
 from eval.report.comparison import write
-from eval.runs import StoredRun
-from eval.summary import Summary
+from eval.runs.stored import StoredRun
 from eval.tracking import TrackingError, log, log_comparison
 
 

@@ -6,8 +6,8 @@ import pytest
 from parity_sample import look, make_bench
 from tracked import client
 
-from eval.cli.recall_lab import list_variants, run_sweep
-from eval.cli.subjects import read_subject
+from eval.experiments.ann_sweep import list_variants, run_sweep
+from eval.experiments.engine_settings import read_subject
 from eval.report import parity, recall
 from eval.tracking.parity import log_curve, log_parity
 from retrievers.settings import Workshop

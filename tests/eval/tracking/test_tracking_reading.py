@@ -6,8 +6,8 @@ import pytest
 from pandas.testing import assert_frame_equal
 from tracked import client, make_summary, run_ids
 
-from eval.results import Result
-from eval.summary import Summary
+from eval.analysis.summary import Summary
+from eval.frames.run import Result
 from eval.tracking import TrackingError, log
 from eval.tracking.reading import read_tracked
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.flattening import flatten
+from eval.runs.flattening import flatten
 from eval.tracking import metric_name, redact
 
 

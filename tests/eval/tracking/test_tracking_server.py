@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner
 from tracked import check_child, client, free_port, make_summary, run_ids
 
+from eval.analysis.summary import Summary
 from eval.cli.log import log as log_command
 from eval.cli.mlflow_ui import mlflow as mlflow_command
-from eval.runs import load
-from eval.summary import Summary
+from eval.runs.stored import load
 from eval.tracking import TrackingError, log, log_once
 from retrievers.base import AssayError
 

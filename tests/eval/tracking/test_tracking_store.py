@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 from tracked import check_child, client, make_summary, run_ids
 
+from eval.analysis.summary import Summary
 from eval.cli.log import log as log_command
-from eval.summary import Summary
 from eval.tracking import TrackingError, log, log_once, tracking_uri
 from retrievers.base import AssayError
 
@@ -107,8 +107,8 @@ def test_a_deleted_experiment_is_one_clear_line(summary: Summary) -> None:
 SEND = """
 import sys
 from pathlib import Path
-from eval.runs import load
-from eval.summary import summarise
+from eval.runs.stored import load
+from eval.analysis.summary import summarise
 from eval.tracking import log_once
 print(log_once(summarise(load(Path(sys.argv[1])), ["nDCG@10"])))
 """

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from eval.analysis.exports import export
+from eval.analysis.summary import Summary, summarise
 from eval.collections.card import NativeCard
 from eval.collections.collection import Collection, GoldItem, Query
-from eval.execution import Plan, execute
-from eval.exports import export
-from eval.latency import LatencySettings
-from eval.summary import Summary, summarise
+from eval.runs.execution import Plan, execute
+from eval.runs.latency import LatencySettings
 from eval.tracking import metric_name, tracking_uri
 from retrievers.base import (
     Chunk,

@@ -4,7 +4,7 @@ import pytest
 from desk import Desk
 
 from retrievers.base import AssayError, Chunk, Document
-from retrievers.situating.generation import LEDGERS
+from retrievers.contextualisation.generation import LEDGERS
 
 
 def test_what_decides_an_answer_decides_its_key(desk: Desk) -> None:

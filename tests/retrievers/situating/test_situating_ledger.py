@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from language_model_server import OUTPUT, Body, Drop, Hang
 
 from retrievers.base import AssayError
+from retrievers.contextualisation.plans import estimate
 from retrievers.language_models.ledger import Account
 from retrievers.language_models.prices import Prices, Usage
-from retrievers.situating.plans import estimate
 
 
 def test_the_ledger_holds_what_the_provider_counted(desk: Desk) -> None:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrievers.base import Document
-from retrievers.situating.prompts import DOCUMENT_SHARE, describe, find_view, make_prompt
+from retrievers.contextualisation.prompts import DOCUMENT_SHARE, describe, find_view, make_prompt
 
 
 def test_the_prompt_is_the_published_one() -> None:

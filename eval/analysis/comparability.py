@@ -1,0 +1,48 @@
+"""Which runs may be compared at all."""
+
+from collections.abc import Sequence
+
+from eval.collections.collection import Query
+from eval.runs.stored import StoredRun
+from retrievers.base import AssayError
+
+
+def check_comparable(base: StoredRun, other: StoredRun) -> None:
+    """Raise AssayError, naming all that differs, unless two runs were judged alike.
+
+    They must agree on the join rule, the queries searched, the judgments and the collection.
+    """
+    if found := list_differences(base, other):
+        raise AssayError(
+            f"{other.manifest.id} cannot be compared with {base.manifest.id}: {'; '.join(found)}"
+        )
+
+
+def list_differences(base: StoredRun, other: StoredRun) -> list[str]:
+    """Return in words what of their judging differs between two runs."""
+    one, two = base.manifest, other.manifest
+    found = [] if one.join_rule == two.join_rule else ["the join rule differs"]
+    same_content = one.collection.digest == two.collection.digest
+    if not same_content and one.collection.name != two.collection.name:
+        return [*found, f"the collections are {one.collection.name} and {two.collection.name}"]
+    shared = [id_ for id_ in base.queries if id_ in other.queries]
+    if single := len(base.queries.keys() ^ other.queries.keys()):
+        sizes = f"{len(base.queries)} and {len(other.queries)} queries"
+        found.append(f"the query sets differ ({sizes}, {single} of them in one run only)")
+    asked = [id_ for id_ in shared if _asks(base.queries[id_]) != _asks(other.queries[id_])]
+    if asked:
+        found.append(f"the text or type of {_name(asked)} differs")
+    judged = [id_ for id_ in shared if set(base.gold[id_]) != set(other.gold[id_])]
+    if judged:
+        found.append(f"the judgments of {_name(judged)} differ")
+    if not same_content and not (single or asked or judged):
+        found.append("the documents of the collection or its options differ (by its digest)")
+    return found
+
+
+def _asks(query: Query) -> tuple[str, str]:
+    return query.text, query.type
+
+
+def _name(ids: Sequence[str]) -> str:
+    return f"query {ids[0]}" if len(ids) == 1 else f"{len(ids)} queries ({ids[0]}, …)"

@@ -1,0 +1,241 @@
+"""Sweeps: every combination of settings on every collection, and what they show side by side."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from eval.analysis.comparison import HEADLINE
+from eval.analysis.search_space import Axes, Point, unite
+from eval.analysis.summary import Summary
+from eval.runs.latency import TOTAL
+from eval.statistics.estimates import Estimate, estimate_mean
+
+CONFIG = "config"  # the axis of configs, where there are several
+COST = "p95"  # of latency
+
+
+class SweepSettings(BaseModel):
+    """All that a sweep's YAML can say. Paths of configs are from the folder of that file."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    name: str = Field(
+        "", pattern=r"^([A-Za-z0-9][\w.-]*)?$", description="names its report; the file's, if none"
+    )
+    description: str = Field("", description="what it is to show, in a sentence")
+    base: str | None = Field(None, description="the config that is varied")
+    configs: list[str] = Field(default_factory=list, description="instead of base: several configs")
+    axes: Axes | list[Axes] = Field(
+        default_factory=dict, description="one grid of values, or several to be united"
+    )
+    collections: list[str] = Field(min_length=1, description="the collections to run them on")
+    measure: str = Field(HEADLINE, description="the measure by which points are ordered")
+
+    @model_validator(mode="after")
+    def _has_one_kind_of_config(self) -> "SweepSettings":
+        if bool(self.base) == bool(self.configs):
+            raise ValueError("base, configs: give one of them")
+        return self
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """The configs."""
+        return [self.base] if self.base else self.configs
+
+    @property
+    def points(self) -> list[Point]:
+        """Every combination of the values."""
+        return unite(self.axes if isinstance(self.axes, list) else [self.axes])
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a sweep keeps of a run: means and scores by measure, percentiles of latency in ms."""
+
+    run: str
+    means: Mapping[str, Estimate]
+    scores: Mapping[str, Mapping[str, float]]
+    latency: Mapping[str, Estimate]
+    degraded: Mapping[str, int]
+
+    @classmethod
+    def of(cls, summary: Summary) -> "Figures":
+        """Return the figures of a run."""
+        manifest = summary.run.manifest
+        latency = summary.latency.get(TOTAL, {})
+        return cls(manifest.id, summary.means, summary.scores, latency, manifest.degraded)
+
+
+@dataclass(frozen=True)
+class Result:
+    """One combination on one collection: the figures of its run, or why there is none."""
+
+    settings: Point
+    collection: str
+    figures: Figures | None = None
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """All points of a collection that share one value of an axis.
+
+    `mean` is that of their mean score per query, `best` that of the best of them; `latency` is
+    the mean of their p95 in milliseconds.
+    """
+
+    collection: str
+    key: str
+    value: Any
+    points: int
+    mean: Estimate
+    best: float
+    latency: float | None
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a sweep found. `results` are in the order of the file, collection by collection.
+
+    `headline` is the measure by which points are ordered.
+    """
+
+    id: str
+    name: str
+    description: str
+    headline: str
+    created: str
+    environment: Mapping[str, Any]
+    results: tuple[Result, ...]
+
+    @property
+    def done(self) -> list[tuple[Result, Figures]]:
+        """The results that have figures, with them."""
+        return [(item, item.figures) for item in self.results if item.figures]
+
+    @property
+    def failed(self) -> list[Result]:
+        """The results that have none."""
+        return [item for item in self.results if item.figures is None]
+
+    @property
+    def collections(self) -> list[str]:
+        """The collections, in order."""
+        return list(dict.fromkeys(item.collection for item in self.results))
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys that the points set, in order."""
+        return list(dict.fromkeys(key for item in self.results for key in item.settings))
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures that all runs have."""
+        runs = [figures.means for _, figures in self.done]
+        return [name for name in (runs[0] if runs else ()) if all(name in run for run in runs)]
+
+    @cached_property
+    def front(self) -> list[Result]:
+        """The results that no other of their collection beats in both quality and latency."""
+        found = []
+        for name in self.collections:
+            timed = [
+                (item, figures.latency[COST].value, figures.means[self.headline].value)
+                for item, figures in self.on(name)
+                if figures.latency
+            ]
+            places = find_front([(cost, quality) for _, cost, quality in timed])
+            found += [timed[at][0] for at in places]
+        return found
+
+    @cached_property
+    def margins(self) -> tuple[Margin, ...]:
+        """What each value of each axis comes to, over all other axes."""
+        return tuple(
+            self._margin(name, key, value)
+            for name in self.collections
+            for key in self.keys
+            for value in self._values(name, key)
+        )
+
+    def on(self, collection: str) -> list[tuple[Result, Figures]]:
+        """Return the results on a collection that have figures, with them."""
+        return [(item, figures) for item, figures in self.done if item.collection == collection]
+
+    def best(self, collection: str) -> Result | None:
+        """Return the result of highest mean on a collection, of equal ones the first."""
+        ranked = sorted(self.on(collection), key=lambda pair: -pair[1].means[self.headline].value)
+        return ranked[0][0] if ranked else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all that was found as JSON values."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "description": self.description,
+            "created": self.created,
+            "headline": self.headline,
+            "points": [self._row(item) for item in self.results],
+            "margins": [asdict(item) for item in self.margins],
+            "failed": len(self.failed),
+            "environment": dict(self.environment),
+        }
+
+    def _row(self, item: Result) -> dict[str, Any]:
+        row = {"settings": dict(item.settings), "collection": item.collection}
+        if item.figures is None:
+            return {**row, "failure": item.failure}
+        figures = item.figures
+        return {
+            **row,
+            "run": figures.run,
+            "measures": {name: asdict(mean) for name, mean in figures.means.items()},
+            "latency_ms": {name: asdict(figure) for name, figure in figures.latency.items()},
+            "degraded": dict(figures.degraded),
+            "front": item in self.front,
+        }
+
+    def _values(self, collection: str, key: str) -> list[Any]:
+        """Return the values of `key` among the points that ran, each once, in order."""
+        values: list[Any] = []
+        for item, _ in self.on(collection):
+            if key in item.settings and item.settings[key] not in values:
+                values.append(item.settings[key])
+        return values
+
+    def _margin(self, collection: str, key: str, value: Any) -> Margin:
+        members = [
+            figures
+            for item, figures in self.on(collection)
+            if key in item.settings and item.settings[key] == value
+        ]
+        scores = [figures.scores[self.headline] for figures in members]
+        shared = [id_ for id_ in scores[0] if all(id_ in run for run in scores)]
+        times = [figures.latency[COST].value for figures in members if figures.latency]
+        return Margin(
+            collection=collection,
+            key=key,
+            value=value,
+            points=len(members),
+            mean=estimate_mean([float(np.mean([run[id_] for run in scores])) for id_ in shared]),
+            best=max(figures.means[self.headline].value for figures in members),
+            latency=float(np.mean(times)) if times else None,
+        )
+
+
+def find_front(points: Sequence[tuple[float, float]]) -> list[int]:
+    """Return the places of the (cost, quality) pairs that no other pair beats, by rising cost.
+
+    One pair beats another when it costs no more and is no worse, and is better in one of the two.
+    """
+    order = sorted(range(len(points)), key=lambda at: (points[at][0], -points[at][1]))
+    front: list[int] = []
+    for at in order:
+        cost, quality = points[at]
+        if not front or quality > points[front[-1]][1] or (cost, quality) == points[front[-1]]:
+            front.append(at)
+    return front

@@ -1,0 +1,101 @@
+"""What a run shows: measures and latencies with their intervals."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from eval.analysis.attribution import Attribution, attribute
+from eval.analysis.unjudged import Unjudged, examine
+from eval.runs.ann_recall import find_recalls
+from eval.runs.latency import TOTAL
+from eval.runs.stored import StoredRun
+from eval.scoring import measures
+from eval.statistics.estimates import Estimate, estimate_mean, estimate_percentile
+
+PERCENTILES = (50, 95, 99)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The figures of one run, all computed from the stored run.
+
+    `scores` is {measure: {query id: score}}; `latency` is {stage: {"p50": …, "p95": …, "p99": …}}
+    in milliseconds, `total` first, and empty when none was measured.
+    """
+
+    run: StoredRun
+    scores: Mapping[str, Mapping[str, float]]
+    means: Mapping[str, Estimate]
+    latency: Mapping[str, Mapping[str, Estimate]]
+
+    @cached_property
+    def by_type(self) -> Mapping[str, Mapping[str, Estimate]]:
+        """Means per type of query, {type: {measure: mean}}; empty where queries have no types."""
+        types = sorted({query.type for query in self.run.queries.values()} - {""})
+        return {
+            kind: {
+                name: estimate_mean(
+                    [by_query[id_] for id_, query in self.run.queries.items() if query.type == kind]
+                )
+                for name, by_query in self.scores.items()
+            }
+            for kind in types
+        }
+
+    @cached_property
+    def attribution(self) -> Attribution:
+        """What became of every gold item on its way to the first ten hits."""
+        return attribute(self.run)
+
+    @cached_property
+    def unjudged(self) -> tuple[Unjudged, ...]:
+        """What hits that no one has judged leave open in every measure."""
+        return examine(self.run, self.scores)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the figures as the JSON object that `assay run --json` prints."""
+        manifest = self.run.manifest
+        return {
+            "run": manifest.id,
+            "config": manifest.name,
+            "collection": manifest.collection.name,
+            "queries": len(self.run.queries),
+            "sampled": manifest.sampled,
+            "measures": {
+                name: {"mean": mean.value, "low": mean.low, "high": mean.high}
+                for name, mean in self.means.items()
+            },
+            "unjudged": {item.measure: item.as_json() for item in self.unjudged},
+            "latency_ms": _values(self.latency[TOTAL]) if self.latency else None,
+            "stages_ms": {
+                stage: _values(figures) for stage, figures in self.latency.items() if stage != TOTAL
+            },
+            "throughput": {
+                "queries_per_second": manifest.throughput,
+                "concurrency": manifest.concurrency,
+            },
+            "index": manifest.index.model_dump(exclude={"facts": {"tokens"}}),
+            "recall_against_exact": find_recalls(manifest.facts),
+            "degraded": manifest.degraded,
+            "retries": manifest.retries,
+        }
+
+
+def summarise(run: StoredRun, names: Sequence[str] = measures.DEFAULT) -> Summary:
+    """Compute the measures `names` and the latencies of a stored run."""
+    scores = measures.score(names, run.joined, run.gold)
+    means = {name: estimate_mean(list(by_query.values())) for name, by_query in scores.items()}
+    samples: dict[str, list[float]] = {}
+    for sample in run.latency:
+        for stage, taken in sample.milliseconds.items():
+            samples.setdefault(stage, []).append(taken)
+    latency = {
+        stage: {f"p{percent}": estimate_percentile(times, percent) for percent in PERCENTILES}
+        for stage, times in samples.items()
+    }
+    return Summary(run, scores, means, latency)
+
+
+def _values(figures: Mapping[str, Estimate]) -> dict[str, float]:
+    return {name: figure.value for name, figure in figures.items()}

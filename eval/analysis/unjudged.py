@@ -1,0 +1,94 @@
+"""What results that no one has judged leave open in each measure, at the measure's own cutoff.
+
+Measures count an unjudged hit as not relevant. Three figures beside a measure say what that may
+hide:
+
+* Judged@k: the share of the first k hits that were judged.
+* The condensed list: the same measure after the unjudged hits have been taken out of the ranking,
+  so that those below move up (Sakai, "Alternatives to Bpref", SIGIR 2007). It is no bound, and it
+  flatters where hardly anything was judged not relevant.
+* Bounds: the lowest and the highest score that judging the unjudged hits above the cutoff could
+  give (see eval.scoring.bounds).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eval.runs.stored import StoredRun
+from eval.scoring import measures
+from eval.scoring.bounds import bound, count_above
+from eval.scoring.measures import Gold, Joined, Scores
+from eval.statistics.estimates import Estimate, estimate_mean
+
+# Of these, unjudged hits leave nothing open.
+APART = ("Judged@", "Tokens@")
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """One measure, as means over the queries of a run.
+
+    `scored` is the measure as it stands, `judged` is Judged@k at its cutoff. There are no bounds
+    where none are known (see eval.bounds.bound).
+    """
+
+    measure: str
+    scored: Estimate
+    judged: Estimate
+    condensed: Estimate
+    lower: Estimate | None
+    upper: Estimate | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what stands beside the measure as a JSON object."""
+        bounds = {"lower": self.lower, "upper": self.upper}
+        return {
+            "judged": _figures(self.judged),
+            "condensed": _figures(self.condensed),
+            "bounds": {side: _figures(limit) for side, limit in bounds.items() if limit} or None,
+        }
+
+
+def examine(run: StoredRun, scores: Mapping[str, Mapping[str, float]]) -> tuple[Unjudged, ...]:
+    """Return what is open in every measure of `scores` ({measure: {query id: score}})."""
+    names = [name for name in scores if not name.startswith(APART)]
+    condensed = condense(names, run.joined, run.gold)
+    found = []
+    for name in names:
+        limits = bound(name, run.joined, run.gold)
+        found.append(
+            Unjudged(
+                measure=name,
+                scored=_mean(scores[name]),
+                judged=_mean(share_judged(name, run.joined, run.gold)),
+                condensed=_mean(condensed[name]),
+                lower=_mean(limits[0]) if limits else None,
+                upper=_mean(limits[1]) if limits else None,
+            )
+        )
+    return tuple(found)
+
+
+def share_judged(name: str, joined: Joined, gold: Gold) -> dict[str, float]:
+    """Return Judged@k by query, k being the cutoff of the measure `name`; of all hits without.
+
+    With a budget of tokens, k is the number of hits that fit into it.
+    """
+    counted = {query: joined[query][:number] for query, number in count_above(name, joined).items()}
+    deepest = f"Judged@{max(map(len, counted.values()), default=1) or 1}"
+    return measures.score([deepest], counted, gold)[deepest]
+
+
+def condense(names: Sequence[str], joined: Joined, gold: Gold) -> Scores:
+    """Return the measures `names` of the rankings without their unjudged hits."""
+    lists = {query: [hit for hit in hits if hit.judged] for query, hits in joined.items()}
+    return measures.score(names, lists, gold)
+
+
+def _mean(by_query: Mapping[str, float]) -> Estimate:
+    return estimate_mean(list(by_query.values()))
+
+
+def _figures(mean: Estimate) -> dict[str, float]:
+    return {"mean": mean.value, "low": mean.low, "high": mean.high}

@@ -1,0 +1,1 @@
+"""Making collections and adding judgments to them."""

@@ -1,0 +1,185 @@
+"""Making a native collection of look-ups out of a collection's documents."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import yaml
+
+from eval.collections.authoring import copies
+from eval.collections.authoring.author import JUDGMENTS, QUERIES, Origin
+from eval.collections.authoring.known_item_queries import TYPES, Lookup, derive
+from eval.collections.authoring.near_duplicates import plant
+from eval.collections.card import FILE, Card, IrdsCard, NativeCard, parse_card, read_card
+from eval.collections.catalog import find, list_cards
+from eval.collections.digests import seal, write_text
+from eval.collections.formats.native import SUFFIXES, make_document
+from eval.collections.loading import load
+from eval.collections.location import find_data
+from retrievers.base import AssayError, Document
+
+DUPLICATE = "duplicate"
+KINDS = (*TYPES, DUPLICATE)
+HEADER = """\
+# Made by `assay dataset derive {source} --output {name}{kinds}`; the same call makes it again.
+# Nothing here was asked or judged by people: see the description.
+"""
+WORDS = {
+    "title": "title: each title; answered by the whole document, so that any passage of it does",
+    "heading": "heading: each heading that stands once; answered by its section",
+    "keyword": "keyword: the keywords of each frontmatter; answered by the documents with all",
+    "identifier": "identifier: the names in code that are in few documents; answered wherever "
+    "they stand",
+    "truncated": "truncated: the beginning of a long word that one document alone has; answered "
+    "wherever words begin with it",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """Where the documents come from: what commands call it, its folder, and its card if any."""
+
+    reference: str
+    documents: Mapping[str, Document]
+    folder: Path | None
+    card: Card | None
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What was made: queries and ambiguous ones left out, each by type, and the documents."""
+
+    card: Path
+    documents: int
+    copies: int
+    queries: Mapping[str, int]
+    ambiguous: Mapping[str, int]
+
+
+def read_origins(reference: str) -> Origins:
+    """Return the documents of a collection, or of a folder of Markdown and text files."""
+    folder = Path(reference).expanduser()
+    known = any((folder / name).is_file() for name in (FILE, "corpus.jsonl"))
+    if folder.is_dir() and not known and reference not in list_cards():
+        return Origins(reference, Origin(folder).read(), folder, None)
+    card, _ = find(reference)
+    documents = {document.id: document for document in load(reference).documents}
+    where = None if isinstance(card, IrdsCard) else find_data(card)
+    return Origins(reference, documents, where, card)
+
+
+def make_lookups(origins: Origins, kinds: Sequence[str], output: Path, *, force: bool) -> Made:
+    """Write a native collection of the look-ups of `kinds` (see `KINDS`) to `output`.
+
+    Its documents are copies, in Markdown or plain text, with duplicates among them where `kinds`
+    has those. Raises AssayError where no query comes of it, or, without `force`, when something
+    is there already.
+    """
+    texts = {_name_file(id_): document.text for id_, document in origins.documents.items()}
+    declared = origins.card.copies if isinstance(origins.card, NativeCard) else {}
+    known = {a: b for a, b in declared.items() if a in texts and texts[a] == texts.get(b)}
+    planted = plant(texts) if DUPLICATE in kinds else {}
+    texts |= {id_: text for id_, (_, text) in planted.items()}
+    # A copy of a copy is one of the original.
+    copied = known | {id_: known.get(origin, origin) for id_, (origin, _) in planted.items()}
+    derived = derive(
+        {id_: make_document(id_, text) for id_, text in texts.items()},
+        copied,
+        [kind for kind in TYPES if kind in kinds],
+    )
+    if not derived.lookups:
+        raise AssayError(f"{origins.reference}: gives no queries of the kinds {', '.join(kinds)}")
+    queries = Counter(lookup.type for lookup in derived.lookups)
+    made = Made(output / FILE, len(texts), len(planted), dict(queries), derived.ambiguous)
+    exact = {id_: origin for id_, origin in copied.items() if texts[id_] == texts[origin]}
+    card = _render_card(origins, made, kinds, output, exact)
+    parse_card(card, output / FILE)  # a wrong name stops here, before anything is written
+    _check_output(output, origins.folder, force)
+    copies.write_copies(output, texts)
+    rows = list(_number(derived.lookups, queries))
+    write_text(output / QUERIES, _jsonl(query for query, _ in rows))
+    write_text(output / JUDGMENTS, _jsonl(row for _, judged in rows for row in judged))
+    write_text(output / FILE, card)
+    seal(read_card(output / FILE))
+    return made
+
+
+def _name_file(doc_id: str) -> str:
+    """Return the path of a document's copy. Raises AssayError for an id that can be none."""
+    path = PurePosixPath(doc_id)
+    if path.is_absolute() or ".." in path.parts or "\\" in doc_id or path.as_posix() != doc_id:
+        raise AssayError(f"{doc_id}: this id of a document cannot be the name of a file")
+    return doc_id if path.suffix.lower() in SUFFIXES else f"{doc_id}.md"
+
+
+def _check_output(output: Path, source: Path | None, force: bool) -> None:
+    there = [path for path in (output / FILE, output / QUERIES) if path.exists()]
+    if there and not force:
+        raise AssayError(f"{there[0]}: is there already; --force overwrites it")
+    copies.check_copies(output, source, force)
+    output.mkdir(parents=True, exist_ok=True)
+
+
+def _number(
+    lookups: Iterable[Lookup], counts: Mapping[str, int]
+) -> Iterable[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """Yield each look-up as a row of queries and rows of judgments, its id by type and number."""
+    numbers: Counter[str] = Counter()
+    for lookup in lookups:
+        numbers[lookup.type] += 1
+        width = len(str(counts[lookup.type]))
+        id_ = f"{lookup.type}-{numbers[lookup.type]:0{width}}"
+        query = {"_id": id_, "text": lookup.text, "type": lookup.type}
+        judged = [
+            {"query_id": id_, "path": place.doc_id}
+            | ({} if lookup.type in ("title", "keyword") else _span(place.start, place.end))
+            for place in lookup.places
+        ]
+        yield query, judged
+
+
+def _span(start: int, end: int) -> dict[str, int]:
+    return {"start": start, "end": end}
+
+
+def _render_card(
+    origins: Origins, made: Made, kinds: Sequence[str], output: Path, exact: Mapping[str, str]
+) -> str:
+    name, card = output.name, origins.card
+    values = {
+        "name": name,
+        "title": f"{card.title if card else origins.reference}: look-ups",
+        "description": _describe(made, kinds),
+        "licence": card.licence if card else "",
+        "source": f"derived from {origins.reference}" + (f": {card.source}" if card else ""),
+        "language": card.language if card else "en",
+        "format": "native",
+        "location": ".",
+        "documents": copies.FOLDER,
+        "queries": QUERIES,
+        "judgments": {"test": JUDGMENTS},
+    } | ({"copies": dict(exact)} if exact else {})
+    chosen = "" if tuple(kinds) == KINDS else f" --kinds {','.join(kinds)}"
+    header = HEADER.format(source=origins.reference, name=name, kinds=chosen)
+    return header + yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _describe(made: Made, kinds: Sequence[str]) -> str:
+    parts = ["Derived from the documents alone by a program; no retrieval system was run."]
+    parts += [f"{WORDS[kind]} ({made.queries.get(kind, 0)})." for kind in TYPES if kind in kinds]
+    left_out = [f"{number} {kind}" for kind, number in made.ambiguous.items()]
+    parts += [f"Ambiguous ones were left out: {', '.join(left_out)}."] if left_out else []
+    if made.copies:
+        parts.append(
+            f"{made.copies} of the {made.documents} documents are planted duplicates: below "
+            "copies/exact as they are, below copies/edited with two words of each longer line of "
+            "prose swapped. What a copy holds answers as the original does."
+        )
+    return " ".join(parts)
+
+
+def _jsonl(rows: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)

@@ -1,0 +1,185 @@
+"""Reading a table of judged pairs, and checking each row against its collection."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from eval.collections.authoring.worksheet import Pair, trim
+from eval.collections.card import NativeCard
+from eval.collections.collection import Collection, GoldItem, Query
+from eval.collections.formats.rows import Row, RowError
+from eval.collections.problems import Problems
+from retrievers.base import Document
+
+Place = tuple[str, int, int]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A judgment somebody made, of `text`, which has no white space at its ends.
+
+    `passage_id` is that of the prescribed passage, where the collection judges such.
+    """
+
+    query_id: str
+    doc_id: str
+    start: int
+    end: int
+    grade: int
+    text: str
+    passage_id: str
+    comment: str
+
+
+@dataclass(slots=True)
+class Labels:
+    """The new judgments of a table; `unfilled` rows have no grade, `known` ones tell no news."""
+
+    new: list[Label] = field(default_factory=list)
+    unfilled: int = 0
+    known: int = 0
+
+
+def find_highest_grade(collection: Collection) -> int:
+    """Return the highest grade given in the collection, at least 1."""
+    grades = (item.grade for items in collection.gold.values() for item in items)
+    return max([1, *grades])
+
+
+def check_labels(
+    rows: Sequence[Row], collection: Collection, highest: int, problems: Problems
+) -> Labels:
+    """Return what the rows of a table add to `collection`; rows without a grade are passed over.
+
+    Reported to `problems`, and left out: an unknown query or document, a span that is not within
+    its document, a text that is not what the document holds there, a grade that is not a whole
+    number from 0 to `highest`, and a pair with another grade in an earlier row or in the
+    collection.
+    """
+    reader = _Reader(collection, highest)
+    labels = Labels()
+    given: dict[tuple[str, Place], tuple[int, Row]] = {}
+    for row in rows:
+        if not row.string("grade", "").strip():
+            labels.unfilled += 1
+            continue
+        with problems.of(row):
+            label = reader.read(row)
+            place = (label.doc_id, label.start, label.end)
+            grade, first = given.setdefault((label.query_id, place), (label.grade, row))
+            if grade != label.grade:
+                raise RowError(f"grade {label.grade} here and {grade} in line {first.line}")
+            if first is not row or reader.is_known(label):
+                labels.known += 1
+            else:
+                labels.new.append(label)
+    return labels
+
+
+class _Reader:
+    """Turns rows into labels. Raises RowError for what does not fit the collection."""
+
+    def __init__(self, collection: Collection, highest: int) -> None:
+        self._queries = {query.id: query for query in collection.queries}
+        self._documents = {document.id: document for document in collection.documents}
+        self._highest = highest
+        self._min_grade = collection.card.min_grade
+        self._judges_spans = isinstance(collection.card, NativeCard)
+        self._judged = {query: self._place_all(items) for query, items in collection.gold.items()}
+
+    def read(self, row: Row) -> Label:
+        """Return the label of a row whose grade is filled in."""
+        grade = self._read_grade(row)
+        query = _find("query", row, "query_id", self._queries)
+        document = _find("document", row, "doc_id", self._documents)
+        start, end = _read_offset(row, "start"), _read_offset(row, "end")
+        if not 0 <= start <= end <= len(document.text):
+            raise RowError(
+                f'span {start} to {end} is not within "{document.id}"; '
+                f"allowed: 0 <= start <= end <= {len(document.text)}"
+            )
+        text = document.text[start:end]
+        self._check_digest(row, query, document, start, text)
+        return Label(
+            query_id=query.id,
+            doc_id=document.id,
+            start=start,
+            end=end,
+            grade=grade,
+            text=text,
+            passage_id=self._find_passage(document, start, end),
+            comment=row.string("comment", "").strip(),
+        )
+
+    def is_known(self, label: Label) -> bool:
+        """Say whether the collection holds this judgment. Raises RowError for another grade."""
+        item = self._judged[label.query_id].get((label.doc_id, label.start, label.end))
+        if item is None:
+            return False
+        counted = label.grade if label.grade >= self._min_grade else 0
+        if counted != max(item.grade, 0):
+            raise RowError(
+                f'"{item.id}" has grade {label.grade} here and {item.grade} in the collection for '
+                f'query "{label.query_id}"; one text must have one grade'
+            )
+        return True
+
+    def _read_grade(self, row: Row) -> int:
+        written = row.string("grade").strip()
+        if not re.fullmatch(r"[0-9]+", written) or int(written) > self._highest:
+            raise RowError(
+                f"grade must be a whole number from 0 to {self._highest}, not {written!r}"
+            )
+        return int(written)
+
+    def _check_digest(
+        self, row: Row, query: Query, document: Document, start: int, text: str
+    ) -> None:
+        pair = Pair(query.id, query.text, "", document.id, "", start, start + len(text), text)
+        if row.string("digest").strip() == pair.digest:
+            return
+        line = " ".join(text.split())
+        raise RowError(
+            f'"{document.id}" from {start} to {start + len(text)}, now '
+            f"{line if len(line) <= 40 else f'{line[:37]}...'!r}, is not what was to be judged: "
+            "the document, the query or this row has changed; pool again"
+        )
+
+    def _find_passage(self, document: Document, start: int, end: int) -> str:
+        if self._judges_spans:
+            return ""
+        for passage in document.passages:
+            text = document.text[passage.start : passage.end]
+            if trim(text, passage.start) == (start, end):
+                return passage.id
+        raise RowError(
+            f'"{document.id}" from {start} to {end} is no passage of this collection, which judges '
+            "the passages it prescribes and no others"
+        )
+
+    def _place_all(self, items: Sequence[GoldItem]) -> dict[Place, GoldItem]:
+        places = {}
+        for item in items:
+            document = self._documents.get(item.doc_id)
+            text = document.text[item.start : item.end] if document else ""
+            places[(item.doc_id, *trim(text, item.start))] = item
+        return places
+
+
+def _find(what: str, row: Row, key: str, known: Mapping[str, T]) -> T:
+    identifier = row.string(key)
+    if identifier not in known:
+        raise RowError(
+            f'there is no {what} "{identifier}"; a spreadsheet may have changed it: '
+            "import the column as text"
+        )
+    return known[identifier]
+
+
+def _read_offset(row: Row, key: str) -> int:
+    written = row.string(key).strip()
+    if not re.fullmatch(r"[0-9]+", written):
+        raise RowError(f'"{key}" must be a whole number, not {written!r}')
+    return int(written)

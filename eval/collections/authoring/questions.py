@@ -1,0 +1,89 @@
+"""Questions as people write them down: a table or JSON Lines, with the passage that answers."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from eval.collections.formats.reading import read_jsonl, read_text
+from eval.collections.problems import Problems
+from retrievers.base import AssayError
+
+# What each column may be called, best first.
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "question": ("question", "query", "text"),
+    "quote": ("quote", "passage", "answer"),
+    "document": ("document", "path", "file"),
+    "type": ("type",),
+    "grade": ("grade",),
+    "id": ("id", "_id", "query_id"),
+}
+DELIMITERS = ",;\t"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One row: what is asked and where the answer stands, all as written, "" for nothing."""
+
+    line: int
+    question: str
+    quote: str = ""
+    document: str = ""
+    type: str = ""
+    grade: str = ""
+    id: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What rows of one query share: the id, or without one the text."""
+        return ("id", self.id) if self.id else ("text", self.question)
+
+
+def read_questions(path: Path) -> list[Question]:
+    """Return the rows of a .csv, .tsv or .jsonl file.
+
+    Raises AssayError when it cannot be read, has no column of questions, or no row.
+    """
+    rows = _read_json(path) if path.suffix == ".jsonl" else _read_table(path)
+    questions = [
+        Question(line=line, **{key: _pick(cells, names) for key, names in COLUMNS.items()})
+        for line, cells in rows
+    ]
+    if not questions:
+        raise AssayError(f"{path}: holds no questions; add rows, or leave --questions out")
+    return questions
+
+
+def _read_json(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    for row in read_jsonl(path, Problems(strict=True)):
+        cells = {key.casefold(): str(value) for key, value in row.values.items() if row.has(key)}
+        _require_question(f"{path}:{row.line}", cells)
+        yield row.line, cells
+
+
+def _read_table(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    text = read_text(path, Problems(strict=True))
+    header = text.partition("\n")[0]
+    delimiter = max(DELIMITERS, key=header.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    names = [name.strip().casefold() for name in next(reader, [])]
+    _require_question(str(path), dict.fromkeys(names, ""))
+    line = reader.line_num + 1
+    for cells in reader:
+        if any(cell.strip() for cell in cells):
+            yield line, dict(zip(names, cells, strict=False))
+        line = reader.line_num + 1
+
+
+def _require_question(place: str, cells: Mapping[str, str]) -> None:
+    if not any(name in cells for name in COLUMNS["question"]):
+        allowed = ", ".join(COLUMNS["question"])
+        raise AssayError(
+            f"{place}: no column of questions; one must be called {allowed}; "
+            f"there are: {', '.join(cells) or 'none'}"
+        )
+
+
+def _pick(cells: Mapping[str, str], names: tuple[str, ...]) -> str:
+    return next((cells[name].strip() for name in names if cells.get(name, "").strip()), "")

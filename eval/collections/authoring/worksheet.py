@@ -1,0 +1,120 @@
+"""The table in which people judge pairs of a query and a passage: a CSV for any spreadsheet.
+
+It is UTF-8 with a byte order mark, without which Excel takes it for another encoding, and with
+commas; it is read with or without the mark, and with semicolons or tabs too. A cell that a
+spreadsheet would take for a formula gets an apostrophe in front, which reading takes away.
+"""
+
+import csv
+import hashlib
+import io
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from eval.collections.formats.reading import read_text
+from eval.collections.formats.rows import Row
+from eval.collections.problems import Problems
+from retrievers.base import AssayError
+
+COLUMNS = (
+    "query_id", "query", "type", "doc_id", "title", "start", "end", "text",
+    "grade", "comment", "digest", "collection",
+)  # fmt: skip
+NEEDED = ("query_id", "doc_id", "start", "end", "grade", "digest")
+DELIMITERS = ",;\t"
+# What begins a formula, also behind apostrophes, so that taking one away is never ambiguous.
+FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
+DEFUSED = re.compile("'+[=+\\-@\t\r\n＝＋－＠]")
+MOST = 16_000  # characters shown of a passage; Excel tears cells beyond 32,767 UTF-16 units apart
+DIGITS = 16  # of a digest, behind a word that keeps it from being read as a number
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A query and characters `start` to `end` of a document, `text`, to be judged together.
+
+    `title` is the passage's title with the headings above it.
+    """
+
+    query_id: str
+    query: str
+    type: str
+    doc_id: str
+    title: str
+    start: int
+    end: int
+    text: str
+
+    @property
+    def digest(self) -> str:
+        """`sha256:` and the first 16 hexadecimal digits of that of query, place and text.
+
+        By it a judgment is refused when any of them, or its row, has changed meanwhile.
+        """
+        parts = [self.query_id, self.query, self.doc_id, self.start, self.end, self.text]
+        return f"sha256:{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:DIGITS]}"
+
+
+def trim(text: str, start: int) -> tuple[int, int]:
+    """Return where `text`, which begins at `start`, begins and ends without the white space at
+    its ends; all of it where it holds nothing else.
+    """
+    if not text.strip():
+        return start, start + len(text)
+    return start + len(text) - len(text.lstrip()), start + len(text.rstrip())
+
+
+def render(pairs: Iterable[Pair], collection: str) -> bytes:
+    """Return the table of `pairs` in their order, with grades and comments to be filled in."""
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer)
+    writer.writerow(COLUMNS)
+    for pair in pairs:
+        shown = pair.text if len(pair.text) <= MOST else f"{pair.text[:MOST]} […]"
+        cells = (pair.query_id, pair.query, pair.type, pair.doc_id, pair.title)
+        place = (str(pair.start), str(pair.end))
+        row = (*cells, *place, shown, "", "", pair.digest, collection)
+        writer.writerow([defuse(cell) for cell in row])
+    return buffer.getvalue().encode("utf-8-sig")
+
+
+def read(path: Path) -> list[Row]:
+    """Return the rows of a table, each with its cells as strings at the line it begins on.
+
+    Raises AssayError when it cannot be read or lacks a column.
+    """
+    text = read_text(path, Problems(strict=True))
+    header = text.partition("\n")[0]
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=max(DELIMITERS, key=header.count), strict=True
+    )
+    rows, line = [], 1
+    try:
+        names = [name.strip().casefold() for name in next(reader, [])]
+        if missing := [name for name in NEEDED if name not in names]:
+            raise AssayError(
+                f"{path}:1: lacks the columns {', '.join(missing)}; it must be a table that "
+                "`assay pool` wrote, filled in"
+            )
+        line = reader.line_num + 1
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                values = {name: arm(cell) for name, cell in zip(names, cells, strict=False)}
+                rows.append(Row(path, line, values))
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise AssayError(f"{path}:{line}: not a table of comma-separated values: {error}") from None
+    return rows
+
+
+def defuse(cell: str) -> str:
+    """Return `cell` so that no spreadsheet takes it for a formula."""
+    return f"'{cell}" if FORMULA.match(cell) else cell
+
+
+def arm(cell: str) -> str:
+    """Return the cell that `defuse` was given."""
+    return cell[1:] if DEFUSED.match(cell) else cell

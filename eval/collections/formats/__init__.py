@@ -1,0 +1,1 @@
+"""The formats in which collections are stored, and the readers of each."""

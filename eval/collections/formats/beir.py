@@ -1,0 +1,162 @@
+"""BEIR folders: a corpus of passages, queries, judgments of passages."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from eval.collections.card import BeirCard
+from eval.collections.collection import Query
+from eval.collections.formats.reading import read_beir_qrels, read_jsonl
+from eval.collections.formats.rows import RowError
+from eval.collections.formats.source import (
+    GoldBook,
+    Register,
+    Source,
+    read_passage_judgments,
+    read_query_rows,
+)
+from eval.collections.problems import Problems
+from retrievers.base import Context, Document, Passage
+
+
+@dataclass(frozen=True, slots=True)
+class _CorpusRow:
+    id: str
+    title: str
+    text: str
+    metadata: Mapping[str, Any]
+    context: str = ""
+
+    def document(self) -> Document:
+        """Return a document that is this row and nothing else."""
+        end = len(self.text)
+        return Document(
+            id=self.id,
+            text=self.text,
+            title=self.title,
+            passages=(Passage(self.id, 0, end, self.title),),
+            contexts=(Context(0, end, self.context),) if self.context else (),
+            metadata=self.metadata,
+        )
+
+
+class BeirSource(Source):
+    """Each row of the corpus is a passage: of a document of its own, or of one of
+    `whole_documents`, whose text then holds the row's text verbatim.
+    """
+
+    def __init__(self, card: BeirCard, root: Path, problems: Problems) -> None:
+        self._card = card
+        self._root = root
+        self._problems = problems
+
+    def documents(self) -> dict[str, Document]:
+        """Return the documents by id, in the order of their files."""
+        rows = self._read_corpus()
+        if self._card.whole_documents is None:
+            return {row.id: row.document() for row in rows}
+        whole = self._read_whole_documents(self._root / self._card.whole_documents)
+        return _place_rows(rows, whole)
+
+    def queries(self) -> Register[Query]:
+        """Return the queries there are, judged or not."""
+        path = self._root / self._card.queries
+        return read_query_rows(read_jsonl(path, self._problems), self._problems)
+
+    def gold(
+        self, variant: str, documents: Mapping[str, Document], queries: Mapping[str, Query]
+    ) -> GoldBook:
+        """Return the judgments of `variant`, resolved to characters of `documents`."""
+        book = GoldBook(queries, self._card.min_grade, self._problems)
+        for name in self._card.judgment_files(variant):
+            rows = read_beir_qrels(self._root / name, self._problems)
+            read_passage_judgments(rows, documents, book, self._problems)
+        return book
+
+    def _read_corpus(self) -> list[_CorpusRow]:
+        register: Register[_CorpusRow] = Register("document", self._problems)
+        for row in read_jsonl(self._root / self._card.documents, self._problems):
+            with self._problems.of(row):
+                item = _CorpusRow(
+                    row.string("_id"),
+                    row.string("title", ""),
+                    row.string("text"),
+                    row.mapping("metadata"),
+                )
+                register.add(row, item.id, f"{item.title}\n{item.text}", item)
+        contexts = self._read_contexts(register.items)
+        return [
+            replace(row, context=contexts[row.id]) if row.id in contexts else row
+            for row in register.items.values()
+        ]
+
+    def _read_contexts(self, known: Mapping[str, _CorpusRow]) -> dict[str, str]:
+        contexts: dict[str, str] = {}
+        if self._card.contexts is None:
+            return contexts
+        for row in read_jsonl(self._root / self._card.contexts, self._problems):
+            with self._problems.of(row):
+                identifier, context = row.string("_id"), row.string("context")
+                if identifier not in known:
+                    raise RowError(f'there is no document "{identifier}"')
+                if identifier in contexts:
+                    raise RowError(f'document "{identifier}" has two contexts; allowed: one')
+                contexts[identifier] = context
+        return contexts
+
+    def _read_whole_documents(self, path: Path) -> dict[str, Document]:
+        register: Register[Document] = Register("document", self._problems)
+        for row in read_jsonl(path, self._problems):
+            with self._problems.of(row):
+                document = Document(
+                    id=row.string("_id"),
+                    text=row.string("text"),
+                    title=row.string("title", ""),
+                    metadata=row.mapping("metadata"),
+                )
+                register.add(row, document.id, document.text, document)
+        return register.items
+
+
+def _place_rows(rows: Iterable[_CorpusRow], whole: Mapping[str, Document]) -> dict[str, Document]:
+    """Return the documents with the rows as their passages.
+
+    Rows of a document are placed in the order of metadata.original_index, each behind the one
+    before, so that text that occurs twice gives two places. A row whose text its document does
+    not hold becomes a document of its own; a document without a row is left out.
+    """
+    by_document: dict[str, list[_CorpusRow]] = {}
+    alone = []
+    for row in rows:
+        document_id = str(row.metadata.get("doc_id"))
+        if document_id in whole:
+            by_document.setdefault(document_id, []).append(row)
+        else:
+            alone.append(row)
+    placed = {}
+    for document_id, document in whole.items():
+        siblings = sorted(by_document.get(document_id, []), key=_original_index)
+        passages, contexts = [], []
+        previous, cursor = -1, 0
+        for row in siblings:
+            start = document.text.find(row.text, cursor)
+            if start < 0:  # passages may overlap
+                start = document.text.find(row.text, previous + 1)
+            if start < 0:
+                alone.append(row)
+                continue
+            previous, cursor = start, start + len(row.text)
+            passages.append(Passage(row.id, start, cursor, row.title))
+            if row.context:
+                contexts.append(Context(start, cursor, row.context))
+        if passages:
+            placed[document_id] = replace(
+                document, passages=tuple(passages), contexts=tuple(contexts)
+            )
+    return placed | {row.id: row.document() for row in alone}
+
+
+def _original_index(row: _CorpusRow) -> int:
+    index = row.metadata.get("original_index")
+    return index if isinstance(index, int) else 0

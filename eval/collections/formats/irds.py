@@ -1,0 +1,108 @@
+"""Data sets of ir_datasets, which the extra `irds` brings."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from eval.collections.card import IrdsCard
+from eval.collections.collection import GoldItem, Query
+from eval.collections.formats.rows import Row
+from eval.collections.formats.source import GoldBook, QueryRegister, Register, Source, passage_index
+from eval.collections.problems import Problems
+from retrievers.base import AssayError, Document, Passage
+
+PREFIX = "irds:"
+TEXT_FIELDS = ("text", "body", "abstract")
+
+
+class IrdsSource(Source):
+    """Each document is one passage. Judged documents that the data set lacks are kept: they
+    count as never found, as in trec_eval.
+    """
+
+    def __init__(self, card: IrdsCard, problems: Problems) -> None:
+        self._card = card
+        self._id = card.location.removeprefix(PREFIX)
+        self._place = Path(card.location)
+        self._problems = problems
+        self._dataset = _load(self._id)
+
+    def documents(self) -> dict[str, Document]:
+        """Return the documents by id, in the order of their files."""
+        register: Register[Document] = Register("document", self._problems)
+        for number, record in enumerate(self._records("docs"), start=1):
+            row = Row(self._place, number, {})
+            document = _make_document(record)
+            with self._problems.of(row):
+                text = f"{document.title}\n{document.text}"
+                register.add(row, document.id, text, document)
+        return register.items
+
+    def queries(self) -> Register[Query]:
+        """Return the queries there are, judged or not."""
+        register = QueryRegister(self._problems)
+        for number, record in enumerate(self._records("queries"), start=1):
+            row = Row(self._place, number, {})
+            with self._problems.of(row):
+                query = Query(str(record.query_id), record.default_text())
+                register.add_query(row, query)
+        return register
+
+    def gold(
+        self,
+        variant: str,
+        documents: Mapping[str, Document],
+        queries: Mapping[str, Query],
+    ) -> GoldBook:
+        """Return the judgments of `variant`, resolved to characters of `documents`."""
+        book = GoldBook(queries, self._card.min_grade, self._problems)
+        places = passage_index(documents)
+        for number, record in enumerate(self._records("qrels"), start=1):
+            row = Row(self._place, number, {})
+            target = str(record.doc_id)
+            if target not in places:
+                self._problems.warn(row.file, row.line, f'there is no document "{target}"')
+            span = places.get(target, (target, 0, 0))
+            grade = book.grade(record.relevance)
+            with self._problems.of(row):
+                item = GoldItem(str(record.query_id), target, *span, grade, passage_id=target)
+                book.add(row, item)
+        return book
+
+    def _records(self, kind: str) -> Iterable[Any]:
+        """Return all `kind` (docs, queries, qrels). The first use may download them."""
+        if not hasattr(self._dataset, f"{kind}_iter"):
+            raise AssayError(
+                f"{self._card.location}: the data set has no {kind}; "
+                "it must have docs, queries and qrels"
+            )
+        try:
+            return list(getattr(self._dataset, f"{kind}_iter")())
+        except (OSError, RuntimeError) as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise AssayError(f"{self._card.location}: cannot be read: {reason}") from None
+
+
+def _load(identifier: str) -> Any:
+    try:
+        import ir_datasets
+    except ImportError:
+        raise AssayError(
+            f"{PREFIX}{identifier}: needs ir_datasets, which is not installed; "
+            "install the extra irds: pip install 'assay[irds]'"
+        ) from None
+    try:
+        return ir_datasets.load(identifier)
+    except KeyError:
+        raise AssayError(f"{PREFIX}{identifier}: ir_datasets knows no such data set") from None
+
+
+def _make_document(record: Any) -> Document:
+    """Return a record with its title apart, where it has a title and one field of text."""
+    fields = record._asdict()
+    title = fields.get("title")
+    texts = [fields[name] for name in TEXT_FIELDS if name in fields]
+    if not isinstance(title, str) or len(texts) != 1 or not isinstance(texts[0], str):
+        title, texts = "", [record.default_text()]
+    identifier, text = str(record.doc_id), texts[0]
+    return Document(identifier, text, title, (Passage(identifier, 0, len(text), title),))

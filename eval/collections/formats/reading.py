@@ -1,0 +1,75 @@
+"""Reading the files of a collection line by line, reporting each line that is broken."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from eval.collections.formats.rows import Row, RowError, parse_json_row
+from eval.collections.problems import Problems
+
+BEIR_COLUMNS = ("query-id", "corpus-id", "score")
+
+
+def read_text(path: Path, problems: Problems, *, encoding: str = "utf-8-sig") -> str:
+    """Return the text of `path`, line ends as they are; report it and return "" if unreadable."""
+    try:
+        return path.read_bytes().decode(encoding)
+    except FileNotFoundError:
+        problems.error(path, 0, "there is no such file")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        problems.error(path, line, "not UTF-8; files must be in UTF-8")
+    except OSError as error:
+        problems.error(path, 0, f"cannot be read: {error.strerror}")
+    return ""
+
+
+def read_lines(path: Path, problems: Problems) -> Iterator[tuple[int, str]]:
+    """Yield (number, line) of every line of `path` that is not blank."""
+    for number, line in enumerate(read_text(path, problems).split("\n"), start=1):
+        if line and not line.isspace():
+            yield number, line.rstrip("\r")
+
+
+def read_jsonl(path: Path, problems: Problems) -> Iterator[Row]:
+    """Yield the rows of a JSON Lines file."""
+    for number, line in read_lines(path, problems):
+        try:
+            yield parse_json_row(path, number, line)
+        except RowError as error:
+            problems.error(path, number, str(error))
+
+
+def read_beir_qrels(path: Path, problems: Problems) -> Iterator[Row]:
+    """Yield the rows (`query_id`, `target`, `grade`) of tab-separated judgments with a header."""
+    lines = read_lines(path, problems)
+    number, header = next(lines, (1, ""))
+    if tuple(header.split("\t")) != BEIR_COLUMNS:
+        columns = ", ".join(BEIR_COLUMNS)
+        problems.error(path, number, f"the first line must be the header {columns}, tab-separated")
+        return
+    for number, line in lines:
+        yield from _parse_judgment(path, number, line.split("\t"), BEIR_COLUMNS, problems)
+
+
+def read_trec_qrels(path: Path, problems: Problems) -> Iterator[Row]:
+    """Yield the rows (`query_id`, `target`, `grade`) of a TREC qrels file of four columns."""
+    columns = ("query", "iteration", "document", "grade")
+    for number, line in read_lines(path, problems):
+        yield from _parse_judgment(path, number, line.split(), columns, problems)
+
+
+def _parse_judgment(
+    path: Path, number: int, cells: list[str], columns: tuple[str, ...], problems: Problems
+) -> Iterator[Row]:
+    if len(cells) != len(columns):
+        wanted = ", ".join(columns)
+        problems.error(
+            path, number, f"{len(cells)} columns; there must be {len(columns)}: {wanted}"
+        )
+        return
+    try:
+        grade = int(cells[-1])
+    except ValueError:
+        problems.error(path, number, f"{columns[-1]} must be a whole number, not {cells[-1]!r}")
+        return
+    yield Row(path, number, {"query_id": cells[0], "target": cells[-2], "grade": grade})

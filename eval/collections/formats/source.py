@@ -1,0 +1,156 @@
+"""What a format's reader is, and the books in which it keeps what it has read."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Generic, TypeVar
+
+from eval.collections.collection import GoldItem, Query
+from eval.collections.formats.rows import Row, RowError
+from eval.collections.problems import Problems
+from retrievers.base import Document
+
+T = TypeVar("T")
+
+
+class Source(ABC):
+    """The data of one collection, read in a strict way or a reporting one (see Problems)."""
+
+    @abstractmethod
+    def documents(self) -> dict[str, Document]:
+        """Return the documents by id, in the order of their files."""
+
+    @abstractmethod
+    def queries(self) -> "Register[Query]":
+        """Return the queries there are, judged or not, in the order of their file."""
+
+    @abstractmethod
+    def gold(
+        self, variant: str, documents: Mapping[str, Document], queries: Mapping[str, Query]
+    ) -> "GoldBook":
+        """Return the judgments of `variant`, resolved to characters of `documents`."""
+
+
+class Register(Generic[T]):
+    """Items by id, in order. An id twice is an error, a text twice a warning.
+
+    `copies` says of which item another is known to be a copy, by id, and so no cause to warn.
+    """
+
+    def __init__(
+        self, what: str, problems: Problems, copies: Mapping[str, str] | None = None
+    ) -> None:
+        self.items: dict[str, T] = {}
+        self.rows: dict[str, Row] = {}
+        self._what = what
+        self._problems = problems
+        self._copies = copies or {}
+        self._texts: dict[str, str] = {}
+
+    def add(self, row: Row, identifier: str, text: str, item: T) -> None:
+        """Keep `item`. Raises RowError when its id is empty or taken."""
+        if not identifier.strip():
+            raise RowError(f"the {self._what}'s id is empty; each needs an id of its own")
+        if identifier in self.rows:
+            first = self.rows[identifier].line
+            raise RowError(
+                f'{self._what} id "{identifier}" is taken by line {first}; ids must be unique'
+            )
+        self.rows[identifier] = row
+        self.items[identifier] = item
+        bare = text.strip()
+        same = self._texts.setdefault(bare, identifier)
+        if not bare:
+            self._problems.warn(row.file, row.line, f'{self._what} "{identifier}" has no text')
+        elif same != identifier and not self._is_known_copy(identifier, same):
+            message = f'{self._what} "{identifier}" has the same text as "{same}"'
+            self._problems.warn(row.file, row.line, message)
+
+    def _is_known_copy(self, one: str, other: str) -> bool:
+        return self._copies.get(one, one) == self._copies.get(other, other)
+
+
+class QueryRegister(Register[Query]):
+    """Queries by id; one without text is an error."""
+
+    def __init__(self, problems: Problems) -> None:
+        super().__init__("query", problems)
+
+    def add_query(self, row: Row, query: Query) -> None:
+        """Keep `query`. Raises RowError when its text is empty, or its id empty or taken."""
+        if not query.text.strip():
+            raise RowError(f'query "{query.id}" has no text')
+        self.add(row, query.id, query.text, query)
+
+
+class GoldBook:
+    """Gold items by query and id. Grades below `min_grade` are kept as 0."""
+
+    def __init__(self, queries: Mapping[str, Query], min_grade: int, problems: Problems) -> None:
+        self.items: dict[str, dict[str, GoldItem]] = {}
+        self.rows: dict[str, Row] = {}
+        self._queries = queries
+        self._min_grade = min_grade
+        self._problems = problems
+
+    def add(self, row: Row, item: GoldItem) -> None:
+        """Keep `item`. Raises RowError for an unknown query and for two grades of one text."""
+        if item.query_id not in self._queries:
+            raise RowError(f'there is no query "{item.query_id}"')
+        of_query = self.items.setdefault(item.query_id, {})
+        self.rows.setdefault(item.query_id, row)
+        known = of_query.get(item.id)
+        if known is None:
+            of_query[item.id] = item
+        elif known.grade != item.grade:
+            raise RowError(
+                f'"{item.id}" has grade {item.grade} here and {known.grade} before '
+                f'for query "{item.query_id}"; one text must have one grade'
+            )
+        else:
+            message = f'query "{item.query_id}": "{item.id}" is judged twice'
+            self._problems.warn(row.file, row.line, message)
+
+    def grade(self, grade: int) -> int:
+        """Return the grade with which a judgment counts."""
+        return grade if grade >= self._min_grade else min(grade, 0)
+
+
+def read_query_rows(rows: Iterator[Row], problems: Problems) -> QueryRegister:
+    """Return the queries of JSON Lines rows: `_id`, `text`, `type` (or metadata.type)."""
+    register = QueryRegister(problems)
+    for row in rows:
+        with problems.of(row):
+            metadata = row.mapping("metadata")
+            kind = row.string("type", Row(row.file, row.line, metadata).string("type", ""))
+            query = Query(row.string("_id"), row.string("text"), kind, metadata)
+            register.add_query(row, query)
+    return register
+
+
+def passage_index(documents: Mapping[str, Document]) -> dict[str, tuple[str, int, int]]:
+    """Return (document id, start, end) by passage id."""
+    return {
+        passage.id: (document.id, passage.start, passage.end)
+        for document in documents.values()
+        for passage in document.passages
+    }
+
+
+def read_passage_judgments(
+    rows: Iterator[Row], documents: Mapping[str, Document], book: GoldBook, problems: Problems
+) -> None:
+    """Put judgments that name prescribed passages into `book`."""
+    places = passage_index(documents)
+    for row in rows:
+        with problems.of(row):
+            target = row.string("target")
+            if target not in places:
+                raise RowError(f'there is no document "{target}"')
+            item = GoldItem(
+                row.string("query_id"),
+                target,
+                *places[target],
+                book.grade(row.integer("grade")),
+                passage_id=target,
+            )
+            book.add(row, item)

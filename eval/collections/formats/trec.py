@@ -1,0 +1,156 @@
+"""TREC files: trectext or JSON Lines documents, topics, qrels."""
+
+import html
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from eval.collections.card import TrecCard
+from eval.collections.collection import Query
+from eval.collections.formats.reading import read_jsonl, read_lines, read_text, read_trec_qrels
+from eval.collections.formats.rows import Row, RowError
+from eval.collections.formats.source import (
+    GoldBook,
+    QueryRegister,
+    Register,
+    Source,
+    read_passage_judgments,
+)
+from eval.collections.problems import Problems
+from retrievers.base import Document, Passage
+
+DOC = re.compile(r"<DOC>(.*?)</DOC>", re.S | re.I)
+OPENING = re.compile(r"<DOC>", re.I)
+DOCNO = re.compile(r"<DOCNO>(.*?)</DOCNO>", re.S | re.I)
+TITLE = re.compile(r"<(TITLE|HEADLINE|HEAD)>(.*?)</\1>", re.S | re.I)
+TEXT = re.compile(r"<(TEXT|BODY)>(.*?)</\1>", re.S | re.I)
+TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+TOP = re.compile(r"<top>(.*?)</top>", re.S | re.I)
+TOPIC_FIELD = re.compile(
+    r"<(num|title|desc|narr)>\s*(?:Number:|Topic:|Description:|Narrative:)?(.*?)(?=<\w+>|\Z)",
+    re.S | re.I,
+)
+
+
+class TrecSource(Source):
+    """Each document is one passage, as TREC judges it."""
+
+    def __init__(self, card: TrecCard, root: Path, problems: Problems) -> None:
+        self._card = card
+        self._root = root
+        self._problems = problems
+
+    def documents(self) -> dict[str, Document]:
+        """Return the documents by id, in the order of their files."""
+        register: Register[Document] = Register("document", self._problems)
+        for path in list_documents(self._root / self._card.documents):
+            rows = (
+                _read_json_documents(path, self._problems)
+                if path.suffix == ".jsonl"
+                else _read_trectext(path, self._problems)
+            )
+            for row in rows:
+                with self._problems.of(row):
+                    document = _make_document(row)
+                    text = f"{document.title}\n{document.text}"
+                    register.add(row, document.id, text, document)
+        return register.items
+
+    def queries(self) -> Register[Query]:
+        """Return the queries there are, judged or not."""
+        path = self._root / self._card.queries
+        register = QueryRegister(self._problems)
+        text = read_text(path, self._problems)
+        read = _read_top_records(path, text) if TOP.search(text) else self._read_table(path)
+        for row in read:
+            with self._problems.of(row):
+                metadata = {key: row.values[key] for key in ("desc", "narr") if row.has(key)}
+                query_text = row.string(self._card.topic_field)
+                register.add_query(row, Query(row.string("num"), query_text, "", metadata))
+        return register
+
+    def gold(
+        self, variant: str, documents: Mapping[str, Document], queries: Mapping[str, Query]
+    ) -> GoldBook:
+        """Return the judgments of `variant`, resolved to characters of `documents`."""
+        book = GoldBook(queries, self._card.min_grade, self._problems)
+        for name in self._card.judgment_files(variant):
+            rows = read_trec_qrels(self._root / name, self._problems)
+            read_passage_judgments(rows, documents, book, self._problems)
+        return book
+
+    def _read_table(self, path: Path) -> Iterator[Row]:
+        for number, line in read_lines(path, self._problems):
+            identifier, tab, text = line.partition("\t")
+            if tab:
+                yield Row(path, number, {"num": identifier, self._card.topic_field: text})
+            else:
+                message = "no tab; a line must be an id, a tab and the query's text"
+                self._problems.error(path, number, message)
+
+
+def list_documents(path: Path) -> list[Path]:
+    """Return `path`, or the files below it in order of their names, hidden ones left out."""
+    if not path.is_dir():
+        return [path]
+    files = (file for file in path.rglob("*") if file.is_file())
+    return sorted(
+        file
+        for file in files
+        if not any(part.startswith(".") for part in file.relative_to(path).parts)
+    )
+
+
+def _read_json_documents(path: Path, problems: Problems) -> Iterator[Row]:
+    """Yield rows with an id (`docno`, `id` or `_id`) and text (`text` or `contents`)."""
+    for row in read_jsonl(path, problems):
+        identifier = next((row.values[key] for key in ("docno", "id", "_id") if row.has(key)), None)
+        text = next((row.values[key] for key in ("text", "contents") if row.has(key)), None)
+        values = {"docno": identifier, "text": text, "title": row.values.get("title")}
+        yield Row(path, row.line, values)
+
+
+def _read_trectext(path: Path, problems: Problems) -> Iterator[Row]:
+    content = read_text(path, problems)
+    line, at = 1, 0
+    for record in DOC.finditer(content):
+        line, at = line + content.count("\n", at, record.start()), record.start()
+        body = record[1]
+        number = DOCNO.search(body)
+        title = TITLE.search(body)
+        texts = [match[2] for match in TEXT.finditer(body)]
+        if not texts:  # everything but the fields already taken
+            texts = [TITLE.sub("", DOCNO.sub("", body))]
+        yield Row(
+            path,
+            line,
+            {
+                "docno": number[1].strip() if number else None,
+                "title": _plain(title[2]) if title else "",
+                "text": _plain("\n".join(texts)),
+            },
+        )
+    if content and not DOC.search(content):
+        problems.error(path, 0, "holds no <DOC>…</DOC>; documents must be trectext or .jsonl")
+    elif len(OPENING.findall(content)) != len(DOC.findall(content)):
+        problems.error(path, 0, "a <DOC> is not closed by </DOC> before the next one")
+
+
+def _make_document(row: Row) -> Document:
+    if not row.has("docno"):
+        raise RowError("the document has no id; it must be in <DOCNO>, or docno, id or _id in JSON")
+    identifier, title, text = row.string("docno"), row.string("title", ""), row.string("text")
+    return Document(identifier, text, title, (Passage(identifier, 0, len(text), title),))
+
+
+def _plain(marked: str) -> str:
+    return html.unescape(TAG.sub(" ", marked)).strip()
+
+
+def _read_top_records(path: Path, text: str) -> Iterator[Row]:
+    for record in TOP.finditer(text):
+        fields = {
+            match[1].lower(): " ".join(_plain(match[2]).split())
+            for match in TOPIC_FIELD.finditer(record[1])
+        }
+        yield Row(path, text.count("\n", 0, record.start()) + 1, fields)

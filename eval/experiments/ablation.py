@@ -1,0 +1,231 @@
+"""Making the runs that an ablation compares."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from eval.analysis.ablation import TOKENS, Ablation, Observed, Row, adjust, describe, weigh
+from eval.analysis.ablation_variants import (
+    Part,
+    Plain,
+    Settings,
+    Variant,
+    list_parts,
+    make_plain,
+    plan_additions,
+    plan_removals,
+)
+from eval.experiments.config import RunConfig
+from eval.experiments.grid_search import Done, Runner, Task
+from eval.experiments.search_spaces import explain
+from eval.runs import environment
+from eval.runs.latency import LatencySettings
+from eval.runs.stored import load
+from retrievers.base import AssayError
+from retrievers.recipe import PipelineSettings
+from retrievers.settings import Workshop
+from retrievers.store.digest import digest
+
+if TYPE_CHECKING:
+    from eval.tracking.record import Record
+
+FULL, PLAIN = "whole", "plain"
+WARM_UP = 2
+TIMED_ALONE = 20  # queries timed in the plain pipeline, and in that with each part
+SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The variants of a config's pipeline. `timed` queries are timed without each part."""
+
+    config: RunConfig
+    parts: tuple[Part, ...]
+    plain: Plain
+    removals: tuple[Variant, ...]
+    additions: tuple[Variant, ...]
+    measures: tuple[str, ...]
+    timed: int
+
+    @cached_property
+    def tasks(self) -> dict[str, Task]:
+        """Every pipeline to run by its name; of those that are alike only the first."""
+        made: dict[str, Settings | None] = {
+            FULL: self.config.retriever.model_dump(mode="json"),
+            PLAIN: self.plain.settings,
+            **{_without(item): item.settings for item in self.removals},
+            **{_with(item): item.settings for item in self.additions},
+        }
+        tasks: dict[str, Task] = {}
+        first: dict[str, Task] = {}
+        for name, settings in made.items():
+            if settings is not None:
+                task = Task({"pipeline": name}, self._vary(name, settings))
+                tasks[name] = first.setdefault(digest(task.config.retriever), task)
+        return tasks
+
+    def _vary(self, name: str, retriever: Settings) -> RunConfig:
+        """Return the config of a variant. The whole one is as given, so that its run is found."""
+        measures = list(dict.fromkeys([*self.config.measures, *self.measures, TOKENS]))
+        values = {**self.config.model_dump(mode="json"), "measures": measures}
+        if name != FULL:
+            label = re.sub(r"[^\w.]+", "-", f"{self.config.name}-{name}")
+            latency = self.config.latency
+            timed = TIMED_ALONE if name.startswith(PLAIN) else self.timed
+            values |= {
+                "name": label,
+                "retriever": dict(retriever),
+                "latency": LatencySettings(
+                    queries=min(timed, latency.queries),
+                    warm_up=min(WARM_UP, latency.warm_up),
+                    seconds=min(SECONDS, latency.seconds),
+                    concurrency=latency.concurrency,
+                ).model_dump(),
+            }
+        return RunConfig.model_validate(values)
+
+
+def make_plan(config: RunConfig, measures: Sequence[str], timed: int) -> Plan:
+    """Return what is to be run to find what each part of a config's pipeline adds.
+
+    Raises AssayError where it is no pipeline of parts.
+    """
+    if not isinstance(config.retriever, PipelineSettings):
+        kind = config.retriever.type
+        raise AssayError(f"{config.name}: retriever.type: {kind} has no parts; allowed: pipeline")
+    values = config.retriever.model_dump(mode="json")
+    parts = list_parts(values, config.retriever.active)
+    plain = make_plain(values, parts)
+    return Plan(
+        config=config,
+        parts=tuple(parts),
+        plain=plain,
+        removals=tuple(plan_removals(values, parts, check)),
+        additions=tuple(plan_additions(values, plain, parts, check)),
+        measures=tuple(dict.fromkeys(measures)),
+        timed=timed,
+    )
+
+
+def check(retriever: Settings) -> str:
+    """Say what is wrong with the settings of a pipeline; empty if nothing is."""
+    try:
+        PipelineSettings.model_validate(retriever)
+    except ValidationError as error:
+        return explain(error).removeprefix("the file: ")
+    return ""
+
+
+def ablate(plan: Plan, workshop: Workshop, reports: Path) -> tuple[Ablation, list["Record"]]:
+    """Run every variant, or find its run; return what they show, and what MLflow is told.
+
+    Raises AssayError where the whole pipeline cannot be run; a variant that fails says so in its
+    row.
+    """
+    tasks = list({id(task): task for task in plan.tasks.values()}.values())
+    done = Runner(plan.measures[0], workshop, reports).run(tasks)
+    by_task = {id(task): one for task, one in zip(tasks, done, strict=True)}
+    outcomes = {name: by_task[id(task)] for name, task in plan.tasks.items()}
+    for name in (FULL, PLAIN):
+        if failure := outcomes[name].result.failure:
+            raise AssayError(f"{plan.config.name}: the {name} pipeline: {failure}")
+    seen = {id(one): _observe(one, reports) for one in done if one.result.figures}
+    observed = {name: seen[id(one)] for name, one in outcomes.items() if id(one) in seen}
+    rows = [*_weigh_removals(plan, outcomes, observed), *_weigh_additions(plan, outcomes, observed)]
+    found = _collect(plan, outcomes, observed, list(adjust(rows)))
+    return found, [one.record for one in done if one.record]
+
+
+def _weigh_removals(
+    plan: Plan, outcomes: Mapping[str, Done], observed: Mapping[str, Observed]
+) -> Iterator[Row]:
+    for item in plan.removals:
+        name = _without(item)
+        if name in observed:
+            pair = observed[name], observed[FULL]
+            yield weigh(item, plan.parts, pair, observed[name].run, plan.measures)
+        else:
+            yield describe(item, outcomes[name].result.failure if name in outcomes else "")
+
+
+def _weigh_additions(
+    plan: Plan, outcomes: Mapping[str, Done], observed: Mapping[str, Observed]
+) -> Iterator[Row]:
+    for item in plan.additions:
+        name = _with(item)
+        if name in observed:
+            pair = observed[PLAIN], observed[name]
+            yield weigh(item, plan.parts, pair, observed[name].run, plan.measures)
+        else:
+            yield describe(item, outcomes[name].result.failure if name in outcomes else "")
+
+
+def _without(item: Variant) -> str:
+    return f"without {_name(item)}"
+
+
+def _with(item: Variant) -> str:
+    return f"{PLAIN} with {_name(item)}"
+
+
+def _name(item: Variant) -> str:
+    """Return the part with its place in its list, since a step may stand there twice."""
+    return f"{item.part.kind} {item.part.at + 1} {item.part.name}"
+
+
+def _collect(
+    plan: Plan,
+    outcomes: Mapping[str, Done],
+    observed: Mapping[str, Observed],
+    rows: Sequence[Row],
+) -> Ablation:
+    """Return the ablation; the same variants make the same id."""
+    full, config = observed[FULL], plan.config
+    identity = digest([task.config.model_dump(mode="json") for task in plan.tasks.values()])
+    collection = re.sub(r"[^\w.]+", ".", config.dataset).strip(".")
+    return Ablation(
+        id=f"ablate-{config.name}-{collection}-{identity[:8]}",
+        name=config.name,
+        collection=config.dataset,
+        queries=len(full.hits),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        environment=environment.describe(),
+        measures=plan.measures,
+        full=full.run,
+        plain=observed[PLAIN].run,
+        plain_legs=tuple(
+            f"{name}: {leg['type']}" for name, leg in plan.plain.settings["legs"].items()
+        ),
+        means={"full": _means(outcomes[FULL]), "plain": _means(outcomes[PLAIN])},
+        removals=tuple(rows[: len(plan.removals)]),
+        additions=tuple(rows[len(plan.removals) :]),
+        warnings=_warn(config, list(observed.values())),
+    )
+
+
+def _warn(config: RunConfig, observed: Sequence[Observed]) -> tuple[str, ...]:
+    """Return what a reader must know first, each line once."""
+    lines = [
+        f"{item.run} is degraded on {queries} of {len(item.hits)} queries: {line}"
+        for item in observed
+        for line, queries in item.degraded.items()
+    ]
+    sample = [f"a sample: {len(observed[0].hits)} queries"] if config.limit else []
+    return tuple(dict.fromkeys([*sample, *lines]))
+
+
+def _observe(done: Done, reports: Path) -> Observed:
+    figures = done.result.figures
+    assert figures is not None
+    return Observed.of(load(reports / figures.run), figures.scores)
+
+
+def _means(done: Done) -> dict[str, float]:
+    figures = done.result.figures
+    return {name: mean.value for name, mean in figures.means.items()} if figures else {}

@@ -1,0 +1,143 @@
+"""Where approximate search is asked with one value of a setting after the other."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from eval.analysis.search_space import describe
+from eval.collections.collection import Query
+from eval.experiments.engine_bench import Bench, index_engine, time_call
+from eval.experiments.engine_settings import Subject, read_subject
+from eval.experiments.parity_sweep import SECONDS, measure_recalls
+from eval.parity.curve import DEPTHS, MEASURE, Curve, Point
+from eval.parity.quality import score_rankings
+from eval.parity.results import IndexCost
+from eval.parity.timing import find_percentiles, time_interleaved
+from eval.runs import environment
+from eval.statistics.estimates import estimate_mean
+from retrievers.base import AssayError, Progress
+from retrievers.engines.base import Engine
+from retrievers.ranking import Scored
+from retrievers.settings import Workshop
+
+EXACT = "exact search"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """An engine with one value of the setting; `value` is None for exact search."""
+
+    value: Any
+    label: str
+    subject: Subject
+
+
+def list_variants(subject: Subject, key: str, values: Sequence[Any]) -> list[Variant]:
+    """Return the engine with each value of `key`, and last as it is by default, which is exact.
+
+    Raises AssayError where a value is none of the setting's.
+    """
+    if "exact" in type(subject.settings).model_fields and not _names(subject, "exact"):
+        subject = subject.vary("exact=false")
+    texts = [(value, describe(value)) for value in values]
+    return [
+        *(Variant(value, f"{key} {text}", subject.vary(f"{key}={text}")) for value, text in texts),
+        Variant(None, EXACT, read_subject(subject.type)),
+    ]
+
+
+def run_sweep(
+    bench: Bench, key: str, variants: Sequence[Variant], command: str, workshop: Workshop
+) -> Curve:
+    """Index the bench in every variant and measure recall, quality and latency of dense search.
+
+    Raises AssayError when one of them searches exactly though it should not.
+    """
+    with ExitStack() as stack:
+        engines = [stack.enter_context(closing(item.subject.build(workshop))) for item in variants]
+        indexed = workshop.progress.track(engines, "indexing", len(engines))
+        costs = [index_engine(bench, engine) for engine in indexed]
+        _check(variants, engines, key)
+        points = tuple(_measure(bench, variants, engines, costs, workshop))
+        facts = dict(engines[0].facts())
+    name, now = variants[0].subject.type, datetime.now(UTC)
+    place = bench.collection.name.replace(":", ".").replace("/", ".")
+    return Curve(
+        id=f"recall-{name}-{place}-{now.strftime('%Y%m%dT%H%M%S.%f')[:-3]}",
+        engine=name,
+        collection=bench.collection.name,
+        key=key,
+        queries=len(bench.queries),
+        sampled=bench.sampled,
+        created=now.isoformat(timespec="seconds"),
+        encoder=bench.encoder,
+        settings=variants[0].subject.settings.model_dump(mode="json"),
+        facts=facts,
+        points=points,
+        environment=environment.describe(),
+        command=command,
+    )
+
+
+def _names(subject: Subject, key: str) -> bool:
+    return any(override.partition("=")[0] == key for override in subject.overrides)
+
+
+def _check(variants: Sequence[Variant], engines: Sequence[Engine], key: str) -> None:
+    for variant, engine in zip(variants, engines, strict=True):
+        if variant.value is not None and engine.facts().get("exact"):
+            can = variant.subject.settings.capabilities.approximate
+            indexes = (
+                f"set one of its approximate indexes: {', '.join(can)}"
+                if can
+                else ("it has no approximate index")
+            )
+            raise AssayError(
+                f"engine {variant.subject.type}: searches exactly whatever {key} is; {indexes}"
+            )
+
+
+def _measure(
+    bench: Bench,
+    variants: Sequence[Variant],
+    engines: Sequence[Engine],
+    costs: Sequence[IndexCost],
+    workshop: Workshop,
+) -> Iterator[Point]:
+    """Yield a point of each variant; to each depth all are timed by turns."""
+    taken = {depth: _time_all(bench, engines, depth, workshop.progress) for depth in DEPTHS}
+    for at, (variant, engine, cost) in enumerate(zip(variants, engines, costs, strict=True)):
+        found = bench.rank(
+            {query.id: _search(bench, engine, min(DEPTHS), query) for query in bench.asked}
+        )
+        scores = score_rankings(bench.collection, bench.queries, found, [MEASURE])[MEASURE]
+        yield Point(
+            value=variant.value,
+            label=variant.label,
+            recall=measure_recalls(bench, engine),
+            quality=estimate_mean(list(scores.values())),
+            latency={depth: find_percentiles(taken[depth][at]) for depth in DEPTHS},
+            seconds=cost.seconds,
+            bytes=cost.bytes,
+        )
+
+
+def _time_all(
+    bench: Bench, engines: Sequence[Engine], depth: int, progress: Progress
+) -> list[list[float]]:
+    calls = {
+        str(at): partial(_time, partial(_search, bench, engine, depth))
+        for at, engine in enumerate(engines)
+    }
+    return list(time_interleaved(calls, bench.timed, SECONDS, progress).values())
+
+
+def _search(bench: Bench, engine: Engine, depth: int, query: Query) -> list[Scored]:
+    return engine.dense(bench.encoded[query.id], depth)
+
+
+def _time(search: Callable[[Query], object], query: Query) -> float:
+    return time_call(lambda: search(query))

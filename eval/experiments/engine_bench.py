@@ -1,0 +1,105 @@
+"""What engines are compared on: the same texts, vectors and queries for each."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from eval.collections.collection import Collection, Query
+from eval.collections.loading import load
+from eval.parity.quality import Rankings
+from eval.parity.results import IndexCost
+from eval.runs.execution import sample
+from retrievers.base import Chunk
+from retrievers.corpus import Corpus
+from retrievers.documents.preparation import DocumentSettings, prepare
+from retrievers.engines.base import Engine
+from retrievers.engines.retries import measure_effort
+from retrievers.models.base import Vectors
+from retrievers.models.encoders import EncoderSettings
+from retrievers.ranking import Scored
+from retrievers.settings import Workshop
+
+TIMED = 100  # queries
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A collection cut and embedded. `asked` are its queries that say anything, `queries` all.
+
+    `vectors` has one row a text, `encoded` the vector of each query that is asked, by its id.
+    """
+
+    collection: Collection
+    chunks: tuple[Chunk, ...]
+    texts: tuple[str, ...]
+    vectors: Vectors
+    encoder: str
+    identity: str
+    queries: tuple[Query, ...]
+    encoded: Mapping[str, Vectors]
+
+    @property
+    def asked(self) -> list[Query]:
+        """The queries that say anything."""
+        return [query for query in self.queries if query.id in self.encoded]
+
+    @property
+    def timed(self) -> list[Query]:
+        """The queries that latency is measured on, evenly spaced."""
+        return sample(tuple(self.asked), TIMED)
+
+    @property
+    def options(self) -> list[str]:
+        """The options of a command that make these queries of the collection's."""
+        return ["--limit", str(len(self.queries))] if self.sampled else []
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the collection has more queries."""
+        return len(self.queries) < len(self.collection.queries)
+
+    def rank(self, found: Mapping[str, Sequence[Scored]]) -> Rankings:
+        """Return lists of positions, by query id, as lists of chunks."""
+        return {
+            query: [self.chunks[position] for position, _ in listed]
+            for query, listed in found.items()
+        }
+
+
+def open_bench(dataset: str, limit: int | None, workshop: Workshop) -> Bench:
+    """Return a collection cut by the default settings and embedded by the default encoder."""
+    collection = load(dataset)
+    prepared = prepare(collection.documents, DocumentSettings(), workshop)
+    corpus = Corpus(prepared.chunks, collection.documents)
+    settings = EncoderSettings()
+    encoder = settings.build(workshop)
+    vectors = corpus.encode(encoder).vectors
+    queries = sample(collection.queries, limit)
+    asked = [query for query in queries if query.text.strip()]
+    progress = workshop.progress.track(asked, "encoding queries", len(asked))
+    return Bench(
+        collection=collection,
+        chunks=corpus.chunks,
+        texts=tuple(chunk.searchable for chunk in corpus.chunks),
+        vectors=vectors,
+        encoder=settings.model,
+        identity=encoder.identity,
+        queries=tuple(queries),
+        encoded={query.id: encoder.encode_query(query.text) for query in progress},
+    )
+
+
+def time_call(call: Callable[[], object]) -> float:
+    """Return the milliseconds that a call takes, those lost to calls made again left out."""
+    with measure_effort() as effort:
+        begin = time.perf_counter()
+        call()
+        taken = (time.perf_counter() - begin) * 1e3
+    return taken - effort.milliseconds
+
+
+def index_engine(bench: Bench, engine: Engine) -> IndexCost:
+    """Index the bench's texts in an engine and return what that took."""
+    report = engine.index(bench.texts, bench.vectors, bench.identity)
+    seconds = sum(report.seconds.values())
+    return IndexCost(len(bench.texts), seconds, report.bytes, "engine" in report.cached)

@@ -1,0 +1,173 @@
+"""Running the points of a sweep, so that what they share is made once."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from eval.analysis.grid_search import CONFIG, Figures, Result, SweepSettings
+from eval.analysis.search_space import Point, as_overrides, label
+from eval.collections.catalog import find
+from eval.experiments.config import RunConfig, load_config, read_mapping
+from eval.experiments.search_spaces import explain
+from eval.scoring.measures import check_names
+from retrievers.base import AssayError
+from retrievers.settings import Workshop
+
+if TYPE_CHECKING:
+    from eval.analysis.summary import Summary
+    from eval.tracking.record import Record
+    from retrievers.variants import Variants
+
+
+@dataclass(frozen=True)
+class Task:
+    """One point on one collection, which its config names."""
+
+    point: Point
+    config: RunConfig
+
+    @property
+    def label(self) -> str:
+        """The point and its collection in words."""
+        return f"{label(self.point) or self.config.name} on {self.config.dataset}"
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a task, and what MLflow is told of its run."""
+
+    result: Result
+    record: "Record | None" = None
+
+
+def read_sweep(path: Path) -> SweepSettings:
+    """Read the sweep at `path`. Raises AssayError naming the file, the key and what is wrong."""
+    values = read_mapping(path)
+    try:
+        settings = SweepSettings.model_validate(values)
+    except ValidationError as error:
+        raise AssayError(f"{path}: {explain(error)}") from None
+    key = "collections"
+    try:
+        for name in settings.collections:
+            find(name)
+        key = "measure"
+        check_names([settings.measure])
+    except AssayError as error:
+        raise AssayError(f"{path}: {key}: {error}") from None
+    named = {"name": settings.name or path.stem}
+    return settings.model_copy(update=named)
+
+
+def list_tasks(path: Path, settings: SweepSettings, overrides: Sequence[str]) -> list[Task]:
+    """Return every point on every collection, in the order of the file.
+
+    `overrides` are laid on every config first. Raises AssayError for the first that is no valid
+    config.
+    """
+    try:
+        return [
+            task
+            for collection in settings.collections
+            for name in settings.paths
+            for task in _list_on(path.parent / name, collection, settings, overrides)
+        ]
+    except AssayError as error:
+        raise AssayError(f"{path}: {str(error).partition(chr(10))[0]}") from None
+
+
+def _list_on(
+    config: Path, collection: str, settings: SweepSettings, overrides: Sequence[str]
+) -> Iterator[Task]:
+    """Yield the tasks of one config on one collection."""
+    given = [*overrides, f"dataset={json.dumps(collection)}"]
+    base = load_config(config, given)
+    named = {CONFIG: base.name} if len(settings.paths) > 1 else {}
+    values = base.model_dump(mode="json")
+    for point in settings.points:
+        if "dataset" in point:
+            raise AssayError("axes.dataset: not allowed; name collections instead")
+        changed = load_config(config, [*given, *as_overrides(point, values)])
+        yield Task({**named, **point}, changed)
+
+
+class Runner:
+    """Runs tasks, and stores their runs in the folder `reports`.
+
+    Of each run the measures of its config are kept, and `measure`.
+    """
+
+    def __init__(self, measure: str, workshop: Workshop, reports: Path) -> None:
+        from eval.collections.loading import load
+
+        self._measure = measure
+        self._workshop = workshop
+        self._reports = reports
+        self._load = lru_cache(maxsize=1)(load)
+
+    def run(self, tasks: Sequence[Task]) -> list[Done]:
+        """Run every task and return what became of each, in their own order.
+
+        Those of one collection and one preparation of its documents follow on one another. A task
+        that fails is told at once, and the others go on.
+        """
+        progress = self._workshop.progress
+        done: dict[int, Done] = {}
+        for at, outcome in progress.track(self._run_in_order(tasks), "points", len(tasks)):
+            done[at] = outcome
+            if outcome.result.failure:
+                progress.say(f"failed: {tasks[at].label}: {outcome.result.failure}")
+        return [done[at] for at in range(len(tasks))]
+
+    def _run_in_order(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Done]]:
+        from retrievers.variants import Variants
+
+        order = sorted(range(len(tasks)), key=lambda at: _shared(tasks[at]))
+        for _, members in groupby(order, key=lambda at: _shared(tasks[at])):
+            with Variants(self._workshop) as variants:
+                for at in members:
+                    yield at, self._attempt(tasks[at], variants)
+
+    def _attempt(self, task: Task, variants: "Variants") -> Done:
+        """Run a task. Whatever goes wrong in it is its own affair, and becomes one line."""
+        from eval.tracking.record import describe
+
+        try:
+            summary = self._run(task, variants)
+        except Exception as error:
+            reason = " ".join(str(error).split())
+            kind = "" if isinstance(error, AssayError) else f"{type(error).__name__}: "
+            return Done(Result(task.point, task.config.dataset, failure=f"{kind}{reason}"))
+        figures = Figures.of(summary)
+        return Done(Result(task.point, task.config.dataset, figures), describe(summary))
+
+    def _run(self, task: Task, variants: "Variants") -> "Summary":
+        """Make the run of a task, or find it, with the files that go with it."""
+        from eval import report
+        from eval.analysis.exports import export
+        from eval.analysis.summary import summarise
+        from eval.cli.run import make_plan
+        from eval.runs.execution import execute
+
+        collection = self._load(task.config.dataset)
+        plan, progress = make_plan(task.config), self._workshop.progress
+        with variants.build(task.config) as retriever:
+            outcome = execute(plan, retriever, collection, self._reports, progress)
+        names = dict.fromkeys([*task.config.measures, self._measure])
+        summary = summarise(outcome.run, list(names))
+        if not (outcome.run.folder / "report.html").exists():
+            export(summary)
+            report.write(summary)
+        return summary
+
+
+def _shared(task: Task) -> tuple[str, str]:
+    """Return what tells tasks apart that share no chunks."""
+    documents: Mapping[str, Any] = task.config.documents.model_dump(mode="json")
+    return task.config.dataset, json.dumps(documents, sort_keys=True)

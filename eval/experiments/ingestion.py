@@ -1,0 +1,112 @@
+"""Opening what is to be ingested, and joining what each side knows of it."""
+
+import re
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eval.runs import environment
+from eval.runs.ingestion import DocumentFacts, Ingestion, SkippedFile
+from retrievers.base import Document
+from retrievers.documents.folder import FolderDocument, Skipped, read_folder
+from retrievers.ingestion import Ingested, ingest
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache
+
+if TYPE_CHECKING:
+    from eval.experiments.config import RunConfig
+
+PIPELINE_KEYS = {"name", "description", "documents", "retriever"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Documents to ingest. `files` are those of them, by id, that were read from a folder."""
+
+    name: str
+    documents: Sequence[Document]
+    files: Mapping[str, FolderDocument] = field(default_factory=dict)
+    skipped: Sequence[Skipped] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+def run_ingestion(reference: str, settings: "RunConfig", workshop: Workshop) -> Ingestion:
+    """Ingest the folder or collection that `reference` names by the pipeline of `settings`."""
+    source = open_source(reference, workshop)
+    made = ingest(source.documents, settings, workshop)
+    now = datetime.now(UTC)
+    return Ingestion(
+        id=f"ingest-{settings.name}-{source.name}-{now.strftime('%Y%m%dT%H%M%S.%f')[:-3]}",
+        created=now.isoformat(timespec="seconds"),
+        source=reference,
+        pipeline=settings.name,
+        config=settings.model_dump(mode="json", include=PIPELINE_KEYS),
+        facts=made.facts,
+        environment=environment.describe(),
+        documents=[
+            _describe(document, source.files.get(document.id), item)
+            for document, item in zip(source.documents, made.documents, strict=True)
+        ],
+        skipped=[SkippedFile(item.path, item.reason, item.kind) for item in source.skipped],
+        seconds={**source.seconds, **made.seconds},
+        cached=made.cached,
+        collisions=made.collisions,
+        limit=made.limit,
+        window=made.window,
+        bytes=made.bytes,
+    )
+
+
+def open_source(reference: str, workshop: Workshop) -> Source:
+    """Return the documents of a collection, or of a folder that is none.
+
+    Raises AssayError when it is neither, or holds no documents.
+    """
+    from eval.collections import find_card, list_cards, loading
+    from eval.collections.card import FILE
+    from eval.collections.formats.native import make_document
+    from eval.collections.problems import Problems
+
+    folder = Path(reference)
+    is_collection = (folder / FILE).is_file() or (folder / "corpus.jsonl").is_file()
+    if reference in list_cards() or is_collection or not folder.is_dir():
+        card = find_card(reference)
+        found = loading.open_source(card, Problems(strict=True)).documents()
+        return Source(card.name, tuple(found.values()))
+    begin = time.perf_counter()
+    read = read_folder(folder, workshop)
+    return Source(
+        name=re.sub(r"[^\w.-]+", "-", folder.resolve().name) or "folder",
+        documents=[make_document(item.id, item.converted.text) for item in read.documents],
+        files={item.id: item for item in read.documents},
+        skipped=read.skipped,
+        seconds={"convert": time.perf_counter() - begin},
+    )
+
+
+@contextmanager
+def forgetful(workshop: Workshop) -> Iterator[Workshop]:
+    """Yield a workshop whose cache knows nothing but models and is removed in the end."""
+    with tempfile.TemporaryDirectory(prefix="assay-ingest-") as folder:
+        models = workshop.cache.root / "models"
+        models.mkdir(exist_ok=True)
+        (Path(folder) / models.name).symlink_to(models.absolute(), target_is_directory=True)
+        yield replace(workshop, cache=Cache(Path(folder)))
+
+
+def _describe(document: Document, file: FolderDocument | None, item: Ingested) -> DocumentFacts:
+    values = asdict(item)
+    if file and not file.converted.encoding and not file.converted.cached:
+        values["seconds"] = {"convert": file.converted.seconds, **item.seconds}
+    return DocumentFacts(
+        **values,
+        format=Path(file.path if file else document.id).suffix[1:].upper(),
+        bytes=file.converted.size if file else 0,
+        encoding=file.converted.encoding if file else "",
+        words=len(document.text.split()),
+    )

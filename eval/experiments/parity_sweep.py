@@ -1,0 +1,179 @@
+"""Where an engine is asked: its lists apart, its own fusion, ours, and every alternative."""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from eval.collections.collection import Query
+from eval.experiments.engine_bench import Bench, index_engine, time_call
+from eval.experiments.engine_settings import Subject
+from eval.parity.curve import DEPTHS
+from eval.parity.examples import Example, Fused, make_example
+from eval.parity.quality import DENSE, KEYWORD, NATIVE, OURS, Rankings, measure_quality
+from eval.parity.results import Parity
+from eval.parity.timing import Timing, time_systems
+from eval.parity.verdicts import QueryVerdict, Trial, compare, diagnose
+from eval.runs import environment
+from eval.statistics.estimates import Estimate, estimate_mean
+from retrievers.base import Progress
+from retrievers.engines.base import Engine, Lists
+from retrievers.engines.meaning import describe_hybrid
+from retrievers.engines.parity import Formulation, Observation, list_alternatives, state
+from retrievers.engines.recall import measure_shares
+from retrievers.fusion import RrfSettings
+from retrievers.ranking import Scored
+
+DEPTH = 100  # hits a timed query asks for
+SECONDS = 30.0  # no further round of timing is begun after that
+EXAMPLES = 3
+OURS_K = 60
+
+# By query id.
+Seen = Mapping[str, Observation]
+
+
+class Found(NamedTuple):
+    """The verdict on each query by its id, and what was tried where some differ."""
+
+    verdicts: dict[str, QueryVerdict]
+    trials: tuple[Trial, ...]
+
+
+def examine(bench: Bench, subject: Subject, engine: Engine, progress: Progress) -> Parity:
+    """Index the bench in an engine, which is built of `subject`, and find what its hybrid is.
+
+    Raises AssayError when the engine cannot be asked.
+    """
+    index = index_engine(bench, engine)
+    name = str(engine.facts()["engine"])
+    asked = progress.track(bench.asked, f"{name}: asking", len(bench.asked))
+    seen = {
+        query.id: Observation(engine, query.text, bench.encoded[query.id], bench.vectors)
+        for query in asked
+    }
+    found = find_parity(engine, seen, progress)
+    now = datetime.now(UTC)
+    place = bench.collection.name.replace(":", ".").replace("/", ".")
+    return Parity(
+        id=f"parity-{name}-{place}-{now.strftime('%Y%m%dT%H%M%S.%f')[:-3]}",
+        engine=name,
+        label=subject.label,
+        collection=bench.collection.name,
+        queries=len(bench.queries),
+        sampled=bench.sampled,
+        created=now.isoformat(timespec="seconds"),
+        encoder=bench.encoder,
+        settings=subject.settings.model_dump(mode="json"),
+        facts=dict(engine.facts()),
+        meaning=describe_hybrid(subject.settings, engine),
+        verdicts=found.verdicts,
+        diagnosis=diagnose(found.verdicts, found.trials),
+        trials=found.trials,
+        examples=_pick_examples(bench, engine, seen, found.verdicts),
+        quality=measure_quality(bench.collection, bench.queries, _rank(bench, seen)),
+        timing=_time(bench, engine, progress),
+        index=index,
+        recall={} if engine.facts().get("exact") else measure_recalls(bench, engine),
+        environment=environment.describe(),
+        command=subject.command("parity", bench.collection.name, *bench.options),
+    )
+
+
+def find_parity(engine: Engine, seen: Seen, progress: Progress) -> Found:
+    """Judge what was `seen` of an engine by its own formula, and where it fails by others."""
+    verdicts = judge(state(engine.formula), seen)
+    if "different" not in verdicts.values():
+        return Found(verdicts, ())
+    formulations = list(list_alternatives(engine.formula, engine.depth, list(seen.values())))
+    tried = progress.track(formulations, "trying alternatives", len(formulations))
+    return Found(verdicts, tuple(_try(item, seen) for item in tried))
+
+
+def judge(formulation: Formulation, seen: Seen) -> dict[str, QueryVerdict]:
+    """Return for each query whether `formulation` gives what the engine returned.
+
+    Equal scores within a list may have entered fusion in any order.
+    """
+    verdicts: dict[str, QueryVerdict] = {}
+    for query, item in seen.items():
+        verdict = compare(item.returned, formulation.fuse(item), item.limit)
+        if verdict == "different":
+            settled = compare(item.returned, formulation.settle(item), item.limit)
+            verdict = "different" if settled == "different" else "ties"
+        verdicts[query] = verdict
+    return verdicts
+
+
+def measure_recalls(bench: Bench, engine: Engine) -> dict[int, Estimate]:
+    """Return the recall of dense search against exact search by depth."""
+    vectors = [bench.encoded[query.id] for query in bench.asked]
+    return {
+        depth: estimate_mean(measure_shares(engine.dense, bench.vectors, vectors, depth))
+        for depth in DEPTHS
+    }
+
+
+def fuse_ours(lists: Lists) -> list[Scored]:
+    """Return our fusion of an engine's two lists: reciprocal ranks, k = 60, ranks from 1."""
+    return RrfSettings(k=OURS_K).fuse(lists._asdict())
+
+
+def _try(formulation: Formulation, seen: Seen) -> Trial:
+    agreed = (query for query, at in judge(formulation, seen).items() if at != "different")
+    return Trial(formulation.family, formulation.label, frozenset(agreed), formulation.inferred)
+
+
+def _pick_examples(
+    bench: Bench, engine: Engine, seen: Seen, verdicts: Mapping[str, QueryVerdict]
+) -> tuple[Example, ...]:
+    """Return the first queries that differ; where none does, the first with ties."""
+    kind = "different" if "different" in verdicts.values() else "ties"
+    chosen = [query for query in bench.asked if verdicts[query.id] == kind][:EXAMPLES]
+    ids = [chunk.id for chunk in bench.chunks]
+    return tuple(
+        make_example(
+            query.id,
+            query.text,
+            verdicts[query.id],
+            Fused(
+                seen[query.id].returned,
+                engine.formula.fuse(*seen[query.id].lists),
+                seen[query.id].lists.dense,
+                seen[query.id].lists.keyword,
+            ),
+            ids,
+        )
+        for query in chosen
+    )
+
+
+def _rank(bench: Bench, seen: Seen) -> dict[str, Rankings]:
+    listed: dict[str, Callable[[Observation], Sequence[Scored]]] = {
+        DENSE: lambda item: item.lists.dense,
+        KEYWORD: lambda item: item.lists.keyword,
+        NATIVE: lambda item: item.returned,
+        OURS: lambda item: fuse_ours(item.lists),
+    }
+    return {
+        system: bench.rank({query: choose(item) for query, item in seen.items()})
+        for system, choose in listed.items()
+    }
+
+
+def _time(bench: Bench, engine: Engine, progress: Progress) -> Timing | None:
+    """Time searches for vectors that are there; encoding the query is the same for all."""
+    if not bench.timed:
+        return None
+    calls: dict[str, Callable[[Query], object]] = {
+        DENSE: lambda query: engine.dense(bench.encoded[query.id], DEPTH),
+        KEYWORD: lambda query: engine.keyword(query.text, DEPTH),
+        NATIVE: lambda query: engine.hybrid(query.text, bench.encoded[query.id], DEPTH),
+        OURS: lambda query: fuse_ours(engine.lists(query.text, bench.encoded[query.id]))[:DEPTH],
+    }
+    systems = {name: functools.partial(_time_one, call) for name, call in calls.items()}
+    return time_systems(systems, bench.timed, SECONDS, progress)
+
+
+def _time_one(call: Callable[[Query], object], query: Query) -> float:
+    return time_call(lambda: call(query))

@@ -1,0 +1,83 @@
+"""What a command line means by a run: a config, a stored run, or a run of MLflow."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from retrievers.base import AssayError
+
+if TYPE_CHECKING:
+    from eval.runs.stored import StoredRun
+    from retrievers.base import Progress
+
+MLFLOW_ID = re.compile(r"[0-9a-f]{32}")
+
+
+def is_config(reference: str) -> bool:
+    """Say whether `reference` is the path of a config; any other names a run."""
+    return reference.endswith((".yaml", ".yml"))
+
+
+def resolve(reference: str, overrides: Sequence[str], progress: "Progress") -> "StoredRun":
+    """Return the stored run that `reference` means; that of a config is made where there is none.
+
+    It may be a config, on which `overrides` are laid; the id of a run, the beginning of one, or
+    its folder; or the id of a run in MLflow.
+    """
+    from eval.cli.run import make_run
+    from eval.experiments.config import load_config
+    from eval.experiments.locations import reports_folder
+    from eval.runs.stored import StoredRun, load
+
+    if is_config(reference):
+        outcome = make_run(load_config(Path(reference), overrides), False, progress)
+        run = outcome.run
+        assert isinstance(run, StoredRun)
+        return run
+    return load(find_stored(reports_folder(), reference))
+
+
+def find_stored(reports: Path, reference: str) -> Path:
+    """Return the folder of a stored run: by path, id, beginning of an id, or its id in MLflow."""
+    from eval.runs.stored import find
+
+    if MLFLOW_ID.fullmatch(reference) and not (reports / reference).exists():
+        return _find_logged(reports, reference)
+    return find(reports, reference)
+
+
+def split_overrides(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the references and the overrides (`key.path=value`) among `arguments`.
+
+    Raises AssayError for overrides that have no config to be laid on.
+    """
+    references = [item for item in arguments if "=" not in item]
+    overrides = [item for item in arguments if "=" in item]
+    if overrides and not any(map(is_config, references)):
+        raise AssayError(f"{overrides[0]}: an override changes a config, and none is given")
+    return references, overrides
+
+
+def _find_logged(reports: Path, mlflow_id: str) -> Path:
+    """Return the folder of the run that MLflow knows by `mlflow_id`."""
+    from eval.runs.stored import find
+    from eval.tracking.delivery import LOGGED
+
+    for path in sorted(reports.glob(f"*/{LOGGED}")):
+        if json.loads(path.read_bytes()).get("run_id") == mlflow_id:
+            return path.parent
+    return find(reports, _read_tag(mlflow_id))
+
+
+def _read_tag(mlflow_id: str) -> str:
+    from eval.tracking import redact, tracking_uri
+    from eval.tracking.store import connect
+
+    uri = tracking_uri()
+    with connect(uri) as client:
+        name = client.get_run(mlflow_id).data.tags.get("assay.run")
+    if name is None:
+        raise AssayError(f"{mlflow_id}: a run in {redact(uri)}, but not one of a pipeline")
+    return str(name)

@@ -1,0 +1,130 @@
+"""The space that a command searches: read from a file, given key by key, or made for a config."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from eval.analysis.search_space import Axes, Point, as_overrides, describe, parse_axis, unite
+from eval.experiments.config import RunConfig, load_config, read_mapping
+from retrievers.base import AssayError
+
+if TYPE_CHECKING:
+    from retrievers.recipe import PipelineSettings
+
+WEIGHTS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
+RRF_K = (1, 2, 5, 10, 20, 40, 60, 100)
+K1 = (0.5, 0.9, 1.2, 1.5, 2.0, 3.0)
+B = (0.25, 0.4, 0.6, 0.75, 0.9, 1.0)
+RERANK_DEPTH = (5, 10, 24, 50)
+
+
+class SpaceFile(BaseModel):
+    """A file of values to try: one grid, or several to be united."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    description: str = ""
+    axes: Axes | list[Axes] = Field(description="one grid of values, or several to be united")
+
+
+@dataclass(frozen=True)
+class Space:
+    """Grids of values by dotted key, and in words where they come from."""
+
+    grids: Sequence[Mapping[str, Sequence[Any]]]
+    source: str
+
+    @property
+    def points(self) -> list[Point]:
+        """Every point of every grid."""
+        return unite(self.grids)
+
+    def lines(self) -> list[str]:
+        """Return each key with its values; grids apart."""
+        return [
+            f"{key}: {', '.join(map(describe, values))}"
+            for grid in self.grids
+            for key, values in grid.items()
+        ]
+
+
+def read_space(path: Path) -> Space:
+    """Read the space in the file at `path`. Raises AssayError naming the key and what is wrong."""
+    try:
+        axes = SpaceFile.model_validate(read_mapping(path)).axes
+    except ValidationError as error:
+        raise AssayError(f"{path}: {explain(error)}") from None
+    return Space(axes if isinstance(axes, list) else [axes], str(path))
+
+
+def explain(error: ValidationError) -> str:
+    """Return the first of Pydantic's complaints: the key and what is wrong."""
+    first = error.errors()[0]
+    # A union of forms complains of each by its name, which is no key.
+    parts = [str(part) for part in first["loc"] if "[" not in str(part)]
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        message = "unknown key"
+    return f"{'.'.join(parts) or 'the file'}: {message[:1].lower()}{message[1:]}"
+
+
+def parse_space(axes: Sequence[str]) -> Space:
+    """Read the space that `key=v1,v2,v3` texts span."""
+    return Space([dict(map(parse_axis, axes))], "--over")
+
+
+def derive_space(config: RunConfig) -> Space:
+    """Return the space that fits the kinds of legs, fusion and stages of `config`.
+
+    With fusion: its constant or its normalisation, and the weight of every leg but the last,
+    since only ratios count. With a single BM25 leg: k1 and b. With reranking: its depth.
+    """
+    from retrievers.recipe import PipelineSettings
+
+    retriever = config.retriever
+    axes: dict[str, Sequence[Any]] = {}
+    if isinstance(retriever, PipelineSettings):
+        axes = {**_fusion_axes(retriever), **_leg_axes(retriever)}
+        for number, stage in enumerate(retriever.stages):
+            if stage.type == "rerank":
+                axes[f"retriever.stages.{number}.depth"] = RERANK_DEPTH
+    if not axes:
+        raise AssayError(
+            f"{config.name}: nothing to tune unless told: no fusion, BM25 or reranking; "
+            "name keys and values by --over or --space"
+        )
+    return Space([axes], "made for this config")
+
+
+def resolve_points(
+    path: Path, overrides: Sequence[str], points: Sequence[Point], config: RunConfig
+) -> list[RunConfig]:
+    """Return the config of each point: that at `path` with `overrides`, which is `config`, changed.
+
+    Raises AssayError for the first point that is no valid config.
+    """
+    values = config.model_dump(mode="json")
+    return [load_config(path, [*overrides, *as_overrides(point, values)]) for point in points]
+
+
+def _fusion_axes(retriever: "PipelineSettings") -> dict[str, Sequence[Any]]:
+    fusion = retriever.fusion
+    if fusion is None:
+        return {}
+    axes: dict[str, Sequence[Any]] = (
+        {"retriever.fusion.k": RRF_K}
+        if fusion.type == "rrf"
+        else {"retriever.fusion.normalisation": ("min-max", "z-score")}
+    )
+    weighted = [name for name in retriever.active if name not in fusion.boosts]
+    return axes | {f"retriever.fusion.weights.{name}": WEIGHTS for name in weighted[:-1]}
+
+
+def _leg_axes(retriever: "PipelineSettings") -> dict[str, Sequence[Any]]:
+    (name, leg), *others = retriever.active.items()
+    if others or leg.type != "bm25":
+        return {}
+    return {f"retriever.legs.{name}.k1": K1, f"retriever.legs.{name}.b": B}

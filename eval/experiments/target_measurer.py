@@ -1,0 +1,175 @@
+"""Where targets are measured: pipelines by name become runs, experiments and ingestions."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.cli.run import make_run
+from eval.cli.timing import make_contender
+from eval.collections.collection import Collection
+from eval.collections.loading import load
+from eval.experiments import synthetic_corpus as growth
+from eval.experiments.config import RunConfig, load_config
+from eval.experiments.ingestion import forgetful, run_ingestion
+from eval.experiments.workshop import make_workshop
+from eval.runs import environment
+from eval.runs.ingestion import Ingestion
+from eval.runs.interleaved_timing import interleave
+from eval.runs.latency import LatencySample, measure
+from eval.runs.stored import StoredRun, write_atomically
+from eval.targets.measurements import Measurement
+from eval.targets.results import Measured
+from eval.targets.settings import TargetsSettings
+from retrievers.base import AssayError, Progress, Retriever
+from retrievers.models.encoders import EncoderSettings
+
+# On these, besides the pipelines, depends what an experiment gives.
+SOURCES = (
+    "cli/timing.py", "experiments/ingestion.py", "experiments/synthetic_corpus.py",
+    "experiments/target_measurer.py", "runs/ingestion.py", "runs/interleaved_timing.py",
+    "statistics/estimates.py", "targets/figures.py", "targets/measuring.py",
+    "targets/staleness.py",
+)  # fmt: skip
+NOT_MEASURED = {"label", "at_least", "more_than", "at_most", "less_than"}
+
+
+class ProjectLaboratory:
+    """The `Laboratory` of the command line. What it made once in a call it gives again."""
+
+    def __init__(
+        self,
+        settings: TargetsSettings,
+        configs: Path,
+        stored: Path,
+        again: bool,
+        progress: Progress,
+    ) -> None:
+        """`configs` is the folder of the configs, `stored` that of what experiments gave.
+
+        `again` makes runs and experiments anew.
+        """
+        self._settings = settings
+        self._configs = configs
+        self._stored = stored
+        self._again = again
+        self._progress = progress
+        self._made: dict[tuple[Any, ...], Any] = {}
+
+    def run(self, pipeline: str, dataset: str) -> StoredRun:
+        """Return the stored run of a pipeline, made where there is none."""
+
+        def make() -> StoredRun:
+            run = make_run(self.config(pipeline, dataset), self._again, self._progress).run
+            assert isinstance(run, StoredRun)
+            return run
+
+        found = self._once(make, "run", pipeline, dataset)
+        assert isinstance(found, StoredRun)
+        return found
+
+    def collection(self, dataset: str) -> Collection:
+        """Return a collection."""
+        found = self._once(lambda: load(dataset), "collection", dataset)
+        assert isinstance(found, Collection)
+        return found
+
+    @contextmanager
+    def build(self, pipeline: str, dataset: str) -> Iterator[Retriever]:
+        """Yield a pipeline, not yet indexed."""
+        with self.config(pipeline, dataset).build(make_workshop()) as retriever:
+            yield retriever
+
+    def time_grown(self, pipeline: str, dataset: str, chunks: int) -> Sequence[LatencySample]:
+        """Time a pipeline on the passages of a collection and as many composed ones as it takes."""
+        config = self.config(pipeline, dataset)
+        with forgetful(make_workshop()) as workshop:
+            passages = growth.compose([growth.read_source(dataset, workshop)], chunks)
+            growth.embed(growth.find_encoders([config]), passages, workshop)
+            with config.build(workshop) as retriever:
+                retriever.index(growth.make_documents(passages))
+                queries = [(query.id, query.text) for query in self.collection(dataset).queries]
+                timed = measure(retriever, queries, config.depth, config.latency, self._progress)
+        return timed.samples
+
+    def interleave(
+        self, base: str, pipeline: str, dataset: str
+    ) -> tuple[Sequence[float], Sequence[float]]:
+        """Return the milliseconds of two pipelines, paired by query, timed interleaved."""
+        limits = self.config(pipeline, dataset).latency
+        texts = [query.text for query in self.collection(dataset).queries]
+        count = min(len(texts), limits.queries)
+        chosen = [texts[at * len(texts) // count] for at in range(count)]
+        if not chosen:
+            raise AssayError(f"{pipeline}: latency.queries is 0, so that there is nothing to time")
+        contenders = [make_contender(*self._arguments(name, dataset)) for name in (base, pipeline)]
+        return interleave(contenders[0], contenders[1], chosen, limits.seconds, self._progress)
+
+    def ingest(self, pipeline: str, dataset: str, anew: bool) -> Ingestion:
+        """Ingest a collection; `anew` finds nothing in the cache but models."""
+
+        def make() -> Ingestion:
+            usual = make_workshop()
+            with forgetful(usual) if anew else nullcontext(usual) as workshop:
+                return run_ingestion(dataset, self.config(pipeline, dataset), workshop)
+
+        found = self._once(make, "ingest", pipeline, dataset, anew)
+        assert isinstance(found, Ingestion)
+        return found
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.floating]:
+        """Return the vectors of texts by the default encoder, of length 1, a row each."""
+        return EncoderSettings().build(make_workshop()).encode_passages(texts)
+
+    def remember(self, measurement: Measurement, make: Callable[[], Measured]) -> Measured:
+        """Return what an experiment gave before, where nothing it depends on has changed."""
+        path = self._stored / f"{self._identify(measurement)}.json"
+        if not self._again:
+            try:
+                return Measured.from_json(json.loads(path.read_bytes()))
+            except (OSError, ValueError, KeyError, TypeError):
+                pass
+        found = make()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, json.dumps(found.as_json(), indent=1).encode() + b"\n")
+        return found
+
+    def config(self, pipeline: str, dataset: str) -> RunConfig:
+        """Return the config that a pipeline's name means. Raises AssayError."""
+        path, overrides = self._arguments(pipeline, dataset)
+        found = self._once(lambda: load_config(Path(path), overrides), "config", pipeline, dataset)
+        assert isinstance(found, RunConfig)
+        return found
+
+    def _arguments(self, pipeline: str, dataset: str) -> tuple[str, list[str]]:
+        reference = self._settings.locate(pipeline)
+        return str(self._configs / reference.config), [*reference.overrides, f"dataset={dataset}"]
+
+    def _identify(self, measurement: Measurement) -> str:
+        """Return the digest of all that an experiment depends on but the machine."""
+        here = environment.ROOT / "eval"
+        sources = hashlib.sha256()
+        for name in SOURCES:
+            sources.update((here / name).read_bytes())
+        parts = [
+            measurement.model_dump(exclude=NOT_MEASURED),
+            [
+                self.config(name, measurement.dataset).model_dump(mode="json")
+                for name in measurement.pipelines.values()
+            ],
+            self.collection(measurement.dataset).digest,
+            environment.digest_code(),
+            environment.packages(),
+            sources.hexdigest(),
+        ]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    def _once(self, make: Callable[[], Any], *key: Any) -> Any:
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]

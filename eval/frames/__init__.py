@@ -1,0 +1,1 @@
+"""Figures as pandas DataFrames, for the Python API."""

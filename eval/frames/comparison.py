@@ -1,0 +1,155 @@
+"""What the Python API returns for a comparison: its figures as DataFrames."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+from eval.analysis.comparison import Comparison, Difference, Pair
+from retrievers.base import AssayError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+FIGURES = (
+    "n",
+    "base_mean",
+    "other_mean",
+    "difference",
+    "low",
+    "high",
+    "p",
+    "effect_size",
+    "detectable",
+    "wins",
+    "ties",
+    "losses",
+    "verdict",
+)
+
+
+@dataclass(frozen=True, repr=False)
+class ComparisonResult:
+    """Runs beside a base. `compared` holds all that the tables are made of.
+
+    In the tables, `other` names a run by its config, numbered where several share one.
+    """
+
+    compared: Comparison
+
+    @cached_property
+    def differences(self) -> "DataFrame":
+        """By other run and measure: means, the paired difference and what it is worth.
+
+        `low` and `high` are the ends of its 95 % interval, `p` is Holm's, `effect_size` is d_z,
+        `detectable` the smallest difference these queries show with power 0.8.
+        """
+        return self._tabulate("measure", lambda pair: pair.differences)
+
+    @cached_property
+    def by_type(self) -> "DataFrame":
+        """As `differences`, of one measure by type of query."""
+        return self._tabulate("type", lambda pair: pair.by_type)
+
+    @cached_property
+    def latency(self) -> "DataFrame":
+        """By other run and percentile: milliseconds of both, and their ratio with its interval.
+
+        The runs were timed separately: load on the machine enters.
+        """
+        columns = ("n", "base_ms", "other_ms", "ratio", "low", "high")
+        rows = [
+            [
+                label,
+                f"p{item.percentile}",
+                item.ratio.n,
+                item.base,
+                item.other,
+                item.ratio.value,
+                item.ratio.low,
+                item.ratio.high,
+            ]
+            for label, pair in self._pairs()
+            for item in pair.latency
+        ]
+        return _index(rows, "percentile", columns)
+
+    @property
+    def verdict(self) -> str:
+        """In words: what must be known before, and whether each run is better than the base."""
+        from eval.report.comparison.differences import conclude
+
+        base, effect = self._labels[0], self.compared.effect
+        told = [conclude(pair, base, label, effect) for label, pair in self._pairs()]
+        return "\n".join([*self.compared.warnings, *told])
+
+    def per_query(self, measure: str) -> "DataFrame":
+        """Return, by query id: `type`, `text`, each run's score, and `difference.<other>`."""
+        from pandas import DataFrame, Index
+
+        if measure not in self.compared.measures:
+            known = ", ".join(self.compared.measures)
+            raise AssayError(f"{measure}: not compared here; compared were {known}")
+        queries = self.compared.base.run.queries
+        columns: dict[str, list[Any]] = {
+            "type": [query.type for query in queries.values()],
+            "text": [query.text for query in queries.values()],
+            self._labels[0]: [self.compared.base.scores[measure][id_] for id_ in queries],
+        }
+        for label, pair in self._pairs():
+            scores = pair.scores(measure)
+            columns[label] = [scores[id_][1] for id_ in queries]
+            columns[f"difference.{label}"] = [scores[id_][1] - scores[id_][0] for id_ in queries]
+        return DataFrame(columns, index=Index(list(queries), name="query_id"))
+
+    def __repr__(self) -> str:
+        return self.verdict
+
+    def _repr_html_(self) -> str:
+        from eval.frames.tables import render
+
+        collection = self.compared.base.run.manifest.collection.name
+        title = f"{' · '.join(self._labels)} on {collection}"
+        return render(title, self.verdict.splitlines(), self.differences)
+
+    @property
+    def _labels(self) -> tuple[str, ...]:
+        from eval.report.comparison.labels import label_runs, list_runs
+
+        return label_runs(list_runs(self.compared))
+
+    def _pairs(self) -> Iterable[tuple[str, Pair]]:
+        return zip(self._labels[1:], self.compared.pairs, strict=True)
+
+    def _tabulate(self, key: str, choose: Callable[[Pair], Sequence[Difference]]) -> "DataFrame":
+        rows = [
+            [label, *_list_figures(item, key)]
+            for label, pair in self._pairs()
+            for item in choose(pair)
+        ]
+        return _index(rows, key, FIGURES)
+
+
+def _list_figures(item: Difference, key: str) -> list[Any]:
+    defined = (item.adjusted, item.effect_size, item.detectable)
+    return [
+        getattr(item, key),
+        item.n,
+        item.base,
+        item.other,
+        item.difference.value,
+        item.difference.low,
+        item.difference.high,
+        *(nan if value is None else value for value in defined),
+        item.wins,
+        item.ties,
+        item.losses,
+        item.verdict,
+    ]
+
+
+def _index(rows: list[list[Any]], key: str, columns: Sequence[str]) -> "DataFrame":
+    from pandas import DataFrame
+
+    return DataFrame(rows, columns=["other", key, *columns]).set_index(["other", key])

@@ -1,0 +1,1 @@
+"""The gate: has a pipeline got worse than its committed baseline?"""

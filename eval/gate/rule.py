@@ -1,0 +1,244 @@
+"""The gate: has a pipeline got worse than its committed baseline?
+
+The rule, for each measure, on the paired differences head - baseline of all queries:
+
+* regression: the mean drop is at least the measure's minimum effect, and the randomisation test of
+  all gated measures together gives it a p-value of at most `false_alarms`;
+* pass: the 95 % interval of the mean difference excludes a drop of the minimum effect;
+* cannot tell: neither. More queries would tell.
+
+A query named in `must_not_break` that scores lower than in the baseline is a regression by itself.
+Latency is judged by the ratio of percentiles, head / base, of two pipelines timed interleaved: a
+regression where its whole interval lies above the limit, a pass where it lies below.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from eval.gate.baseline import Baseline, list_changes, list_obstacles, make
+from eval.gate.settings import GateSettings, LatencyLimits
+from eval.runs.stored import StoredRun
+from eval.statistics.estimates import Estimate, estimate_mean, estimate_percentile_ratio
+from eval.statistics.max_t import DropTest, find_drop, randomise_drops
+from eval.statistics.significance import TIE, spread
+from retrievers.base import AssayError
+
+Verdict = Literal["pass", "regression", "cannot tell"]
+MOST_LOSERS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureVerdict:
+    """What became of one measure.
+
+    `difference` is the mean of head - base over queries with its 95 % interval. `p` is one-sided,
+    for a drop, and adjusted for all gated measures. `finds` is the smallest true drop that is
+    found with power 0.8 given how much these differences vary; None where it is not known,
+    because none differs, or where no drop would be found.
+    """
+
+    measure: str
+    verdict: Verdict
+    base: float
+    head: float
+    difference: Estimate
+    p: float
+    minimum_effect: float
+    finds: float | None
+    wins: int
+    ties: int
+    losses: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueryChange:
+    """A query whose score by `measure` changed."""
+
+    query: str
+    type: str
+    text: str
+    measure: str
+    base: float
+    head: float
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyVerdict:
+    """What became of a percentile of latency, in milliseconds, both timed in one job."""
+
+    percentile: int
+    verdict: Verdict
+    base: float
+    head: float
+    ratio: Estimate
+    limit: float
+
+
+@dataclass(frozen=True)
+class GateReport:
+    """The verdict on a run.
+
+    `guarded` are the ids of the queries that must not break and `broken` those of them that did;
+    `losers` are the queries that lost most by the first gated measure. `changes` says what of
+    config and code changed since the baseline. `latency` is empty where none was measured.
+    `false_alarms` is the level that a p-value must reach.
+    """
+
+    baseline: Baseline
+    head: StoredRun
+    false_alarms: float
+    measures: tuple[MeasureVerdict, ...]
+    guarded: tuple[str, ...]
+    broken: tuple[QueryChange, ...]
+    losers: tuple[QueryChange, ...]
+    changes: tuple[str, ...]
+    latency: tuple[LatencyVerdict, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Regression if anything is one, else cannot tell if anything is, else pass."""
+        found = {item.verdict for item in self.measures} | {item.verdict for item in self.latency}
+        if self.broken or "regression" in found:
+            return "regression"
+        return "cannot tell" if "cannot tell" in found else "pass"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as the JSON object that `assay gate --json` prints."""
+        baseline = self.baseline
+        return {
+            "verdict": self.verdict,
+            "config": baseline.name,
+            "collection": baseline.collection.name,
+            "queries": len(self.head.queries),
+            "run": self.head.manifest.id,
+            "baseline": {key: getattr(baseline, key) for key in ("run", "code", "created")},
+            "changes": list(self.changes),
+            "false_alarms": self.false_alarms,
+            "measures": [asdict(item) for item in self.measures],
+            "must_not_break": {
+                "queries": list(self.guarded),
+                "broken": [asdict(item) for item in self.broken],
+            },
+            "latency": [asdict(item) for item in self.latency],
+            "losers": [asdict(item) for item in self.losers],
+        }
+
+
+def judge(
+    baseline: Baseline,
+    head: StoredRun,
+    settings: GateSettings,
+    latency: Sequence[LatencyVerdict] = (),
+) -> GateReport:
+    """Judge a run against its baseline.
+
+    Raises AssayError when the two cannot be compared, or the settings ask for what they lack.
+    """
+    if obstacles := list_obstacles(baseline, head):
+        raise AssayError(f"{head.manifest.id} cannot be judged: {'; '.join(obstacles)}")
+    _check_measures(baseline, settings)
+    scores = make(head, settings.scored).scores
+    guarded = settings.must_not_break.queries.get(head.manifest.collection.name, [])
+    if unknown := [id_ for id_ in guarded if id_ not in head.queries]:
+        raise AssayError(
+            f"must_not_break: {unknown[0]!r} is no query of {head.manifest.collection.name}"
+        )
+    first, kept = next(iter(settings.measures)), settings.must_not_break.measure
+    lost = _list_losers(baseline, head, scores, kept)
+    return GateReport(
+        baseline=baseline,
+        head=head,
+        false_alarms=settings.false_alarms,
+        measures=tuple(_judge_measures(baseline.scores, scores, settings)),
+        guarded=tuple(guarded),
+        broken=tuple(item for item in lost if item.query in guarded),
+        losers=tuple(_list_losers(baseline, head, scores, first)[:MOST_LOSERS]),
+        changes=tuple(list_changes(baseline, head)),
+        latency=tuple(latency),
+    )
+
+
+def find_regressions(differences: Any, settings: GateSettings) -> tuple[list[bool], DropTest]:
+    """Return for each gated measure whether it regressed, and the test that says so.
+
+    `differences` are head - base, of shape (queries, gated measures in the settings' order).
+    """
+    test = randomise_drops(differences, settings.false_alarms)
+    means = np.mean(differences, axis=0)
+    regressed = [
+        bool(mean <= TIE - effect and p <= settings.false_alarms)
+        for mean, p, effect in zip(means, test.p_values, settings.measures.values(), strict=True)
+    ]
+    return regressed, test
+
+
+def judge_latency(
+    base: Sequence[float], head: Sequence[float], limits: LatencyLimits
+) -> list[LatencyVerdict]:
+    """Judge latencies in milliseconds, paired by query and timed interleaved."""
+    found = []
+    for percent, limit in ((50, limits.p50), (95, limits.p95)):
+        ratio = estimate_percentile_ratio(base, head, percent)
+        verdict: Verdict = "cannot tell"
+        if ratio.low > limit:
+            verdict = "regression"
+        elif ratio.high < limit:
+            verdict = "pass"
+        before, after = (float(np.percentile(times, percent)) for times in (base, head))
+        found.append(LatencyVerdict(percent, verdict, before, after, ratio, limit))
+    return found
+
+
+def _check_measures(baseline: Baseline, settings: GateSettings) -> None:
+    held = next(iter(baseline.scores.values()), {})
+    if missing := [name for name in settings.scored if name not in held]:
+        raise AssayError(
+            f"the baseline {baseline.label} holds no {', '.join(missing)}; it holds "
+            f"{', '.join(held)}: gate those or accept a new one"
+        )
+
+
+def _judge_measures(
+    base: Mapping[str, Mapping[str, float]],
+    head: Mapping[str, Mapping[str, float]],
+    settings: GateSettings,
+) -> Iterator[MeasureVerdict]:
+    names = list(settings.measures)
+    before = np.array([[base[query][name] for name in names] for query in head])
+    after = np.array([[head[query][name] for name in names] for query in head])
+    regressed, test = find_regressions(after - before, settings)
+    for at, (name, effect) in enumerate(settings.measures.items()):
+        differences = (after - before)[:, at].tolist()
+        estimate = estimate_mean(differences)
+        verdict: Verdict = "pass" if estimate.low > -effect else "cannot tell"
+        deviation, n = spread(differences), len(differences)
+        wins = sum(value > TIE for value in differences)
+        losses = sum(value < -TIE for value in differences)
+        yield MeasureVerdict(
+            measure=name,
+            verdict="regression" if regressed[at] else verdict,
+            base=float(np.mean(before[:, at])),
+            head=float(np.mean(after[:, at])),
+            difference=estimate,
+            p=test.p_values[at],
+            minimum_effect=effect,
+            finds=find_drop(deviation, n, test.critical, effect) if deviation else None,
+            wins=wins,
+            ties=n - wins - losses,
+            losses=losses,
+        )
+
+
+def _list_losers(
+    baseline: Baseline, head: StoredRun, scores: Mapping[str, Mapping[str, float]], measure: str
+) -> list[QueryChange]:
+    """Return the queries that score lower than in the baseline, the largest loss first."""
+    found = [
+        QueryChange(id_, query.type, query.text, measure, before, after)
+        for id_, query in head.queries.items()
+        if (after := scores[id_][measure]) < (before := baseline.scores[id_][measure]) - TIE
+    ]
+    return sorted(found, key=lambda item: (item.head - item.base, item.query))

@@ -1,0 +1,1 @@
+"""Runs: made, timed, stored on disk, read again."""

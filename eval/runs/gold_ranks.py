@@ -1,0 +1,98 @@
+"""What a ranking cannot tell of a gold item: whether it is in any chunk, and how deep it lies.
+
+Asked of the retriever while it stands, after a query's ranking is made and apart from all timing,
+so that attribution needs no search of its own.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from eval.collections.collection import GoldItem, Query
+from eval.scoring.join import Retrieved, covers
+from retrievers.base import Chunk, Ranking, Retriever
+
+DEEPEST = 10_000  # candidates a leg is asked for at most
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Whether any indexed chunk covers a gold item, and where each leg would list the first one.
+
+    `deeper` is {leg: rank}, None standing for a rank beyond all chunks that match or beyond
+    10,000. It is empty where every leg handed the item on, or where legs cannot be asked.
+    """
+
+    covered: bool
+    deeper: Mapping[str, int | None]
+
+
+class Placer:
+    """Places gold items among the chunks of an indexed retriever, which it goes through once."""
+
+    def __init__(
+        self, retriever: Retriever, prescribed: frozenset[str], drop_self_matches: bool
+    ) -> None:
+        self._retriever = retriever
+        self._prescribed = prescribed
+        self._drop_self_matches = drop_self_matches
+        self._by_document: dict[str, list[Chunk]] = {}
+        chunks = retriever.list_chunks()
+        self._depth = min(len(chunks), DEEPEST)
+        for chunk in chunks:
+            self._by_document.setdefault(chunk.doc_id, []).append(chunk)
+
+    def place(
+        self, query: Query, ranking: Ranking, gold: Sequence[GoldItem]
+    ) -> dict[str, Placement]:
+        """Return the placement of every relevant item of `gold` by its id.
+
+        Legs are asked to go deeper only where one of them handed on no chunk that covers an item.
+        The result is empty where the retriever does not tell its chunks.
+        """
+        if not self._by_document:
+            return {}
+        dropped = self._own(query) if self._drop_self_matches else set()
+        wanted = {item.id: self._covering(item) - dropped for item in gold if item.grade > 0}
+        lists = [
+            {id_ for id_, _ in entry.candidates} for entry in ranking.trace if entry.kind == "leg"
+        ] or [{hit.chunk.id for hit in ranking.hits}]
+        lacking = {
+            item
+            for item, ids in wanted.items()
+            if ids and any(ids.isdisjoint(listed) for listed in lists)
+        }
+        probed = self._retriever.probe(query.text, self._depth) if lacking else {}
+        ranked = {leg: rank_ids(ids, dropped) for leg, ids in probed.items()}
+        return {
+            item: Placement(
+                bool(ids),
+                {leg: best_rank(ranks, ids) for leg, ranks in ranked.items() if item in lacking},
+            )
+            for item, ids in wanted.items()
+        }
+
+    def _covering(self, item: GoldItem) -> set[str]:
+        return {
+            chunk.id
+            for chunk in self._by_document.get(item.doc_id, ())
+            if covers(Retrieved(chunk, chunk.id in self._prescribed), item)
+        }
+
+    def _own(self, query: Query) -> set[str]:
+        return {query.id, *(chunk.id for chunk in self._by_document.get(query.id, ()))}
+
+
+def matches_itself(query_id: str, chunk: Chunk) -> bool:
+    """Say whether a chunk is the query itself, as in collections whose queries are documents."""
+    return query_id in (chunk.id, chunk.doc_id)
+
+
+def rank_ids(ids: Iterable[str], dropped: Set[str]) -> dict[str, int]:
+    """Return the rank, from 1, of every one of `ids` that is not `dropped`."""
+    kept = (id_ for id_ in ids if id_ not in dropped)
+    return {id_: rank for rank, id_ in enumerate(kept, start=1)}
+
+
+def best_rank(ranks: Mapping[str, int], wanted: Iterable[str]) -> int | None:
+    """Return the first rank that one of the `wanted` ids has; None where none has any."""
+    return min((ranks[id_] for id_ in wanted if id_ in ranks), default=None)

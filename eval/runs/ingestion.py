@@ -1,0 +1,222 @@
+"""The facts of an ingestion, and the figures that follow from them."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from eval.runs.token_counts import TokenCounts
+
+WORDS_PER_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFacts:
+    """What became of one document.
+
+    `bytes` is the size of its file, 0 where it came with a collection; `encoding` what its text
+    was in, "" where it was converted. `tokens` counts each chunk, `oversize` those over the
+    chunker's maximum, `unread` those of which the encoder does not read the end. `intact` says
+    that the chunks give the document back; None where nothing was cut. `embedded` counts the
+    vectors made for it; `seconds` holds the stages that did anything for it: convert, chunk, embed.
+    """
+
+    id: str
+    format: str
+    bytes: int
+    encoding: str
+    words: int
+    tokens: tuple[int, ...]
+    oversize: int
+    unread: int
+    intact: bool | None
+    decisions: Mapping[str, int]
+    definitions: int
+    references: int
+    resolved: int
+    embedded: int
+    seconds: Mapping[str, float]
+
+    @property
+    def converted(self) -> bool:
+        """Whether its text is not that of its file."""
+        return bool(self.bytes) and not self.encoding
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedFile:
+    """A file that gave no document, and why: `kind` is broken, blank or other (formats)."""
+
+    path: str
+    reason: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class StageTime:
+    """Seconds of one stage: of the whole, and p50 and p95 over the `n` documents it worked on."""
+
+    name: str
+    seconds: float
+    n: int
+    p50: float | None
+    p95: float | None
+    cached: bool
+
+
+@dataclass(frozen=True)
+class Ingestion:
+    """One ingestion. `seconds` is the wall time by stage; `cached` names the indexes found.
+
+    `limit` is the chunker's maximum and `window` what the encoder reads, in tokens.
+    """
+
+    id: str
+    created: str
+    source: str
+    pipeline: str
+    config: Mapping[str, Any]
+    facts: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    documents: Sequence[DocumentFacts]
+    skipped: Sequence[SkippedFile]
+    seconds: Mapping[str, float]
+    cached: Sequence[str]
+    collisions: int
+    limit: int | None
+    window: int | None
+    bytes: int
+
+    @cached_property
+    def tokens(self) -> TokenCounts:
+        """The tokens of every chunk."""
+        return TokenCounts.of(size for item in self.documents for size in item.tokens)
+
+    @property
+    def words(self) -> int:
+        """The words of all documents."""
+        return sum(item.words for item in self.documents)
+
+    @property
+    def pages(self) -> float:
+        """The size of all documents in pages."""
+        return self.words / WORDS_PER_PAGE
+
+    @property
+    def failures(self) -> list[str]:
+        """The ids of the documents that their chunks do not give back."""
+        return [item.id for item in self.documents if item.intact is False]
+
+    @property
+    def fresh(self) -> int:
+        """The number of documents for which anything was done."""
+        return sum(bool(item.seconds) for item in self.documents)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all was done anew, so that the times are those of all documents."""
+        return not self.cached and all(map(self._went_through, self.documents))
+
+    @property
+    def stages(self) -> tuple[StageTime, ...]:
+        """The time of each stage, in the order they ran."""
+        return tuple(self._time(name, taken) for name, taken in self.seconds.items())
+
+    @property
+    def per_document(self) -> StageTime:
+        """The time of a document in all stages that take documents singly."""
+        done = [item for item in self.documents if item.seconds and self._went_through(item)]
+        times = [sum(item.seconds.values()) for item in done]
+        return _stage_time("a document", sum(times), times, cached=False)
+
+    def seconds_per_100_pages(self, embedding: bool = True) -> float | None:
+        """Return the wall time without contexts by size; None where part came from the cache."""
+        if not self.complete or not self.words:
+            return None
+        left_out = {"context"} if embedding else {"context", "embed"}
+        total = sum(taken for name, taken in self.seconds.items() if name not in left_out)
+        return 100 * total / self.pages
+
+    def count(self, name: str) -> int:
+        """Return the sum over the documents of one of their counts, such as `oversize`."""
+        return sum(getattr(item, name) for item in self.documents)
+
+    def decisions(self) -> dict[str, int]:
+        """Return how often the combiner decided what; empty for other chunkers."""
+        total: Counter[str] = Counter()
+        for item in self.documents:
+            total.update(item.decisions)
+        return dict(sorted(total.items()))
+
+    def figures(self) -> dict[str, Any]:
+        """Return the figures as JSON values."""
+        single = self.per_document
+        return {
+            "documents": len(self.documents),
+            "fresh_documents": self.fresh,
+            "embedded": self.count("embedded"),
+            "skipped": len(self.skipped),
+            "words": self.words,
+            "pages": round(self.pages, 2),
+            "chunks": len(self.tokens.sizes),
+            "tokens": {
+                "total": sum(self.tokens.sizes),
+                **self.tokens.percentiles(),
+                "max": self.tokens.largest,
+            },
+            "ranges": {item.label: item.chunks for item in self.tokens.ranges()},
+            "oversize": self.count("oversize"),
+            "unread": self.count("unread"),
+            "integrity_failures": len(self.failures),
+            "collisions": self.collisions,
+            "decisions": self.decisions(),
+            "definitions": self.count("definitions"),
+            "references": {"found": self.count("references"), "resolved": self.count("resolved")},
+            "seconds": dict(self.seconds),
+            "seconds_per_document": {"n": single.n, "p50": single.p50, "p95": single.p95},
+            "seconds_per_100_pages": {
+                "with_embedding": self.seconds_per_100_pages(),
+                "without_embedding": self.seconds_per_100_pages(embedding=False),
+            },
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all facts and figures as JSON values."""
+        return {
+            "id": self.id,
+            "created": self.created,
+            "source": self.source,
+            "pipeline": self.pipeline,
+            "figures": self.figures(),
+            "limit": self.limit,
+            "window": self.window,
+            "bytes": self.bytes,
+            "skipped": [asdict(item) for item in self.skipped],
+            "documents": [asdict(item) for item in self.documents],
+            "config": dict(self.config),
+            "facts": dict(self.facts),
+            "environment": dict(self.environment),
+        }
+
+    def _went_through(self, item: DocumentFacts) -> bool:
+        """Say whether no stage took what it made of the document from the cache."""
+        stages = {
+            "convert": item.converted,
+            "chunk": item.intact is not None,
+            "embed": "embed" in self.seconds and bool(item.tokens),
+        }
+        return {name for name, needed in stages.items() if needed} <= item.seconds.keys()
+
+    def _time(self, name: str, taken: float) -> StageTime:
+        times = [item.seconds[name] for item in self.documents if name in item.seconds]
+        return _stage_time(name, taken, times, name in self.cached)
+
+
+def _stage_time(name: str, taken: float, times: Sequence[float], cached: bool) -> StageTime:
+    if not times:
+        return StageTime(name, taken, 0, None, None, cached)
+    p50, p95 = (float(np.percentile(times, at)) for at in (50, 95))
+    return StageTime(name, taken, len(times), p50, p95, cached)

@@ -1,0 +1,1 @@
+"""From rankings to scores: the join of judgments, the measures, their bounds."""

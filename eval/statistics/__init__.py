@@ -1,0 +1,1 @@
+"""Statistics of plain numbers: intervals, tests, power. Nothing here knows of retrieval."""

@@ -1,0 +1,1 @@
+"""Contexts from a language model, put before each chunk in every index."""

@@ -1,0 +1,160 @@
+"""The questions to put to a language model about a collection's chunks, and what they will cost."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from retrievers.base import Chunk, Document
+from retrievers.contextualisation.prompts import (
+    PROMPT_VERSION,
+    View,
+    describe,
+    find_view,
+    in_order,
+    make_prompt,
+)
+from retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Ending, LanguageModel, Prompt
+from retrievers.language_models.prices import Prices, Usage
+from retrievers.store.cache import Cache
+from retrievers.store.digest import digest
+
+CACHE_KIND = "contexts"
+SMALLEST_WINDOW = 250  # tokens; a prompt that does not fit in fewer never will
+USUAL_OUTPUT = 75  # contexts come to 50 to 100 tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A context as it is kept: its text, and why the model stopped (see Answer)."""
+
+    text: str
+    ending: Ending
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question: about characters `span` of `text`, read through a window of tokens.
+
+    `key` is what the answer is kept under, `group` a digest of what is shown of the document:
+    requests of one group share the provider's cache. `chunk_id` names the chunk, or the first of
+    several alike.
+    """
+
+    key: str
+    group: str
+    chunk_id: str
+    text: str
+    chunk: str
+    span: tuple[int, int]
+    window: int
+
+    def prompt(self, *, shared: bool) -> Prompt:
+        """Return the prompt."""
+        view = find_view(self.text, self.span, self.window)
+        return make_prompt(view.of(self.text), self.chunk, shared=shared)
+
+    def narrow(self) -> "Request | None":
+        """Return the request with half the window, or None when that is too little."""
+        window = self.window // 2
+        return replace(self, window=window) if window >= SMALLEST_WINDOW else None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is known already, by key, and what must be asked; `keys` by chunk in order.
+
+    `windowed` documents are longer than the window of `window` tokens; `alone` counts the chunks
+    that are all there is of their document.
+    """
+
+    keys: Mapping[str, str]
+    known: Mapping[str, Known]
+    requests: tuple[Request, ...]
+    window: int
+    windowed: tuple[str, ...]
+    alone: int
+
+    @property
+    def job(self) -> str:
+        """Digest of all that is asked and of who is asked: an interrupted run has the same."""
+        return digest("contexts job", sorted(set(self.keys.values())))
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a plan should use, and what it can cost at most, in US dollars; None without prices."""
+
+    usage: Usage
+    usd: float | None
+    worst_usd: float | None
+
+
+def make_plan(
+    documents: Sequence[Document],
+    chunks: Sequence[Chunk],
+    model: LanguageModel,
+    window: int | None,
+    cache: Cache,
+) -> Plan:
+    """Return what is known and what must be asked about `chunks`; `window` in tokens."""
+    window = window or model.window
+    texts = {document.id: describe(document) for document in documents}
+    lengths = {document.id: len(document.text) for document in documents}
+    groups: dict[tuple[str, View], str] = {}
+    keys: dict[str, str] = {}
+    requests: dict[str, Request] = {}
+    windowed: dict[str, None] = {}
+    alone = 0
+    for chunk in in_order(documents, chunks):
+        text = texts[chunk.doc_id]
+        above = len(text) - lengths[chunk.doc_id]  # the title
+        span = (chunk.start + above, chunk.end + above)
+        view = find_view(text, span, window)
+        if (chunk.doc_id, view) not in groups:
+            groups[chunk.doc_id, view] = digest(view.of(text))
+        group = groups[chunk.doc_id, view]
+        if not view.is_whole(text):
+            windowed[chunk.doc_id] = None
+        alone += chunk.end - chunk.start == lengths[chunk.doc_id]
+        words = f"{chunk.title}\n{chunk.text}" if chunk.title else chunk.text
+        key = digest("context", PROMPT_VERSION, model.identity, group, words)
+        keys[chunk.id] = key
+        requests.setdefault(key, Request(key, group, chunk.id, text, words, span, window))
+    known = read_known(cache, requests)
+    pending = tuple(request for key, request in requests.items() if key not in known)
+    return Plan(keys, known, pending, window, tuple(windowed), alone)
+
+
+def read_known(cache: Cache, keys: Iterable[str]) -> dict[str, Known]:
+    """Return what was answered before, by key."""
+    found = cache.get_many(CACHE_KIND, keys)
+    return {key: Known(**json.loads(value)) for key, value in found.items()}
+
+
+def estimate(plan: Plan, model: LanguageModel, prices: Prices | None) -> Estimate:
+    """Return what asking all of `plan` should use, at the usual number of bytes a token."""
+    groups: dict[str, list[Request]] = {}
+    for request in plan.requests:
+        groups.setdefault(request.group, []).append(request)
+    total, usd, worst = Usage(), 0.0, 0.0
+    for group in groups.values():
+        for number, request in enumerate(group):
+            prompt = request.prompt(shared=len(group) > 1)
+            usage = _expect(prompt, model, first=number == 0)
+            total += usage
+            if prices:
+                usd += prices.cost(usage)
+                worst += prices.worst(prompt.most_tokens, model.most_output)
+    return Estimate(total, usd if prices else None, worst if prices else None)
+
+
+def _expect(prompt: Prompt, model: LanguageModel, *, first: bool) -> Usage:
+    document = len(prompt.document.encode()) // USUAL_BYTES_PER_TOKEN
+    question = len(prompt.question.encode()) // USUAL_BYTES_PER_TOKEN
+    output = min(USUAL_OUTPUT, model.most_output)
+    if not prompt.shared or model.cached_from is None or document < model.cached_from:
+        return Usage(document + question, output=output)
+    if first:
+        return Usage(question, cache_write=document, output=output)
+    return Usage(question, cache_read=document, output=output)
