@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from benchmarks import stages
     from benchmarks.experiment import run
     from benchmarks.tables import print_report
-    from eval.cli.console import ConsoleProgress
+    from eval.progress import ConsoleProgress
 
     progress = ConsoleProgress()
     report = None

@@ -96,9 +96,9 @@ def _measure(name: str, queries: int, timed: int) -> Iterator[Point]:
     import numpy as np
 
     from benchmarks.experiment import CONFIGS
-    from eval.cli.console import ConsoleProgress
     from eval.collections.loading import load
     from eval.experiments.config import load_config
+    from eval.progress import ConsoleProgress
     from eval.runs.execution import sample
     from eval.runs.latency import LatencySettings, measure
     from eval.runs.unstored import score_queries

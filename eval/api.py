@@ -52,10 +52,10 @@ def run(config: str | Path, *overrides: str, track: bool = True, again: bool = F
     """
     from eval import report
     from eval.analysis.exports import export
-    from eval.cli.console import ConsoleProgress
-    from eval.cli.run import make_run
-    from eval.cli.run import track as track_run
     from eval.experiments.config import load_config
+    from eval.experiments.run import make_run
+    from eval.experiments.run import track as track_run
+    from eval.progress import ConsoleProgress
     from eval.runs import environment
 
     path = _find_config(config)
@@ -173,7 +173,7 @@ def _find_run(reference: Result | str | Path) -> Result:
 
 
 def _load_all(folder: Path) -> list[Result]:
-    from eval.cli.console import ConsoleProgress
+    from eval.progress import ConsoleProgress
     from eval.runs.stored import MANIFEST, load
 
     progress, found = ConsoleProgress(), []

@@ -27,10 +27,11 @@ def accept(run: str, baselines: Path | None, settings: Path | None, as_json: boo
     Nothing else writes a baseline. Runs that are degraded, sampled, or of code that was not
     committed are refused. Commit the file: its diff shows the queries that changed.
     """
-    from eval.cli.console import ConsoleProgress, print_json
+    from eval.cli.console import print_json
     from eval.cli.gating import baselines_folder, load_settings
     from eval.experiments.run_references import is_config, resolve
     from eval.gate import baseline as baselining
+    from eval.progress import ConsoleProgress
     from retrievers.base import AssayError
 
     if is_config(run):

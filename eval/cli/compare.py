@@ -47,9 +47,10 @@ def compare(
     own among the runs; the same comparison gives the same files.
     """
     from eval.analysis import comparison
-    from eval.cli.console import ConsoleProgress, print_json
+    from eval.cli.console import print_json
     from eval.experiments.locations import reports_folder
     from eval.experiments.run_references import resolve, split_overrides
+    from eval.progress import ConsoleProgress
     from eval.report import comparison as report
     from eval.scoring.measures import check_names
 

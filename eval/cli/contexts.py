@@ -106,11 +106,11 @@ class Job:
 
 def prepare_job(collection: str, config: Path, options: dict[str, Any]) -> Job:
     """Cut the collection as `config` says, and find out what is known of its chunks."""
-    from eval.cli.console import ConsoleProgress
     from eval.collections.catalog import find
     from eval.collections.contexts import read_documents
     from eval.experiments.config import load_config
     from eval.experiments.locations import threads
+    from eval.progress import ConsoleProgress
     from retrievers.base import AssayError
     from retrievers.contextualisation.plans import make_plan
     from retrievers.contextualisation.prompts import in_order

@@ -30,8 +30,9 @@ def explain(run: str, query: str | None, k: int, as_json: bool) -> None:
     folder, or the id of a run in MLflow. Nothing of a stored run is searched again.
     """
     from eval.analysis.attribution import attribute
-    from eval.cli.console import ConsoleProgress, print_json
+    from eval.cli.console import print_json
     from eval.experiments.run_references import resolve
+    from eval.progress import ConsoleProgress
     from retrievers.base import AssayError
 
     stored = resolve(run, (), ConsoleProgress())

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from retrievers.base import Progress
 
 SELF_TEST = "configs/bm25.yaml"
-TIMING = "eval.cli.timing"
 FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -59,10 +58,11 @@ def gate(
     where it cannot tell. Latency is gated only with --base: base and head are then timed
     interleaved, and their ratio counts.
     """
-    from eval.cli.console import ConsoleProgress, print_json
+    from eval.cli.console import print_json
     from eval.cli.gate_delivery import Outputs
     from eval.cli.gate_table import print_report
     from eval.cli.gating import baselines_folder, load_settings
+    from eval.progress import ConsoleProgress
     from retrievers.base import AssayError
 
     progress = ConsoleProgress()
@@ -118,8 +118,8 @@ def _time(
     progress: "Progress",
 ) -> "list[LatencyVerdict]":
     """Time the config `target` beside `base`, which is a checkout or another config."""
-    from eval.cli.timing import make_contender
     from eval.experiments.config import load_config
+    from eval.experiments.contender import make_contender
     from eval.experiments.run_references import is_config
     from eval.gate.rule import judge_latency
     from eval.runs.interleaved_timing import interleave
@@ -143,7 +143,7 @@ def _contender(base: str, target: str, overrides: Sequence[str]) -> "Contender":
 
     A checkout is run by the interpreter of its own `.venv`, where it has one.
     """
-    from eval.cli.timing import make_contender
+    from eval.experiments.contender import TIMING, make_contender
     from eval.experiments.run_references import is_config
     from eval.runs.interleaved_timing import Contender
     from retrievers.base import AssayError

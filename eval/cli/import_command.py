@@ -23,11 +23,12 @@ def import_(
     from eval import report
     from eval.analysis.exports import export
     from eval.analysis.summary import summarise
-    from eval.cli.console import ConsoleProgress, print_json
-    from eval.cli.run import track
+    from eval.cli.console import print_json
     from eval.cli.table import print_summary
     from eval.collections.loading import load
     from eval.experiments.locations import reports_folder
+    from eval.experiments.run import track
+    from eval.progress import ConsoleProgress
     from eval.runs.execution import Plan, execute
     from eval.runs.latency import LatencySettings
     from eval.runs.replay import Replay, read_run_file

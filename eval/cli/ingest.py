@@ -78,7 +78,7 @@ def _track(made: "Ingestion", folder: Path, progress: "Progress") -> str | None:
 def _print(made: "Ingestion") -> None:
     from rich.console import Console
 
-    from eval.experiments.workshop import describe_skipped
+    from eval.cli.skipped_files import describe_skipped
     from eval.report import ingestion as report
     from eval.report.histogram import bin_rows, draw_bars
 

@@ -43,8 +43,9 @@ def init(
     The quote of each question is found in the documents and becomes its gold span. What cannot be
     found is listed, and written to unlocated.csv. Exits with 2 if no question could be placed.
     """
+    from eval.cli.skipped_files import describe_skipped
     from eval.collections.authoring.author import Origin, author
-    from eval.experiments.workshop import describe_skipped, make_workshop
+    from eval.experiments.workshop import make_workshop
     from retrievers.documents.folder import read_folder
 
     read = read_folder(folder, make_workshop())

@@ -59,7 +59,8 @@ def list_models(as_json: bool) -> None:
 @JSON
 def fetch(names: tuple[str, ...], backend: str, as_json: bool) -> None:
     """Fetch the models NAME, or all that the default configs use."""
-    from eval.cli.console import ConsoleProgress, print_json
+    from eval.cli.console import print_json
+    from eval.progress import ConsoleProgress
     from retrievers.base import AssayError
     from retrievers.models import pins, wheels
     from retrievers.settings import Workshop

@@ -37,9 +37,10 @@ def pool(runs: tuple[str, ...], depth: int, limit: int | None, output: Path, as_
     then adds the judgments to the collection.
     """
     from eval.analysis.pooling import make_pool
-    from eval.cli.console import ConsoleProgress, print_json
+    from eval.cli.console import print_json
     from eval.collections.authoring.worksheet import render
     from eval.experiments.run_references import resolve, split_overrides
+    from eval.progress import ConsoleProgress
     from eval.runs.stored import write_atomically
     from retrievers.base import AssayError
 

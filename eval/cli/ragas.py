@@ -72,8 +72,9 @@ def ragas(
     ANTHROPIC_API_KEY and OPENAI_API_KEY alone. Needs the extra `ragas`.
     """
     from eval.cli import ragas_output
-    from eval.cli.console import ConsoleProgress, print_json
+    from eval.cli.console import print_json
     from eval.experiments.run_references import resolve, split_overrides
+    from eval.progress import ConsoleProgress
     from eval.ragas.metrics import choose
     from eval.ragas.samples import make_samples
 

@@ -1,15 +1,8 @@
 """`assay run`: one pipeline on one collection."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
-
-if TYPE_CHECKING:
-    from eval.analysis.summary import Summary
-    from eval.experiments.config import RunConfig
-    from eval.runs.execution import Plan
-    from retrievers.base import Progress
 
 
 @click.command()
@@ -39,9 +32,11 @@ def run(
     from eval import report
     from eval.analysis.exports import export
     from eval.analysis.summary import summarise
-    from eval.cli.console import ConsoleProgress, print_json
+    from eval.cli.console import print_json
     from eval.cli.table import print_summary
     from eval.experiments.config import load_config
+    from eval.experiments.run import make_run, track
+    from eval.progress import ConsoleProgress
 
     progress = ConsoleProgress()
     settings = load_config(config, overrides, engine)
@@ -54,46 +49,3 @@ def run(
         print_json({**summary.as_json(), "report": str(page), "mlflow_run": tracked})
         return
     print_summary(summary, page, tracked, reused=outcome.reused)
-
-
-def make_run(settings: "RunConfig", again: bool, progress: "Progress") -> Any:
-    """Build the pipeline of `settings` and run it on its collection."""
-    from eval.collections.loading import load
-    from eval.experiments.locations import reports_folder, threads
-    from eval.runs.execution import execute
-    from retrievers.settings import Workshop
-    from retrievers.store.cache import Cache, default_root
-
-    collection = load(settings.dataset)
-    plan = make_plan(settings, again)
-    workshop = Workshop(Cache(default_root()), progress, threads())
-    with settings.build(workshop) as retriever:
-        return execute(plan, retriever, collection, reports_folder(), progress)
-
-
-def make_plan(settings: "RunConfig", again: bool = False) -> "Plan":
-    """Return what is to be run by `settings`."""
-    from eval.runs.execution import Plan
-
-    return Plan(
-        name=settings.name,
-        config=settings.model_dump(mode="json"),
-        depth=settings.depth,
-        limit=settings.limit,
-        latency=settings.latency,
-        again=again,
-    )
-
-
-def track(summary: "Summary", progress: "Progress") -> str | None:
-    """Log to MLflow and return the id of the MLflow run; say so where tracking is down."""
-    from eval import tracking
-
-    try:
-        return tracking.log_once(summary)
-    except tracking.TrackingError as error:
-        progress.say(
-            f"assay: {error}; the run is kept in {summary.run.folder}: "
-            f"send it later with `assay log {summary.run.manifest.id}`"
-        )
-        return None

@@ -54,10 +54,11 @@ def targets(
     Each is met, missed, or neither is shown; or it cannot be measured yet, for a reason. A target
     that is missed is a result like any other: the command ends with 0.
     """
-    from eval.cli.console import ConsoleProgress, print_json
+    from eval.cli.console import print_json
     from eval.experiments.locations import reports_folder
     from eval.experiments.target_measurer import ProjectLaboratory
     from eval.experiments.target_settings import check, choose, load_settings
+    from eval.progress import ConsoleProgress
     from eval.targets import measure_targets
     from eval.targets.output import write
     from retrievers.base import AssayError

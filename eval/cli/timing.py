@@ -9,17 +9,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
-
-from eval.runs.interleaved_timing import Contender
-
-
-def make_contender(config: str, overrides: Sequence[str]) -> Contender:
-    """Return how a config is timed by this version of the code, here."""
-    command = (sys.executable, "-m", "eval.cli.timing", config, *overrides)
-    return Contender(config, command, Path.cwd())
 
 
 def serve(config: Path, overrides: list[str], answers: IO[str]) -> None:

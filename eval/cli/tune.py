@@ -66,13 +66,14 @@ def tune(
     interval of that gain lies above 0 and p is at most .05. The best config is written in any case.
     """
     from eval.analysis.search_space import draw
-    from eval.cli.console import ConsoleProgress, print_json
+    from eval.cli.console import print_json
     from eval.cli.tuning_table import describe_gain, print_tuning
     from eval.collections.loading import load
     from eval.experiments.config import load_config
     from eval.experiments.locations import reports_folder
     from eval.experiments.search_spaces import resolve_points
     from eval.experiments.tuned_config import write_tuned
+    from eval.progress import ConsoleProgress
     from eval.runs.execution import sample
     from eval.scoring.measures import check_names
 

@@ -23,13 +23,12 @@ from eval.analysis.ablation_variants import (
 )
 from eval.experiments.config import RunConfig
 from eval.experiments.grid_search import Done, Runner, Task
-from eval.experiments.search_spaces import explain
 from eval.runs import environment
 from eval.runs.latency import LatencySettings
 from eval.runs.stored import load
 from retrievers.base import AssayError
 from retrievers.recipe import PipelineSettings
-from retrievers.settings import Workshop
+from retrievers.settings import Workshop, explain_error
 from retrievers.store.digest import digest
 
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ def check(retriever: Settings) -> str:
     try:
         PipelineSettings.model_validate(retriever)
     except ValidationError as error:
-        return explain(error).removeprefix("the file: ")
+        return explain_error(error).removeprefix("the file: ")
     return ""
 
 

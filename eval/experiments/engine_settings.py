@@ -8,13 +8,12 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from eval.experiments.config import apply_override
-from eval.experiments.search_spaces import explain
+from eval.experiments.overrides import apply_override
 from retrievers.base import AssayError
 from retrievers.engines.base import Engine
 from retrievers.engines.providers import STRATEGIES, describe_missing
 from retrievers.engines.registry import TYPES, EngineSettings
-from retrievers.settings import Workshop
+from retrievers.settings import Workshop, explain_error
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ def read_subject(type_: str, overrides: Sequence[str] = ()) -> Subject:
         keys = type(adapter.validate_python({"type": type_})).model_fields
         unknown = error.errors()[0]["type"] == "extra_forbidden"
         allowed = f"; allowed: {', '.join(keys)}" if unknown else ""
-        raise AssayError(f"engine {explain(error).replace('.', ': ', 1)}{allowed}") from None
+        raise AssayError(f"engine {explain_error(error).replace('.', ': ', 1)}{allowed}") from None
 
 
 def list_subjects() -> Iterator[Subject]:

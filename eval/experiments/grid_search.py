@@ -14,10 +14,9 @@ from eval.analysis.grid_search import CONFIG, Figures, Result, SweepSettings
 from eval.analysis.search_space import Point, as_overrides, label
 from eval.collections.catalog import find
 from eval.experiments.config import RunConfig, load_config, read_mapping
-from eval.experiments.search_spaces import explain
 from eval.scoring.measures import check_names
 from retrievers.base import AssayError
-from retrievers.settings import Workshop
+from retrievers.settings import Workshop, explain_error
 
 if TYPE_CHECKING:
     from eval.analysis.summary import Summary
@@ -52,7 +51,7 @@ def read_sweep(path: Path) -> SweepSettings:
     try:
         settings = SweepSettings.model_validate(values)
     except ValidationError as error:
-        raise AssayError(f"{path}: {explain(error)}") from None
+        raise AssayError(f"{path}: {explain_error(error)}") from None
     key = "collections"
     try:
         for name in settings.collections:
@@ -152,7 +151,7 @@ class Runner:
         from eval import report
         from eval.analysis.exports import export
         from eval.analysis.summary import summarise
-        from eval.cli.run import make_plan
+        from eval.experiments.run import make_plan
         from eval.runs.execution import execute
 
         collection = self._load(task.config.dataset)

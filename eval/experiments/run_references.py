@@ -26,9 +26,9 @@ def resolve(reference: str, overrides: Sequence[str], progress: "Progress") -> "
     It may be a config, on which `overrides` are laid; the id of a run, the beginning of one, or
     its folder; or the id of a run in MLflow.
     """
-    from eval.cli.run import make_run
     from eval.experiments.config import load_config
     from eval.experiments.locations import reports_folder
+    from eval.experiments.run import make_run
     from eval.runs.stored import StoredRun, load
 
     if is_config(reference):

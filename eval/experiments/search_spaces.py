@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from eval.analysis.search_space import Axes, Point, as_overrides, describe, parse_axis, unite
 from eval.experiments.config import RunConfig, load_config, read_mapping
 from retrievers.base import AssayError
+from retrievers.settings import explain_error
 
 if TYPE_CHECKING:
     from retrievers.recipe import PipelineSettings
@@ -56,19 +57,8 @@ def read_space(path: Path) -> Space:
     try:
         axes = SpaceFile.model_validate(read_mapping(path)).axes
     except ValidationError as error:
-        raise AssayError(f"{path}: {explain(error)}") from None
+        raise AssayError(f"{path}: {explain_error(error)}") from None
     return Space(axes if isinstance(axes, list) else [axes], str(path))
-
-
-def explain(error: ValidationError) -> str:
-    """Return the first of Pydantic's complaints: the key and what is wrong."""
-    first = error.errors()[0]
-    # A union of forms complains of each by its name, which is no key.
-    parts = [str(part) for part in first["loc"] if "[" not in str(part)]
-    message = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "extra_forbidden":
-        message = "unknown key"
-    return f"{'.'.join(parts) or 'the file'}: {message[:1].lower()}{message[1:]}"
 
 
 def parse_space(axes: Sequence[str]) -> Space:

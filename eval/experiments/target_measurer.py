@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.cli.run import make_run
-from eval.cli.timing import make_contender
 from eval.collections.collection import Collection
 from eval.collections.loading import load
 from eval.experiments import synthetic_corpus as growth
 from eval.experiments.config import RunConfig, load_config
+from eval.experiments.contender import make_contender
 from eval.experiments.ingestion import forgetful, run_ingestion
+from eval.experiments.run import make_run
 from eval.experiments.workshop import make_workshop
 from eval.runs import environment
 from eval.runs.ingestion import Ingestion
@@ -31,7 +31,8 @@ from retrievers.models.encoders import EncoderSettings
 
 # On these, besides the pipelines, depends what an experiment gives.
 SOURCES = (
-    "cli/timing.py", "experiments/ingestion.py", "experiments/synthetic_corpus.py",
+    "cli/timing.py", "experiments/contender.py", "experiments/ingestion.py",
+    "experiments/synthetic_corpus.py",
     "experiments/target_measurer.py", "runs/ingestion.py", "runs/interleaved_timing.py",
     "statistics/estimates.py", "targets/figures.py", "targets/measuring.py",
     "targets/staleness.py",

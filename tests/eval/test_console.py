@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from eval.cli import console
-from eval.cli.console import ConsoleProgress
+from eval import progress as console
+from eval.progress import ConsoleProgress
 
 
 class Terminal(io.StringIO):

@@ -1,0 +1,82 @@
+"""How long work shows itself: a bar on a terminal, plain lines in a log; on standard error."""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from retrievers.base import T
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+class ConsoleProgress:
+    """The `Progress` of the command line. Work within work shows itself below it."""
+
+    def __init__(self) -> None:
+        self._live: Progress | None = None
+
+    def track(self, items: Iterable[T], what: str, total: int) -> Iterator[T]:
+        """Yield `items`; a bar with the time left on a terminal, else a line now and then."""
+        if not total:
+            return
+        # While bars are shown rich stands in for standard error, and not always for a terminal.
+        live = self._live is not None or sys.stderr.isatty()
+        yield from (self._bar if live else self._lines)(items, what, total)
+
+    def say(self, line: str) -> None:
+        """Print one line on standard error, above the bars where there are any."""
+        if self._live is None:
+            print(line, file=sys.stderr)
+        else:
+            self._live.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def _bar(self, items: Iterable[T], what: str, total: int) -> Iterator[T]:
+        if self._live is not None:
+            yield from _follow(self._live, items, what, total)
+            return
+        with _make_live() as self._live:
+            try:
+                yield from _follow(self._live, items, what, total)
+            finally:
+                self._live = None
+
+    def _lines(self, items: Iterable[T], what: str, total: int) -> Iterator[T]:
+        begin = last = time.monotonic()
+        for number, item in enumerate(items, start=1):
+            yield item
+            now = time.monotonic()
+            if now - last >= SECONDS_BETWEEN_LINES and number < total:
+                last = now
+                left = (now - begin) / number * (total - number)
+                self.say(f"{what}: {number} of {total}, {now - begin:.0f} s, about {left:.0f} left")
+
+
+def _make_live() -> "Progress":
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description:<28}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+def _follow(live: "Progress", items: Iterable[T], what: str, total: int) -> Iterator[T]:
+    task = live.add_task(what, total=total)
+    try:
+        yield from live.track(items, task_id=task, total=total)
+    finally:
+        live.remove_task(task)
