@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from retrievers.base import Progress, Quiet
 from retrievers.store.cache import Cache
@@ -21,14 +21,3 @@ class Workshop:
     cache: Cache
     progress: Progress = field(default_factory=Quiet)
     threads: int = 2
-
-
-def explain_error(error: ValidationError) -> str:
-    """Return the first of Pydantic's complaints: the key and what is wrong."""
-    first = error.errors()[0]
-    # A union of forms complains of each by its name, which is no key.
-    parts = [str(part) for part in first["loc"] if "[" not in str(part)]
-    message = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "extra_forbidden":
-        message = "unknown key"
-    return f"{'.'.join(parts) or 'the file'}: {message[:1].lower()}{message[1:]}"
