@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eval import telemetry
-from eval.analysis.comparison import DEFAULT, EFFECT
+from eval.analysis.comparison import DEFAULT
+from eval.analysis.differences import EFFECT
 from eval.frames.comparison import ComparisonResult
 from eval.frames.run import Result
 from eval.tracking.reading import TrackedRun

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from eval.analysis.ablation_variants import Part, Variant
-from eval.analysis.comparison import Difference, difference, judge
+from eval.analysis.differences import Contrast, Difference, judge_family
 from eval.runs.latency import TOTAL, LatencySample
 from eval.runs.stored import StoredRun
 from eval.statistics.estimates import Estimate, estimate_percentile
-from eval.statistics.significance import ALPHA, adjust_holm, can_reach
 
 MEASURES = ("nDCG@10", "Success@1", "R@20")
 TOKENS = "Tokens@10"
@@ -122,7 +122,7 @@ class Ablation:
     """A pipeline without each of its parts, and a plain one with each of them alone.
 
     `full` and `plain` are the ids of runs, one id where the pipeline is the plain one; `means` are
-    theirs by these two words. P-values are adjusted over all differences of both tables.
+    theirs by these two words. All differences of both tables are one family of tests.
     """
 
     id: str
@@ -142,7 +142,7 @@ class Ablation:
 
     @property
     def tests(self) -> int:
-        """The number of p-values, over which Holm adjusts them."""
+        """The number of differences that are tested together."""
         return sum(item.p is not None for row in self.rows for item in row.differences)
 
     @property
@@ -189,31 +189,30 @@ class Ablation:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """The row of a variant before its differences are judged, and what they are made of."""
+
+    row: Row
+    contrasts: tuple[Contrast, ...] = ()
+
+
 def weigh(
     variant: Variant,
     parts: Sequence[Part],
     pair: tuple[Observed, Observed],
     run: str,
     measures: Sequence[str],
-) -> Row:
+) -> Weighed:
     """Return the row of a variant: what `pair`, without the part and with it, shows.
 
-    `run` is that of the two that was made for the variant. Nothing is adjusted yet.
+    `run` is that of the two that was made for the variant.
     """
     without, with_ = pair
     queries = list(with_.hits)
-    return replace(
+    row = replace(
         describe(variant),
         run=run,
-        differences=tuple(
-            difference(
-                name,
-                "",
-                [without.scores[name][id_] for id_ in queries],
-                [with_.scores[name][id_] for id_ in queries],
-            )
-            for name in measures
-        ),
         queries=len(queries),
         changed=sum(with_.hits[id_] != without.hits[id_] for id_ in queries),
         changed_top=sum(with_.hits[id_][:TOP] != without.hits[id_][:TOP] for id_ in queries),
@@ -221,6 +220,8 @@ def weigh(
         own=time_part(variant.part, parts, with_.latency),
         total=_compare_totals(without, with_),
     )
+    contrasts = (Contrast(name, "", without.scores[name], with_.scores[name]) for name in measures)
+    return Weighed(row, tuple(contrasts))
 
 
 def describe(variant: Variant, failure: str = "") -> Row:
@@ -235,25 +236,11 @@ def describe(variant: Variant, failure: str = "") -> Row:
     )
 
 
-def adjust(rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield the rows with every difference adjusted over all of them, and judged.
-
-    Where so few queries changed that no p-value could reach .05 nothing is tested, and nothing
-    adjusted for: what cannot be found cannot be found by chance (Tarone 1990, Biometrics 46:515).
-    """
-    tested = [
-        [
-            item if can_reach(ALPHA, item.wins + item.losses) else replace(item, p=None)
-            for item in row.differences
-        ]
-        for row in rows
-    ]
-    adjusted = iter(
-        adjust_holm([item.p for items in tested for item in items if item.p is not None])
-    )
-    for row, items in zip(rows, tested, strict=True):
-        judged = (judge(item, None if item.p is None else next(adjusted)) for item in items)
-        yield replace(row, differences=tuple(judged))
+def judge(weighed: Sequence[Weighed]) -> Iterator[Row]:
+    """Yield the rows with their differences, all of them judged as one family."""
+    judged = iter(judge_family([contrast for item in weighed for contrast in item.contrasts]))
+    for item in weighed:
+        yield replace(item.row, differences=tuple(islice(judged, len(item.contrasts))))
 
 
 def time_part(

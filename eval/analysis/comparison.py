@@ -1,28 +1,20 @@
 """Comparison of stored runs with a base, query by query."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Literal
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from eval.analysis.comparability import check_comparable
+from eval.analysis.differences import EFFECT, Contrast, Difference, adjust_family, judge_family
 from eval.analysis.summary import Summary, summarise
 from eval.runs.latency import TOTAL
 from eval.runs.stored import StoredRun
-from eval.statistics.estimates import Estimate, estimate_mean, estimate_percentile_ratio
-from eval.statistics.significance import (
-    ALPHA,
-    POWER,
-    TIE,
-    adjust_holm,
-    can_reach,
-    detectable,
-    randomise,
-    spread,
-    standardise,
-)
+from eval.statistics.estimates import Estimate, estimate_percentile_ratio
+from eval.statistics.significance import ALPHA, POWER
 from retrievers.base import AssayError
 
 DEFAULT = ("nDCG@10", "RR@10", "Success@1", "Success@5", "R@20", "R@2000tok")
@@ -30,39 +22,6 @@ DEFAULT = ("nDCG@10", "RR@10", "Success@1", "Success@5", "R@20", "R@2000tok")
 BESIDE = ("Judged@10", "Tokens@10")
 HEADLINE = "nDCG@10"
 PERCENTILES = (50, 95)
-# The smallest difference of a measure on 0 to 1 that is worth a verdict of its own.
-EFFECT = 0.05
-
-Verdict = Literal["better", "worse", "no difference shown", "too few queries"]
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """How much one measure differs from the base, over all queries or those of one `type`.
-
-    `base` and `other` are means; `difference` is other - base with its paired bootstrap interval;
-    `p` is from the two-sided randomisation test and `adjusted` is Holm's, over all tests of the
-    comparison; too few queries for any p-value to reach .05 are not tested. `effect_size` is
-    Cohen's d_z, the mean difference over its standard deviation `deviation`. `detectable` is the
-    smallest difference shown with power 0.8 at level .05 by this many queries with this
-    deviation. None stands for what is not defined.
-    """
-
-    measure: str
-    type: str
-    n: int
-    base: float
-    other: float
-    difference: Estimate
-    p: float | None
-    adjusted: float | None
-    effect_size: float | None
-    deviation: float | None
-    detectable: float | None
-    wins: int
-    ties: int
-    losses: int
-    verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +40,27 @@ class LatencyRatio:
 
 @dataclass(frozen=True)
 class Pair:
-    """One run beside the base. `differences` are over all queries, `by_type` by type of query."""
+    """One run beside the base. `differences` are over all queries, `by_type` by type of query.
+
+    `alone` holds, by measure, what p-value each of `differences` would have been adjusted to if
+    this run were the only one beside the base.
+    """
 
     base: Summary
     other: Summary
     differences: tuple[Difference, ...]
     by_type: tuple[Difference, ...]
     latency: tuple[LatencyRatio, ...]
+    alone: Mapping[str, float]
+
+    @property
+    def unshown(self) -> tuple[str, ...]:
+        """The measures whose difference this run alone would have shown, and does not here."""
+        return tuple(
+            item.measure
+            for item in self.differences
+            if item.adjusted is not None and self.alone[item.measure] <= ALPHA < item.adjusted
+        )
 
     @property
     def shown(self) -> tuple[Difference, ...]:
@@ -116,8 +89,13 @@ class Comparison:
 
     @property
     def tests(self) -> int:
-        """The number of p-values, over which Holm adjusts them."""
-        return sum(item.p is not None for pair in self.pairs for item in pair.shown)
+        """The number of differences over all queries that are tested, as one family."""
+        return sum(item.p is not None for pair in self.pairs for item in pair.differences)
+
+    @property
+    def tests_by_type(self) -> int:
+        """The number of differences by type of query that are tested, as a family of their own."""
+        return sum(item.p is not None for pair in self.pairs for item in pair.by_type)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -143,6 +121,7 @@ class Comparison:
             "power": POWER,
             "effect": self.effect,
             "tests": self.tests,
+            "tests_by_type": self.tests_by_type,
             "warnings": list(self.warnings),
             "base": _run(self.base, self.beside),
             "others": [
@@ -150,6 +129,7 @@ class Comparison:
                     **_run(pair.other, self.beside),
                     "differences": [asdict(item) for item in pair.differences],
                     "by_type": [asdict(item) for item in pair.by_type],
+                    "alone": dict(pair.alone),
                     "latency": [asdict(item) for item in pair.latency],
                 }
                 for pair in self.pairs
@@ -175,12 +155,17 @@ def compare(
             raise AssayError(f"{run.manifest.id} is given twice; a comparison needs different runs")
         check_comparable(runs[0], run)
     base, *others = [summarise(run, [*tested, *beside]) for run in runs]
-    pairs = [_pair(base, other, tested) for other in others]
-    shown = [item for pair in pairs for item in pair.shown]
-    adjusted = iter(adjust_holm([item.p for item in shown if item.p is not None]))
+    contrasts = [_contrast(base, other, tested) for other in others]
+    headlines = _judge_pairs(contrasts, effect)
+    by_type = _judge_pairs([_contrast_types(base, other, tested) for other in others], effect)
     return Comparison(
         base=base,
-        pairs=tuple(_conclude(pair, adjusted, effect) for pair in pairs),
+        pairs=tuple(
+            Pair(base, other, over_all, of_types, _latency(base.run, other.run), _adjust_alone(own))
+            for other, over_all, of_types, own in zip(
+                others, headlines, by_type, contrasts, strict=True
+            )
+        ),
         measures=tested,
         beside=beside,
         effect=effect,
@@ -191,81 +176,36 @@ def _stands_beside(measure: str) -> bool:
     return measure.startswith(("Judged@", "Tokens@"))
 
 
-def _pair(base: Summary, other: Summary, tested: Sequence[str]) -> Pair:
+def _contrast(base: Summary, other: Summary, tested: Sequence[str]) -> list[Contrast]:
+    return [Contrast(name, "", base.scores[name], other.scores[name]) for name in tested]
+
+
+def _contrast_types(base: Summary, other: Summary, tested: Sequence[str]) -> list[Contrast]:
+    """Return the headline's contrast of each type of query."""
+    name = HEADLINE if HEADLINE in tested else tested[0]
     queries = base.run.queries
-    headline = HEADLINE if HEADLINE in tested else tested[0]
-    types = sorted({query.type for query in queries.values()} - {""})
-    groups = {kind: [id_ for id_ in queries if queries[id_].type == kind] for kind in types}
-    return Pair(
-        base=base,
-        other=other,
-        differences=tuple(_difference(base, other, name, "", list(queries)) for name in tested),
-        by_type=tuple(
-            _difference(base, other, headline, kind, ids) for kind, ids in groups.items()
-        ),
-        latency=_latency(base.run, other.run),
-    )
+    groups = {
+        kind: [id_ for id_ in queries if queries[id_].type == kind]
+        for kind in sorted({query.type for query in queries.values()} - {""})
+    }
+    scores = (base.scores[name], other.scores[name])
+    return [
+        Contrast(name, kind, *({id_: found[id_] for id_ in ids} for found in scores))
+        for kind, ids in groups.items()
+    ]
 
 
-def difference(
-    measure: str, kind: str, before: Sequence[float], after: Sequence[float]
-) -> Difference:
-    """Return the difference of paired scores, not yet adjusted and judged."""
-    differences = [new - old for old, new in zip(before, after, strict=True)]
-    deviation = spread(differences)
-    wins = sum(value > TIE for value in differences)
-    losses = sum(value < -TIE for value in differences)
-    p = randomise(differences) if can_reach(ALPHA, len(differences)) else None
-    return Difference(
-        measure=measure,
-        type=kind,
-        n=len(differences),
-        base=float(np.mean(before)),
-        other=float(np.mean(after)),
-        difference=estimate_mean(differences),
-        p=p,
-        adjusted=p,
-        effect_size=standardise(differences),
-        deviation=deviation,
-        detectable=None if deviation is None else detectable(deviation, len(differences)),
-        wins=wins,
-        ties=len(differences) - wins - losses,
-        losses=losses,
-        verdict="no difference shown",
-    )
+def _judge_pairs(
+    contrasts: Sequence[Sequence[Contrast]], effect: float
+) -> list[tuple[Difference, ...]]:
+    """Return the differences of each pair, all of them judged as one family."""
+    judged = iter(judge_family([item for pair in contrasts for item in pair], effect))
+    return [tuple(islice(judged, len(pair))) for pair in contrasts]
 
 
-def judge(difference: Difference, adjusted: float | None, effect: float = EFFECT) -> Difference:
-    """Return a difference with its adjusted p-value and its verdict."""
-    verdict: Verdict
-    if adjusted is not None and adjusted <= ALPHA:
-        verdict = "better" if difference.difference.value > 0 else "worse"
-    elif adjusted is None or difference.detectable is None or difference.detectable > effect:
-        verdict = "too few queries"
-    else:
-        verdict = "no difference shown"
-    return replace(difference, adjusted=adjusted, verdict=verdict)
-
-
-def _difference(
-    base: Summary, other: Summary, measure: str, kind: str, queries: Sequence[str]
-) -> Difference:
-    before = [base.scores[measure][id_] for id_ in queries]
-    after = [other.scores[measure][id_] for id_ in queries]
-    return difference(measure, kind, before, after)
-
-
-def _conclude(pair: Pair, adjusted: Iterator[float], effect: float) -> Pair:
-    return replace(
-        pair,
-        differences=tuple(_judge(item, adjusted, effect) for item in pair.differences),
-        by_type=tuple(_judge(item, adjusted, effect) for item in pair.by_type),
-    )
-
-
-def _judge(item: Difference, adjusted: Iterator[float], effect: float) -> Difference:
-    """Judge a difference, taking its adjusted p-value, where it has one, from `adjusted`."""
-    return judge(item, None if item.p is None else next(adjusted), effect)
+def _adjust_alone(contrasts: Sequence[Contrast]) -> dict[str, float]:
+    found = zip(contrasts, adjust_family(contrasts), strict=True)
+    return {item.measure: pair[1] for item, pair in found if pair}
 
 
 def _latency(base: StoredRun, other: StoredRun) -> tuple[LatencyRatio, ...]:

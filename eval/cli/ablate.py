@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from eval.analysis.ablation import Ablation, Row
-    from eval.analysis.comparison import Difference
+    from eval.analysis.differences import Difference
     from eval.experiments.ablation import Plan
     from eval.tracking.record import Record
     from retrievers.base import Progress

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from eval.analysis.comparison import Comparison, Difference, Pair
+    from eval.analysis.comparison import Comparison, Pair
+    from eval.analysis.differences import Difference
     from eval.analysis.summary import Summary
     from eval.runs.stored import StoredRun
     from retrievers.base import Progress
@@ -47,6 +48,7 @@ def compare(
     own among the runs; the same comparison gives the same files.
     """
     from eval.analysis import comparison
+    from eval.analysis.differences import EFFECT
     from eval.cli.console import print_json
     from eval.experiments.locations import reports_folder
     from eval.experiments.run_references import resolve, split_overrides
@@ -59,7 +61,7 @@ def compare(
     references, overrides = split_overrides(runs)
     progress = ConsoleProgress()
     stored = [resolve(reference, overrides, progress) for reference in references]
-    compared = comparison.compare(stored, wanted, effect or comparison.EFFECT)
+    compared = comparison.compare(stored, wanted, effect or EFFECT)
     page = None if no_report else report.write(compared, reports_folder())
     tracked = _track(compared, page.parent, progress) if page and not no_track else None
     if as_json:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from eval.analysis.ablation import TOKENS, Ablation, Observed, Row, adjust, describe, weigh
+from eval.analysis.ablation import TOKENS, Ablation, Observed, Row, Weighed, describe, judge, weigh
 from eval.analysis.ablation_variants import (
     Part,
     Plain,
@@ -137,32 +137,34 @@ def ablate(plan: Plan, workshop: Workshop, reports: Path) -> tuple[Ablation, lis
     seen = {id(one): _observe(one, reports) for one in done if one.result.figures}
     observed = {name: seen[id(one)] for name, one in outcomes.items() if id(one) in seen}
     rows = [*_weigh_removals(plan, outcomes, observed), *_weigh_additions(plan, outcomes, observed)]
-    found = _collect(plan, outcomes, observed, list(adjust(rows)))
+    found = _collect(plan, outcomes, observed, list(judge(rows)))
     return found, [one.record for one in done if one.record]
 
 
 def _weigh_removals(
     plan: Plan, outcomes: Mapping[str, Done], observed: Mapping[str, Observed]
-) -> Iterator[Row]:
+) -> Iterator[Weighed]:
     for item in plan.removals:
         name = _without(item)
         if name in observed:
             pair = observed[name], observed[FULL]
             yield weigh(item, plan.parts, pair, observed[name].run, plan.measures)
         else:
-            yield describe(item, outcomes[name].result.failure if name in outcomes else "")
+            failure = outcomes[name].result.failure if name in outcomes else ""
+            yield Weighed(describe(item, failure))
 
 
 def _weigh_additions(
     plan: Plan, outcomes: Mapping[str, Done], observed: Mapping[str, Observed]
-) -> Iterator[Row]:
+) -> Iterator[Weighed]:
     for item in plan.additions:
         name = _with(item)
         if name in observed:
             pair = observed[PLAIN], observed[name]
             yield weigh(item, plan.parts, pair, observed[name].run, plan.measures)
         else:
-            yield describe(item, outcomes[name].result.failure if name in outcomes else "")
+            failure = outcomes[name].result.failure if name in outcomes else ""
+            yield Weighed(describe(item, failure))
 
 
 def _without(item: Variant) -> str:

@@ -6,7 +6,8 @@ from functools import cached_property
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from eval.analysis.comparison import Comparison, Difference, Pair
+from eval.analysis.comparison import Comparison, Pair
+from eval.analysis.differences import Difference
 from retrievers.base import AssayError
 
 if TYPE_CHECKING:

@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from eval.analysis.comparison import Difference, difference, judge
+from eval.analysis.differences import Contrast, Difference, judge_family
 from eval.collections.collection import Collection, Query
 from eval.runs.gold_ranks import matches_itself
 from eval.scoring import measures
 from eval.scoring.join import Retrieved, join
 from eval.statistics.estimates import Estimate, estimate_mean
-from eval.statistics.significance import adjust_holm
 from retrievers.base import Chunk
 
 DENSE, KEYWORD, NATIVE, OURS = SYSTEMS = ("dense", "keyword", "native", "ours")
@@ -35,17 +34,13 @@ def measure_quality(
         system: score_rankings(collection, queries, found, MEASURES)
         for system, found in rankings.items()
     }
-    raw = [
-        difference(name, "", list(scores[OURS][name].values()), list(scores[NATIVE][name].values()))
-        for name in MEASURES
-    ]
-    adjusted = iter(adjust_holm([item.p for item in raw if item.p is not None]))
+    contrasts = [Contrast(name, "", scores[OURS][name], scores[NATIVE][name]) for name in MEASURES]
     return Quality(
         means={
             system: {name: estimate_mean(list(found[name].values())) for name in MEASURES}
             for system, found in scores.items()
         },
-        differences=tuple(judge(item, None if item.p is None else next(adjusted)) for item in raw),
+        differences=tuple(judge_family(contrasts)),
     )
 
 

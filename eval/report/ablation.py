@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.analysis.ablation import Ablation, Row
-from eval.analysis.comparison import Difference
+from eval.analysis.differences import Difference
 from eval.report.circumstances import describe_environment
 from eval.report.comparison.differences import DifferenceRow, difference_row, make_axis
 from eval.report.formats import amount, count, score

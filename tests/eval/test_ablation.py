@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from eval.analysis.ablation import Observed, Row, adjust, time_part, weigh
+from eval.analysis.ablation import Observed, Row, judge, time_part, weigh
 from eval.analysis.ablation_variants import (
     Part,
     Variant,
@@ -170,7 +170,7 @@ DENSE_PART, RERANK = Part("leg", 0, "dense", "dense"), Part("stage", 0, "rerank"
 
 def row(part: Part, without: float, with_: float) -> Row:
     pair = observe("a", without, "x", 10.0), observe("b", with_, "y", 14.0)
-    (found,) = adjust([weigh(Variant(part), [DENSE_PART, RERANK], pair, "a", ["nDCG@10"])])
+    (found,) = judge([weigh(Variant(part), [DENSE_PART, RERANK], pair, "a", ["nDCG@10"])])
     return found
 
 
@@ -192,24 +192,25 @@ def test_a_part_that_hurts_or_adds_nothing_is_named() -> None:
     assert same.finding.startswith("adds nothing that 20 queries can show; costs")
 
 
-def test_p_values_are_adjusted_over_all_rows() -> None:
+def test_all_rows_are_one_family() -> None:
     pair = observe("a", 0.4, "x", 10.0), observe("b", 0.6, "y", 14.0)
     one = weigh(Variant(RERANK), [RERANK], pair, "a", ["nDCG@10"])
-    (single,) = adjust([one])
-    several = list(adjust([one] * 4))
+    (single,) = judge([one])
+    several = list(judge([one] * 4))
     p = single.differences[0].adjusted
     assert p is not None
-    assert [item.differences[0].adjusted for item in several] == pytest.approx([4 * p] * 4)
+    # Rows that move together cost one another nothing.
+    assert [item.differences[0].adjusted for item in several] == pytest.approx([p] * 4)
 
 
-def test_what_no_query_can_show_is_not_tested() -> None:
+def test_what_moves_no_query_costs_the_others_nothing() -> None:
     pair = observe("a", 0.5, "x", 10.0), observe("b", 0.5, "y", 14.0)
     idle = weigh(Variant(RERANK), [RERANK], pair, "a", ["nDCG@10"])
     pair = observe("a", 0.4, "x", 10.0), observe("b", 0.6, "y", 14.0)
     one = weigh(Variant(RERANK), [RERANK], pair, "a", ["nDCG@10"])
-    first, last = adjust([idle, one])
-    assert first.differences[0].adjusted is None
-    assert last.differences[0].adjusted == one.differences[0].p
+    first, last = judge([idle, one])
+    assert first.differences[0].adjusted == 1.0
+    assert last.differences[0].adjusted == last.differences[0].p
 
 
 def test_a_leg_costs_what_its_encoding_costs_too() -> None:

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from eval.analysis.comparison import HEADLINE, Difference, Pair
+from eval.analysis.comparison import HEADLINE, Pair
+from eval.analysis.differences import Difference
 from eval.report.formats import amount, p_value, score, signed
 from eval.report.plots import LinearAxis, Tick, Whisker, whisker
 from eval.scoring.measures import spoken

@@ -1,0 +1,118 @@
+"""Differences of paired scores: what each is, and what a family of them shows together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from eval.statistics.estimates import Estimate, estimate_mean
+from eval.statistics.max_t import randomise_family
+from eval.statistics.significance import ALPHA, TIE, can_reach, detectable, spread, standardise
+
+# The smallest difference of a measure on 0 to 1 that is worth a verdict of its own.
+EFFECT = 0.05
+
+Verdict = Literal["better", "worse", "no difference shown", "too few queries"]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How much one measure differs from the base, over all queries or those of one `type`.
+
+    `base` and `other` are means; `difference` is other - base with its paired bootstrap interval;
+    `p` is from the two-sided randomisation test of this difference alone and `adjusted` of the
+    family it is judged in; too few queries for any p-value to reach .05 are not tested.
+    `effect_size` is Cohen's d_z, the mean difference over its standard deviation `deviation`.
+    `detectable` is the smallest difference shown with power 0.8 at level .05 by this many queries
+    with this deviation. None stands for what is not defined.
+    """
+
+    measure: str
+    type: str
+    n: int
+    base: float
+    other: float
+    difference: Estimate
+    p: float | None
+    adjusted: float | None
+    effect_size: float | None
+    deviation: float | None
+    detectable: float | None
+    wins: int
+    ties: int
+    losses: int
+    verdict: Verdict
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """One measure of a pipeline beside that of another, by query: what a difference is made of."""
+
+    measure: str
+    type: str
+    before: Mapping[str, float]
+    after: Mapping[str, float]
+
+    @cached_property
+    def differences(self) -> Mapping[str, float]:
+        """By how much each query's score rises."""
+        return {query: self.after[query] - score for query, score in self.before.items()}
+
+
+def judge_family(contrasts: Sequence[Contrast], effect: float = EFFECT) -> list[Difference]:
+    """Return the difference of each contrast, tested and judged together with all the others.
+
+    One test over the same draws of signs serves them all (see `randomise_family`): the chance of
+    any false finding among them is .05. A difference that is not significant is "no difference
+    shown" where these queries would have shown one of `effect` with power 0.8, else "too few
+    queries". Contrasts of too few queries for any p-value to reach .05 are left out of the test.
+    """
+    return [
+        _judge(contrast, *(found or (None, None)), effect=effect)
+        for contrast, found in zip(contrasts, adjust_family(contrasts), strict=True)
+    ]
+
+
+def adjust_family(contrasts: Sequence[Contrast]) -> list[tuple[float, float] | None]:
+    """Return the p-value of each contrast, alone and adjusted for all; None where not tested."""
+    tested = [item for item in contrasts if can_reach(ALPHA, len(item.before))]
+    queries = list(dict.fromkeys(query for item in tested for query in item.before))
+    table = [[item.differences.get(query, 0.0) for item in tested] for query in queries]
+    family = randomise_family(np.array(table).reshape(len(queries), len(tested)))
+    pairs = iter(zip(family.p_values, family.adjusted, strict=True))
+    return [next(pairs) if item in tested else None for item in contrasts]
+
+
+def _judge(
+    contrast: Contrast, p: float | None, adjusted: float | None, *, effect: float
+) -> Difference:
+    differences = list(contrast.differences.values())
+    deviation = spread(differences)
+    wins = sum(value > TIE for value in differences)
+    losses = sum(value < -TIE for value in differences)
+    shown = None if deviation is None else detectable(deviation, len(differences))
+    estimate = estimate_mean(differences)
+    verdict: Verdict = "no difference shown"
+    if adjusted is not None and adjusted <= ALPHA:
+        verdict = "better" if estimate.value > 0 else "worse"
+    elif adjusted is None or shown is None or shown > effect:
+        verdict = "too few queries"
+    return Difference(
+        measure=contrast.measure,
+        type=contrast.type,
+        n=len(differences),
+        base=float(np.mean(list(contrast.before.values()))),
+        other=float(np.mean(list(contrast.after.values()))),
+        difference=estimate,
+        p=p,
+        adjusted=adjusted,
+        effect_size=standardise(differences),
+        deviation=deviation,
+        detectable=shown,
+        wins=wins,
+        ties=len(differences) - wins - losses,
+        losses=losses,
+        verdict=verdict,
+    )
