@@ -11,6 +11,7 @@ import numpy as np
 from eval.analysis.comparability import check_comparable
 from eval.analysis.differences import EFFECT, Contrast, Difference, adjust_family, judge_family
 from eval.analysis.summary import Summary, summarise
+from eval.runs.interleaved_timing import InterleavedTiming
 from eval.runs.latency import TOTAL
 from eval.runs.stored import StoredRun
 from eval.statistics.estimates import Estimate, estimate_percentile_ratio
@@ -25,17 +26,17 @@ PERCENTILES = (50, 95)
 
 
 @dataclass(frozen=True, slots=True)
-class LatencyRatio:
-    """Percentiles of latency in milliseconds, and the ratio other / base with its interval.
+class LatencyPair:
+    """A percentile of latency in milliseconds, and the ratio other / base with its interval.
 
-    The two were timed in separate runs: load on the machine enters. `assay gate --base` times two
-    pipelines interleaved.
+    There is a ratio only where the two were timed interleaved, in one job. Runs that were timed
+    apart met other loads on the machine: what sets their times apart may be that alone.
     """
 
     percentile: int
     base: float
     other: float
-    ratio: Estimate
+    ratio: Estimate | None
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Pair:
     other: Summary
     differences: tuple[Difference, ...]
     by_type: tuple[Difference, ...]
-    latency: tuple[LatencyRatio, ...]
+    latency: tuple[LatencyPair, ...]
     alone: Mapping[str, float]
 
     @property
@@ -138,9 +139,15 @@ class Comparison:
 
 
 def compare(
-    runs: Sequence[StoredRun], measures: Sequence[str] = DEFAULT, effect: float = EFFECT
+    runs: Sequence[StoredRun],
+    measures: Sequence[str] = DEFAULT,
+    effect: float = EFFECT,
+    timing: InterleavedTiming | None = None,
 ) -> Comparison:
     """Compare every run with the first, on `measures`.
+
+    `timing` is of those of the pipelines that were timed in one job; without it no latency is held
+    against another.
 
     A difference that is not significant is "no difference shown" where the collection would have
     shown one of `effect` with power 0.8, else "too few queries". The same call returns the same
@@ -161,7 +168,14 @@ def compare(
     return Comparison(
         base=base,
         pairs=tuple(
-            Pair(base, other, over_all, of_types, _latency(base.run, other.run), _adjust_alone(own))
+            Pair(
+                base,
+                other,
+                over_all,
+                of_types,
+                _latency(base.run, other.run, timing),
+                _adjust_alone(own),
+            )
             for other, over_all, of_types, own in zip(
                 others, headlines, by_type, contrasts, strict=True
             )
@@ -208,20 +222,26 @@ def _adjust_alone(contrasts: Sequence[Contrast]) -> dict[str, float]:
     return {item.measure: pair[1] for item, pair in found if pair}
 
 
-def _latency(base: StoredRun, other: StoredRun) -> tuple[LatencyRatio, ...]:
-    """Return the percentiles of the total over the queries that were timed in both runs."""
-    before = {sample.query_id: sample.milliseconds[TOTAL] for sample in base.latency}
-    after = {sample.query_id: sample.milliseconds[TOTAL] for sample in other.latency}
-    queries = [id_ for id_ in before if id_ in after]
-    if not queries:
+def _latency(
+    base: StoredRun, other: StoredRun, timing: InterleavedTiming | None
+) -> tuple[LatencyPair, ...]:
+    """Return the percentiles of the total, of one job where both were timed in it."""
+    together = timing.milliseconds if timing else {}
+    paired = base.manifest.id in together and other.manifest.id in together
+    old, new = (
+        together[run.manifest.id]
+        if paired
+        else [sample.milliseconds[TOTAL] for sample in run.latency]
+        for run in (base, other)
+    )
+    if not old or not new:
         return ()
-    old, new = [before[id_] for id_ in queries], [after[id_] for id_ in queries]
     return tuple(
-        LatencyRatio(
+        LatencyPair(
             percentile=percent,
             base=float(np.percentile(old, percent)),
             other=float(np.percentile(new, percent)),
-            ratio=estimate_percentile_ratio(old, new, percent),
+            ratio=estimate_percentile_ratio(old, new, percent) if paired else None,
         )
         for percent in PERCENTILES
     )

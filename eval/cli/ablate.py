@@ -192,7 +192,7 @@ def _explain(found: "Ablation") -> str:
 
     return (
         f"Intervals: paired bootstrap, {BOOTSTRAPS:,} resamples. p: randomisation of signs, "
-        f"{RESAMPLES:,} draws, after Holm over all {found.tests} tests of both tables, none where "
+        f"{RESAMPLES:,} draws, adjusted for all {found.tests} of both tables together, none where "
         "too few queries changed. changed: queries whose first ten hits differ. tokens: by how "
         "many the first ten hits grow. p95: milliseconds of the part itself by the traces. in all: "
         "median difference of the whole search in ms; the pipelines were timed one after the "

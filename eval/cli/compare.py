@@ -50,8 +50,9 @@ def compare(
     from eval.analysis import comparison
     from eval.analysis.differences import EFFECT
     from eval.cli.console import print_json
+    from eval.experiments.comparison import compare_references
     from eval.experiments.locations import reports_folder
-    from eval.experiments.run_references import resolve, split_overrides
+    from eval.experiments.run_references import split_overrides
     from eval.progress import ConsoleProgress
     from eval.report import comparison as report
     from eval.scoring.measures import check_names
@@ -60,8 +61,7 @@ def compare(
     check_names(wanted)
     references, overrides = split_overrides(runs)
     progress = ConsoleProgress()
-    stored = [resolve(reference, overrides, progress) for reference in references]
-    compared = comparison.compare(stored, wanted, effect or EFFECT)
+    compared = compare_references(references, overrides, wanted, effect or EFFECT, progress)
     page = None if no_report else report.write(compared, reports_folder())
     tracked = _track(compared, page.parent, progress) if page and not no_track else None
     if as_json:
@@ -169,16 +169,22 @@ def _p(value: float | None) -> str:
 
 
 def _print_costs(console: "Console", compared: "Comparison", pair: "Pair") -> None:
+    from eval.scoring.measures import spoken
+
     for name in compared.beside:
         one, two = (summary.means[name].value for summary in (pair.base, pair.other))
         digits = 0 if name.startswith("Tokens") else 2
         console.print(f"{name}: {one:.{digits}f} → {two:.{digits}f}")
     for item in pair.latency:
-        ratio = item.ratio
-        console.print(
-            f"p{item.percentile} latency: {item.base:.2f} → {item.other:.2f} ms, ratio "
-            f"{ratio.value:.2f} ({ratio.low:.2f} … {ratio.high:.2f}, n = {ratio.n})"
-        )
+        line = f"p{item.percentile} latency: {item.base:.2f} → {item.other:.2f} ms"
+        if ratio := item.ratio:
+            line += f", ratio {ratio.value:.2f} ({ratio.low:.2f} … {ratio.high:.2f}, n = {ratio.n})"
+        console.print(line)
+    if pair.latency and not any(item.ratio for item in pair.latency):
+        console.print("timed apart, perhaps under other load: which is faster cannot be told")
+    if pair.unshown:
+        names = ", ".join(map(spoken, pair.unshown))
+        console.print(f"without the other runs beside the base {names} would be shown to differ")
 
 
 def _explain(compared: "Comparison") -> str:
@@ -188,9 +194,9 @@ def _explain(compared: "Comparison") -> str:
     return (
         f"shows: the smallest difference that a paired t-test of these queries finds with power "
         f"{POWER} at level {ALPHA}. Intervals: paired bootstrap, {BOOTSTRAPS:,} resamples. "
-        f"p: randomisation of signs, {RESAMPLES:,} draws, after Holm over all {compared.tests} "
-        f"tests; better or worse at {ALPHA}; none for groups too small to reach it. d: mean "
-        "difference over its standard deviation (d_z). +/=/−: queries won, tied, lost. "
-        f"too few queries: a difference of {compared.effect:g} would not be shown reliably. "
-        "Latencies were timed in separate runs, perhaps under other load."
+        f"p: randomisation of signs, {RESAMPLES:,} draws, adjusted for all {compared.tests} "
+        "differences over all queries together, and for those by type together; better or worse "
+        f"at {ALPHA}; none for groups too small to reach it. d: mean difference over its standard "
+        "deviation (d_z). +/=/−: queries won, tied, lost. too few queries: a difference of "
+        f"{compared.effect:g} would not be shown reliably."
     )

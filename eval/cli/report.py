@@ -70,6 +70,7 @@ def _report_comparison(folder: Path, as_json: bool) -> None:
 def _compare_again(folder: Path) -> "Comparison":
     """Compare the runs that the comparison in `folder` names, which lie beside it."""
     from eval.analysis.comparison import compare
+    from eval.experiments.comparison import TIMING, read_timing
     from eval.report.comparison import COMPARISON
     from eval.runs.stored import find, load
     from retrievers.base import AssayError
@@ -83,4 +84,5 @@ def _compare_again(folder: Path) -> "Comparison":
         effect = facts["effect"]
     except (ValueError, LookupError, TypeError):
         raise AssayError(f"{path}: not a comparison that this version reads") from None
-    return compare([load(find(folder.parent, name)) for name in names], measures, effect)
+    runs = [load(find(folder.parent, name)) for name in names]
+    return compare(runs, measures, effect, read_timing(folder / TIMING))

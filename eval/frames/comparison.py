@@ -43,8 +43,9 @@ class ComparisonResult:
     def differences(self) -> "DataFrame":
         """By other run and measure: means, the paired difference and what it is worth.
 
-        `low` and `high` are the ends of its 95 % interval, `p` is Holm's, `effect_size` is d_z,
-        `detectable` the smallest difference these queries show with power 0.8.
+        `low` and `high` are the ends of its 95 % interval, `p` is adjusted for all of them,
+        `effect_size` is d_z, `detectable` the smallest difference these queries show with power
+        0.8.
         """
         return self._tabulate("measure", lambda pair: pair.differences)
 
@@ -57,19 +58,20 @@ class ComparisonResult:
     def latency(self) -> "DataFrame":
         """By other run and percentile: milliseconds of both, and their ratio with its interval.
 
-        The runs were timed separately: load on the machine enters.
+        There is a ratio, of `n` queries, only where both were timed by turns in one job.
         """
-        columns = ("n", "base_ms", "other_ms", "ratio", "low", "high")
+        columns = ("base_ms", "other_ms", "ratio", "low", "high", "n")
         rows = [
             [
                 label,
                 f"p{item.percentile}",
-                item.ratio.n,
                 item.base,
                 item.other,
-                item.ratio.value,
-                item.ratio.low,
-                item.ratio.high,
+                *(
+                    (item.ratio.value, item.ratio.low, item.ratio.high, item.ratio.n)
+                    if item.ratio
+                    else (None,) * 4
+                ),
             ]
             for label, pair in self._pairs()
             for item in pair.latency

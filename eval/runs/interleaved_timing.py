@@ -18,10 +18,25 @@ from statistics import median
 from types import TracebackType
 from typing import Any, Self
 
+from pydantic import BaseModel, ConfigDict
+
 from retrievers.base import AssayError, Progress, T
 
 ROUNDS = 3
+LEAST_QUERIES = 20  # timed whatever time it takes
 SECONDS_TO_END = 10
+
+
+class InterleavedTiming(BaseModel):
+    """Milliseconds of whole searches by run, paired by query, of pipelines timed in one job.
+
+    `queries` are the ids of the queries, in the order in which they were timed.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    queries: list[str]
+    milliseconds: dict[str, list[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +121,9 @@ def interleave(
     seconds: float,
     progress: Progress,
 ) -> tuple[list[float], list[float]]:
-    """Return the milliseconds of base and head, paired by query: the median of three rounds.
+    """Return the milliseconds of base and head, paired by query, as `alternate` does.
 
-    Each query goes to both in turn, and who begins alternates. No further round is begun after
-    `seconds`. Raises AssayError when a process does not start or breaks off.
+    Raises AssayError when a process does not start or breaks off.
     """
     with ExitStack() as stack:
         processes = [stack.enter_context(Process(contender)) for contender in (base, head)]
@@ -129,18 +143,20 @@ def alternate(
 ) -> list[list[float]]:
     """Return what each contender measures, paired by query: the median of three rounds.
 
-    Each query goes to all in turn, and who begins changes with every query. No further round is
-    begun after `seconds`.
+    Each query goes to all in turn, and who begins changes with every query. Once there are 20, no
+    further query is begun after `seconds` a contender; the queries that were not reached are left
+    out, the last of them.
     """
     count = len(contenders)
     taken: list[list[list[float]]] = [[[] for _ in contenders] for _ in queries]
-    begin = time.perf_counter()
+    deadline = time.perf_counter() + seconds * count
     for number in range(ROUNDS):
-        if number and time.perf_counter() - begin > seconds:
-            break
         what = f"timing, round {number + 1}"
         for at, query in enumerate(progress.track(queries, what, len(queries))):
+            if time.perf_counter() > deadline and (number or at >= LEAST_QUERIES):
+                break
             for turn in range(count):
                 side = (at + number + turn) % count
                 taken[at][side].append(contenders[side](query))
-    return [[median(times[side]) for times in taken] for side in range(count)]
+    reached = [times for times in taken if all(times)]
+    return [[median(times[side]) for times in reached] for side in range(count)]

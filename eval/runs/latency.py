@@ -64,7 +64,7 @@ def measure(
     retriever's own. Throughput is measured apart, with `settings.concurrency` threads.
     """
     timed = retriever.timed()
-    chosen = _spaced(queries, settings.queries)
+    chosen = choose_spaced(queries, settings.queries)
     for _, text in chosen[: settings.warm_up]:
         timed.search(text, depth)
     samples: list[LatencySample] = []
@@ -103,7 +103,7 @@ def _throughput(
     return done / (time.perf_counter() - begin)
 
 
-def _spaced(queries: Sequence[tuple[str, str]], count: int) -> list[tuple[str, str]]:
+def choose_spaced(queries: Sequence[tuple[str, str]], count: int) -> list[tuple[str, str]]:
     """Return `count` of `queries`, shuffled: what the time allows is then a fair sample."""
     count = min(count, len(queries))
     chosen = [queries[at * len(queries) // count] for at in range(count)]

@@ -46,16 +46,6 @@ def can_reach(level: float, n: int) -> bool:
     return n > 0 and 2.0 ** (1 - n) <= level
 
 
-def adjust_holm(p_values: Sequence[float]) -> list[float]:
-    """Return Holm's adjusted p-values, which bound the chance of any false finding (Holm 1979)."""
-    adjusted = [0.0] * len(p_values)
-    largest = 0.0
-    for rank, at in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[at]))
-        adjusted[at] = largest
-    return adjusted
-
-
 def spread(differences: Sequence[float]) -> float | None:
     """Return the standard deviation (of n - 1) of differences; None for fewer than two."""
     if len(differences) < 2:

@@ -70,7 +70,8 @@ def metrics(compared: Comparison) -> dict[str, float]:
                 f"{key}/{place}": value for key, value in figures.items() if value is not None
             }
         for latency in pair.latency:
-            found |= with_interval(f"latency_ratio/p{latency.percentile}/{name}", latency.ratio)
+            if latency.ratio:
+                found |= with_interval(f"latency_ratio/p{latency.percentile}/{name}", latency.ratio)
     return found
 
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from processes import ROOT
 
 QUICK = ("limit=10", "latency.queries=5")
 
@@ -33,6 +34,26 @@ def test_a_comparison_has_a_report_that_is_the_same_again(assay_json, runs, plac
     anew = assay_json("report", page.parent.name)
     assert anew["report"] == str(page)
     assert {file.name: file.read_bytes() for file in page.parent.iterdir()} == files
+
+
+def test_configs_are_timed_by_turns_and_stored_runs_are_not(
+    assay_json, runs, tmp_path: Path
+) -> None:
+    flat = tmp_path / "flat.yaml"
+    legs = "{legs: {keyword: {b: 0.1}}}"
+    flat.write_text(f"base: {ROOT}/configs/bm25.yaml\nname: flat\nretriever: {legs}\n")
+    pair = ("configs/bm25.yaml", str(flat))
+    together = assay_json("compare", *pair, *QUICK, "--no-track")
+    (other,) = together["others"]
+    for item in other["latency"]:
+        assert item["ratio"]["low"] <= item["ratio"]["value"] <= item["ratio"]["high"]
+        assert item["ratio"]["n"] == 5
+    assert assay_json("compare", *pair, *QUICK, "--no-track") == together
+    # Their runs keep what was timed of them, by whatever name they are called.
+    named = [together["base"]["run"], other["run"]]
+    assert assay_json("compare", *named, "--no-track") == together
+    (apart,) = assay_json("compare", *runs, "--no-track")["others"]
+    assert [item["ratio"] for item in apart["latency"]] == [None, None]
 
 
 def test_no_report_leaves_nothing_behind(assay, runs, tmp_path: Path, places) -> None:

@@ -8,7 +8,8 @@ import pytest
 from planned_runs import make_collection, make_run
 
 from eval.analysis.comparison import compare
-from eval.statistics.estimates import estimate_mean, estimate_percentile_ratio
+from eval.runs.interleaved_timing import InterleavedTiming
+from eval.statistics.estimates import Estimate, estimate_mean, estimate_percentile_ratio
 from eval.statistics.significance import detectable, randomise
 from retrievers.base import AssayError
 
@@ -137,9 +138,26 @@ def test_latencies_stand_side_by_side(folder: Path) -> None:
     assert [item.percentile for item in pair.latency] == [50, 95]
     for item in pair.latency:
         assert item.other == pytest.approx(3 * item.base)
-        assert (item.ratio.low, item.ratio.high) == pytest.approx((3, 3))
+        assert item.ratio is None
     untimed = replace(slow, latency=())
     assert compare([runs[0], untimed], ("RR@10",)).pairs[0].latency == ()
+
+
+def test_a_ratio_is_told_of_pipelines_timed_in_one_job(folder: Path) -> None:
+    runs = [make_run(folder, name, BASE) for name in ("base", "other", "apart")]
+    times = [3.0, 1.0, 2.0, 9.0]
+    timing = InterleavedTiming(
+        queries=["q0", "q1", "q2", "q3"],
+        milliseconds={
+            runs[0].manifest.id: times,
+            runs[1].manifest.id: [2 * value for value in times],
+        },
+    )
+    other, apart = compare(runs, ("RR@10",), timing=timing).pairs
+    assert [item.base for item in other.latency] == pytest.approx([2.5, 8.1])
+    for item in other.latency:
+        assert item.ratio == Estimate(2, 2, 2, 4)
+    assert [item.ratio for item in apart.latency] == [None, None]
 
 
 def test_the_ratio_of_percentiles_is_paired() -> None:

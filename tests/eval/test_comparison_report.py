@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from planned_runs import make_run as make_planned
 from report_sample import HOSTILE, QUERIES, make_run
 
-from eval.analysis.comparison import Comparison, compare
+from eval.analysis.comparison import Comparison, LatencyPair, compare
 from eval.report.comparison import name_comparison, write
 from eval.report.comparison.circumstances import Contrast, contrast_configs
 from eval.report.comparison.differences import conclude, difference_row, elaborate, make_axis
@@ -25,6 +25,7 @@ from eval.report.comparison.view import ComparisonView, make_view
 from eval.report.formats import p_value, signed
 from eval.report.plots import LinearAxis
 from eval.runs.stored import StoredRun
+from eval.statistics.estimates import Estimate
 
 LEGS = {"initials": ("initials",), "endings": ("endings",), "fused": ("words", "letters")}
 RANKS = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
@@ -132,7 +133,10 @@ def test_the_rest_names_every_other_measure_and_the_queries(tmp_path: Path) -> N
     (pair,) = make_pair(tmp_path, [1] * 40).pairs
     text = elaborate(pair)
     assert text.startswith("28 of 40 queries gain, 0 lose. Better, too: Hit@1.")
-    assert "Half of the queries take at most" in text
+    assert "Half of the queries take at most" not in text
+    timed = replace(pair, latency=(LatencyPair(50, 2.0, 3.0, Estimate(1.5, 1.4, 1.6, 40)),))
+    told = "Half of the queries take at most 3.0 ms, with the base 2.0 ms, timed by turns."
+    assert elaborate(timed).endswith(told)
 
 
 def test_a_row_shows_what_the_comparison_holds(compared: Comparison) -> None:
@@ -324,7 +328,8 @@ def test_stages_of_both_stand_on_one_axis(view: ComparisonView) -> None:
     assert by_name["initials"].other is None
     assert by_name["fusion"].base is not None
     assert by_name["fusion"].other is not None
-    assert [row.name for row in timing.ratios] == ["p50", "p95"]
+    assert [(row.name, row.ratio) for row in timing.ratios] == [("p50", ""), ("p95", "")]
+    assert not timing.together
 
 
 def test_runs_without_latency_have_a_report(tmp_path: Path) -> None:

@@ -1,11 +1,15 @@
 """Timing two processes interleaved over the line protocol."""
 
+import random
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from eval.runs.interleaved_timing import Contender, interleave
+from eval.runs.interleaved_timing import LEAST_QUERIES, Contender, alternate, interleave
+from eval.statistics.estimates import estimate_percentile_ratio
 from retrievers.base import AssayError, Quiet
 
 WORKER = """
@@ -37,9 +41,44 @@ def test_queries_alternate_and_stay_paired(tmp_path: Path) -> None:
     assert len(lines) == 3 * 2 * 3
 
 
-def test_no_further_round_is_begun_after_the_time(tmp_path: Path) -> None:
-    interleave(contender(tmp_path, "base", 1), contender(tmp_path, "head", 1), ["a"], 0, Quiet())
-    assert len((tmp_path / "log").read_text().splitlines()) == 2
+def test_no_further_query_is_begun_after_the_time() -> None:
+    asked: list[int] = []
+
+    def measure(query: int) -> float:
+        asked.append(query)
+        return float(query)
+
+    times = alternate([measure, measure], range(30), 0, Quiet())
+    assert times == [[float(at) for at in range(LEAST_QUERIES)]] * 2
+    assert len(asked) == 2 * LEAST_QUERIES
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_pipeline_is_as_fast_as_itself(busy: bool) -> None:
+    """Half of the intervals or fewer would hold 1 if its times drifted apart."""
+    ends = threading.Event()
+    neighbour = threading.Thread(target=lambda: [sum(range(1000)) for _ in iter(ends.is_set, True)])
+    if busy:
+        neighbour.start()
+    try:
+        covered = sum(covers_one(seed) for seed in range(20))
+    finally:
+        ends.set()
+        if busy:
+            neighbour.join()
+    assert covered >= 14
+
+
+def covers_one(seed: int) -> bool:
+    lengths = random.Random(seed).choices(range(200, 4000), k=40)
+
+    def search(length: int) -> float:
+        begin = time.perf_counter()
+        sum(range(length))
+        return (time.perf_counter() - begin) * 1000
+
+    ratio = estimate_percentile_ratio(*alternate([search, search], lengths, 60, Quiet()), 50)
+    return ratio.low <= 1 <= ratio.high
 
 
 @pytest.mark.parametrize(

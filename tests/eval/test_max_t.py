@@ -1,5 +1,6 @@
 """The test of several correlated measures, against enumeration, SciPy and simulation."""
 
+from collections.abc import Sequence
 from itertools import product
 from statistics import NormalDist
 
@@ -11,7 +12,6 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import permutation_test
 
 from eval.statistics.max_t import find_drop, randomise_drops, randomise_family, state_power
-from eval.statistics.significance import adjust_holm
 
 
 def enumerate_rows(differences: np.ndarray) -> list[float]:
@@ -118,6 +118,15 @@ def test_where_no_drop_can_be_found() -> None:
     assert find_drop(0.5, 4, 3.0, 0.02) is None
     assert find_drop(0.0, 60, 2.5, 0.02) == pytest.approx(0.02, abs=1e-4)
     assert state_power(0.5, 0.0, 60, 2.5, 0.02) == 1.0
+
+
+def adjust_holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values (Holm 1979), which know nothing of how tests move together."""
+    adjusted, largest = [0.0] * len(p_values), 0.0
+    for rank, at in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[at]))
+        adjusted[at] = largest
+    return adjusted
 
 
 def step_down(differences: np.ndarray) -> list[float]:

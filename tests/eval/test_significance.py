@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.stats import permutation_test, ttest_1samp
 
 from eval.statistics.significance import (
-    adjust_holm,
     can_reach,
     detectable,
     randomise,
@@ -49,21 +48,6 @@ def test_no_difference_has_p_of_1() -> None:
     assert randomise([0.0] * 20) == 1.0
     assert randomise([0.0, 0.3]) == 1.0
     assert randomise([1e-17] * 8) == 1.0
-
-
-def test_holm_by_hand() -> None:
-    assert adjust_holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert adjust_holm([0.5, 0.9]) == [1.0, 1.0]
-    assert adjust_holm([]) == []
-
-
-@given(st.lists(st.floats(0, 1), max_size=12))
-def test_holm_keeps_order_and_lies_between_the_p_value_and_bonferroni(p: list[float]) -> None:
-    adjusted = adjust_holm(p)
-    for one, value in zip(p, adjusted, strict=True):
-        assert one <= value <= min(1.0, len(p) * one) + 1e-12
-    ordered = [value for _, value in sorted(zip(p, adjusted, strict=True))]
-    assert ordered == sorted(ordered)
 
 
 def test_can_reach() -> None:

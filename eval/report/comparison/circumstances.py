@@ -49,7 +49,11 @@ def describe_method(compared: Comparison) -> Pairs:
         (
             "p",
             f"Fisher's randomisation test of the sign of each query's difference, {RESAMPLES:,} "
-            f"draws, adjusted by Holm over all {count(compared.tests, 'test')} of this page. None "
+            f"draws. The {count(compared.tests, 'difference')} over all queries are judged "
+            "together: each is held against the largest of all of them under the same signs "
+            "(Westfall and Young), so that the chance of any false finding is "
+            f"{ALPHA:g}; the {count(compared.tests_by_type, 'difference')} by type of query are a "
+            "family of their own. With more runs on a page a difference has to be larger. None "
             "for groups of queries too small to reach the level.",
         ),
         (

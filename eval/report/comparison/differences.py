@@ -128,11 +128,15 @@ def elaborate(pair: Pair) -> str:
         names = [spoken(other.measure) for other in others if other.verdict == verdict]
         if names:
             sentences.append(f"{words}: {', '.join(names)}.")
+    if pair.unshown:
+        unshown = ", ".join(map(spoken, pair.unshown))
+        sentences.append(f"Without the other runs of this page {unshown} would be shown to differ.")
     for latency in pair.latency[:1]:
-        sentences.append(
-            f"Half of the queries take at most {amount(latency.other)} ms, with the base "
-            f"{amount(latency.base)} ms."
-        )
+        if latency.ratio:
+            sentences.append(
+                f"Half of the queries take at most {amount(latency.other)} ms, with the base "
+                f"{amount(latency.base)} ms, timed by turns."
+            )
     return " ".join(sentences)
 
 

@@ -1,8 +1,8 @@
 """Latencies of the base and of the other, side by side."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from eval.analysis.comparison import Pair
+from eval.analysis.comparison import LatencyPair, Pair
 from eval.report.formats import amount
 from eval.report.plots import LogAxis, Tick, staircase
 from eval.report.timing import StageRow, collect_times, stage_row
@@ -20,22 +20,26 @@ class StagePair:
 
 @dataclass(frozen=True)
 class RatioRow:
-    """A percentile of the total of both over the queries that both timed, and the ratio."""
+    """A percentile of the total of both, and the ratio where both were timed in one job."""
 
     name: str
     base: str
     other: str
-    ratio: str
-    interval: str
-    n: int
+    ratio: str = ""
+    interval: str = ""
+    n: int = 0
 
 
 @dataclass(frozen=True)
 class PairTiming:
-    """Latency by stage on one axis, the ratio, and the shares of queries answered in a time."""
+    """Latency by stage on one axis, percentiles, and the shares of queries answered in a time.
+
+    `together` says that the percentiles are of one job, in which both were timed by turns.
+    """
 
     stages: tuple[StagePair, ...]
     ratios: tuple[RatioRow, ...]
+    together: bool
     ticks: tuple[Tick, ...]
     curves: tuple[str, str]
     curve_ticks: tuple[Tick, ...]
@@ -58,18 +62,17 @@ def time_pair(pair: Pair) -> PairTiming | None:
             )
             for stage in dict.fromkeys([*base, *other])
         ),
-        ratios=tuple(
-            RatioRow(
-                name=f"p{item.percentile}",
-                base=amount(item.base),
-                other=amount(item.other),
-                ratio=amount(item.ratio.value),
-                interval=f"{amount(item.ratio.low)} – {amount(item.ratio.high)}",
-                n=item.ratio.n,
-            )
-            for item in pair.latency
-        ),
+        ratios=tuple(map(_ratio_row, pair.latency)),
+        together=any(item.ratio for item in pair.latency),
         ticks=axis.ticks,
         curves=(staircase(totals[0], total_axis), staircase(totals[1], total_axis)),
         curve_ticks=total_axis.ticks,
     )
+
+
+def _ratio_row(item: LatencyPair) -> RatioRow:
+    row = RatioRow(f"p{item.percentile}", amount(item.base), amount(item.other))
+    if item.ratio is None:
+        return row
+    interval = f"{amount(item.ratio.low)} – {amount(item.ratio.high)}"
+    return replace(row, ratio=amount(item.ratio.value), interval=interval, n=item.ratio.n)
