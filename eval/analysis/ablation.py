@@ -9,7 +9,7 @@ import numpy as np
 
 from eval.analysis.ablation_variants import Part, Variant
 from eval.analysis.differences import Contrast, Difference, judge_family
-from eval.runs.latency import TOTAL, LatencySample
+from eval.runs.latency import LatencySample
 from eval.runs.stored import StoredRun
 from eval.statistics.estimates import Estimate, estimate_percentile
 
@@ -21,16 +21,26 @@ KINDS = {"query": "query step", "leg": "leg", "stage": "stage"}
 
 @dataclass(frozen=True)
 class Observed:
-    """What ablation needs of a run: scores by measure and query, the ids of hits by query."""
+    """What ablation needs of a run: scores by measure and query, the ids of hits by query.
+
+    `latency` are milliseconds by query and stage, `times` those of whole searches, timed by turns
+    with the other variants, on the same queries.
+    """
 
     run: str
     scores: Mapping[str, Mapping[str, float]]
     hits: Mapping[str, tuple[str, ...]]
     latency: Mapping[str, Mapping[str, float]]
+    times: Sequence[float]
     degraded: Mapping[str, int]
 
     @classmethod
-    def of(cls, run: StoredRun, scores: Mapping[str, Mapping[str, float]]) -> "Observed":
+    def of(
+        cls,
+        run: StoredRun,
+        scores: Mapping[str, Mapping[str, float]],
+        times: Sequence[float] = (),
+    ) -> "Observed":
         """Return what is needed of `run`, whose `scores` have been computed."""
         return cls(
             run=run.manifest.id,
@@ -40,6 +50,7 @@ class Observed:
                 for query, ranking in run.rankings.items()
             },
             latency=_by_query(run.latency),
+            times=times,
             degraded=run.manifest.degraded,
         )
 
@@ -60,7 +71,7 @@ class Row:
     `differences` are those of the pipeline with the part from that without, `run` is the variant
     that was made for it. `changed` of the `queries` are ranked otherwise, `changed_top` within
     the first ten. `tokens` is by how many the mean of `Tokens@10` rises. `own` is the time of the
-    part by the traces; `total` the median, over queries timed with and without it, of the
+    part by the traces; `total` the median, over queries timed with and without it by turns, of the
     difference of all the time. Where there is no variant, `refusal` says why; where it could not
     be run, `failure` does.
     """
@@ -270,12 +281,10 @@ def _by_query(samples: Sequence[LatencySample]) -> dict[str, Mapping[str, float]
 
 
 def _compare_totals(without: Observed, with_: Observed) -> Estimate | None:
-    timed = [id_ for id_ in with_.latency if id_ in without.latency]
-    if not timed:
+    if not with_.times or not without.times:
         return None
-    return estimate_percentile(
-        [with_.latency[id_][TOTAL] - without.latency[id_][TOTAL] for id_ in timed], 50
-    )
+    pairs = zip(without.times, with_.times, strict=True)
+    return estimate_percentile([after - before for before, after in pairs], 50)
 
 
 def _mean(observed: Observed, measure: str) -> float:

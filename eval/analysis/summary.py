@@ -90,11 +90,13 @@ def summarise(run: StoredRun, names: Sequence[str] = measures.DEFAULT) -> Summar
     for sample in run.latency:
         for stage, taken in sample.milliseconds.items():
             samples.setdefault(stage, []).append(taken)
-    latency = {
-        stage: {f"p{percent}": estimate_percentile(times, percent) for percent in PERCENTILES}
-        for stage, times in samples.items()
-    }
+    latency = {stage: estimate_percentiles(times) for stage, times in samples.items()}
     return Summary(run, scores, means, latency)
+
+
+def estimate_percentiles(times: Sequence[float]) -> dict[str, Estimate]:
+    """Return p50, p95 and p99 of milliseconds, each with its interval."""
+    return {f"p{percent}": estimate_percentile(times, percent) for percent in PERCENTILES}
 
 
 def _values(figures: Mapping[str, Estimate]) -> dict[str, float]:

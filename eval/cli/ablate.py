@@ -31,7 +31,7 @@ STYLES = {"better": "green", "worse": "red"}
     type=click.IntRange(0),
     default=5,
     show_default=True,
-    help="Queries timed without each part; the whole pipeline is timed as its config says.",
+    help="Queries on which all variants are timed by turns.",
 )
 @click.option("--dry-run", is_flag=True, help="List the variants and run nothing.")
 @click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
@@ -195,6 +195,6 @@ def _explain(found: "Ablation") -> str:
         f"{RESAMPLES:,} draws, adjusted for all {found.tests} of both tables together, none where "
         "too few queries changed. changed: queries whose first ten hits differ. tokens: by how "
         "many the first ten hits grow. p95: milliseconds of the part itself by the traces. in all: "
-        "median difference of the whole search in ms; the pipelines were timed one after the "
-        "other, so load on the machine enters."
+        "median difference of the whole search in ms; all pipelines were timed by turns in "
+        "one job."
     )

@@ -70,7 +70,8 @@ def _report_comparison(folder: Path, as_json: bool) -> None:
 def _compare_again(folder: Path) -> "Comparison":
     """Compare the runs that the comparison in `folder` names, which lie beside it."""
     from eval.analysis.comparison import compare
-    from eval.experiments.comparison import TIMING, read_timing
+    from eval.experiments.comparison import TIMING
+    from eval.experiments.timing import read_timing
     from eval.report.comparison import COMPARISON
     from eval.runs.stored import find, load
     from retrievers.base import AssayError

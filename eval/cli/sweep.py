@@ -39,7 +39,7 @@ def sweep(
     failed, 2 the file cannot be run.
     """
     from eval.cli.console import print_json
-    from eval.experiments.grid_search import Runner, list_tasks, read_sweep
+    from eval.experiments.grid_search import Runner, list_tasks, name_sweep, read_sweep
     from eval.experiments.locations import reports_folder
     from eval.experiments.workshop import make_workshop
     from eval.report import sweep as report
@@ -50,9 +50,11 @@ def sweep(
         _list(settings, tasks, as_json)
         return
     workshop = make_workshop()
-    done = Runner(settings.measure, workshop, reports_folder()).run(tasks)
+    runner = Runner(settings.measure, workshop, reports_folder())
+    folder = reports_folder() / name_sweep(settings, tasks)
+    done = runner.time(tasks, runner.run(tasks), folder)
     found = _collect(settings, tasks, [item.result for item in done])
-    page = report.write(found, reports_folder() / found.id)
+    page = report.write(found, folder)
     records = [item.record for item in done if item.record]
     tracked = None if no_track else _track(records, page.parent, workshop.progress)
     if as_json:
@@ -83,11 +85,11 @@ def _collect(
     from datetime import UTC, datetime
 
     from eval.analysis.grid_search import Sweep
+    from eval.experiments.grid_search import name_sweep
     from eval.runs import environment
-    from retrievers.store.digest import digest
 
     return Sweep(
-        id=f"sweep-{settings.name}-{digest([task.config for task in tasks])[:8]}",
+        id=name_sweep(settings, tasks),
         name=settings.name,
         description=settings.description,
         headline=settings.measure,

@@ -128,13 +128,20 @@ def ablate(plan: Plan, workshop: Workshop, reports: Path) -> tuple[Ablation, lis
     row.
     """
     tasks = list({id(task): task for task in plan.tasks.values()}.values())
-    done = Runner(plan.measures[0], workshop, reports).run(tasks)
+    runner = Runner(plan.measures[0], workshop, reports)
+    done = runner.run(tasks)
     by_task = {id(task): one for task, one in zip(tasks, done, strict=True)}
     outcomes = {name: by_task[id(task)] for name, task in plan.tasks.items()}
     for name in (FULL, PLAIN):
         if failure := outcomes[name].result.failure:
             raise AssayError(f"{plan.config.name}: the {name} pipeline: {failure}")
-    seen = {id(one): _observe(one, reports) for one in done if one.result.figures}
+    limits = plan.config.latency.model_copy(update={"queries": plan.timed})
+    times = runner.time_together(tasks, done, reports / name_ablation(plan), limits)
+    seen = {
+        id(one): _observe(one, reports, times.get(one.run, ()))
+        for one in done
+        if one.result.figures
+    }
     observed = {name: seen[id(one)] for name, one in outcomes.items() if id(one) in seen}
     rows = [*_weigh_removals(plan, outcomes, observed), *_weigh_additions(plan, outcomes, observed)]
     found = _collect(plan, outcomes, observed, list(judge(rows)))
@@ -186,12 +193,10 @@ def _collect(
     observed: Mapping[str, Observed],
     rows: Sequence[Row],
 ) -> Ablation:
-    """Return the ablation; the same variants make the same id."""
+    """Return the ablation."""
     full, config = observed[FULL], plan.config
-    identity = digest([task.config.model_dump(mode="json") for task in plan.tasks.values()])
-    collection = re.sub(r"[^\w.]+", ".", config.dataset).strip(".")
     return Ablation(
-        id=f"ablate-{config.name}-{collection}-{identity[:8]}",
+        id=name_ablation(plan),
         name=config.name,
         collection=config.dataset,
         queries=len(full.hits),
@@ -210,6 +215,13 @@ def _collect(
     )
 
 
+def name_ablation(plan: Plan) -> str:
+    """Return the id of an ablation, which the same variants share."""
+    identity = digest([task.config.model_dump(mode="json") for task in plan.tasks.values()])
+    collection = re.sub(r"[^\w.]+", ".", plan.config.dataset).strip(".")
+    return f"ablate-{plan.config.name}-{collection}-{identity[:8]}"
+
+
 def _warn(config: RunConfig, observed: Sequence[Observed]) -> tuple[str, ...]:
     """Return what a reader must know first, each line once."""
     lines = [
@@ -221,10 +233,10 @@ def _warn(config: RunConfig, observed: Sequence[Observed]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*sample, *lines]))
 
 
-def _observe(done: Done, reports: Path) -> Observed:
+def _observe(done: Done, reports: Path, times: Sequence[float]) -> Observed:
     figures = done.result.figures
     assert figures is not None
-    return Observed.of(load(reports / figures.run), figures.scores)
+    return Observed.of(load(reports / figures.run), figures.scores, times)
 
 
 def _means(done: Done) -> dict[str, float]:

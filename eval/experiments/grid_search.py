@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
@@ -12,11 +12,17 @@ from pydantic import ValidationError
 
 from eval.analysis.grid_search import CONFIG, Figures, Result, SweepSettings
 from eval.analysis.search_space import Point, as_overrides, label
+from eval.analysis.summary import estimate_percentiles
 from eval.collections.catalog import find
+from eval.collections.collection import Query
 from eval.experiments.config import RunConfig, load_config, read_mapping
+from eval.experiments.timing import find_timing
+from eval.runs.execution import sample
+from eval.runs.latency import LatencySettings
 from eval.scoring.measures import check_names
 from retrievers.base import AssayError
 from retrievers.settings import Workshop, explain_error
+from retrievers.store.digest import digest
 
 if TYPE_CHECKING:
     from eval.analysis.summary import Summary
@@ -43,6 +49,22 @@ class Done:
 
     result: Result
     record: "Record | None" = None
+
+    @property
+    def run(self) -> str:
+        """The id of the run, empty where there is none."""
+        return self.result.figures.run if self.result.figures else ""
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether there is a run of which queries were timed."""
+        return bool(self.result.figures and self.result.figures.latency)
+
+    def timed(self, milliseconds: Sequence[float]) -> "Done":
+        """Return this with the latency that was timed beside that of others."""
+        assert self.result.figures
+        figures = replace(self.result.figures, latency=estimate_percentiles(milliseconds))
+        return replace(self, result=replace(self.result, figures=figures))
 
 
 def read_sweep(path: Path) -> SweepSettings:
@@ -79,6 +101,11 @@ def list_tasks(path: Path, settings: SweepSettings, overrides: Sequence[str]) ->
         ]
     except AssayError as error:
         raise AssayError(f"{path}: {str(error).partition(chr(10))[0]}") from None
+
+
+def name_sweep(settings: SweepSettings, tasks: Sequence[Task]) -> str:
+    """Return the id of a sweep, which the same points share."""
+    return f"sweep-{settings.name}-{digest([task.config for task in tasks])[:8]}"
 
 
 def _list_on(
@@ -123,6 +150,44 @@ class Runner:
             if outcome.result.failure:
                 progress.say(f"failed: {tasks[at].label}: {outcome.result.failure}")
         return [done[at] for at in range(len(tasks))]
+
+    def time(self, tasks: Sequence[Task], done: Sequence[Done], folder: Path) -> list[Done]:
+        """Return what became of tasks, with the latency of all of a collection timed by turns.
+
+        What was timed of each alone cannot be held against the others.
+        """
+        times = self.time_together(tasks, done, folder, None)
+        return [item.timed(times[item.run]) if item.run in times else item for item in done]
+
+    def time_together(
+        self,
+        tasks: Sequence[Task],
+        done: Sequence[Done],
+        folder: Path,
+        limits: LatencySettings | None,
+    ) -> dict[str, list[float]]:
+        """Return the milliseconds by run, paired by query, of tasks whose runs were timed.
+
+        Those of one collection are timed in one job, by `limits`, or those of the first config;
+        once: it is kept in `folder`.
+        """
+        found: dict[str, list[float]] = {}
+        pairs = [(task, item.run) for task, item in zip(tasks, done, strict=True) if item.is_timed]
+        for dataset in dict.fromkeys(task.config.dataset for task, _ in pairs):
+            configs = {run: task.config for task, run in pairs if task.config.dataset == dataset}
+            first = next(iter(configs.values()))
+            timing = find_timing(
+                folder / f"timing-{digest(list(configs))[:8]}.json",
+                configs,
+                limits or first.latency,
+                [(query.id, query.text) for query in self._sample(first)],
+                self._workshop,
+            )
+            found |= timing.milliseconds if timing else {}
+        return found
+
+    def _sample(self, config: RunConfig) -> list[Query]:
+        return sample(self._load(config.dataset).queries, config.limit)
 
     def _run_in_order(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Done]]:
         from retrievers.variants import Variants

@@ -3,33 +3,63 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import Path
+
+from pydantic import ValidationError
 
 from eval.collections.loading import load
 from eval.experiments.config import RunConfig
 from eval.runs.interleaved_timing import InterleavedTiming, alternate
-from eval.runs.latency import choose_spaced
+from eval.runs.latency import LatencySettings, choose_spaced
+from eval.runs.stored import write_atomically
 from retrievers.base import Retriever
 from retrievers.settings import Workshop
 from retrievers.variants import Variants
 
 
-def time_together(
+def find_timing(
+    path: Path,
     configs: Mapping[str, RunConfig],
+    limits: LatencySettings,
     queries: Sequence[tuple[str, str]],
     workshop: Workshop,
 ) -> InterleavedTiming | None:
-    """Time `configs`, by the ids of their runs, on `queries`, given as (id, text), by turns.
+    """Return the timing of `configs` kept at `path`, or time them and keep it there.
 
-    They are of one collection and share what they can of their indexes, but no search of another's.
-    As many queries are timed, in as much time, as the first config's `latency` allows each. None
-    where it allows no query.
+    The same runs have the same timing ever after, as they have the same scores. None where
+    `limits` allow no query.
     """
-    first = next(iter(configs.values()))
-    limits = first.latency
+    kept = read_timing(path)
+    if kept and configs.keys() <= kept.milliseconds.keys():
+        return kept
     chosen = choose_spaced(queries, limits.queries)
     if not chosen:
         return None
-    documents = load(first.dataset).documents
+    timing = time_together(configs, limits, chosen, workshop)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, f"{timing.model_dump_json(indent=1)}\n".encode())
+    return timing
+
+
+def read_timing(path: Path) -> InterleavedTiming | None:
+    """Return the timing in the file at `path`; None where there is none that can be read."""
+    try:
+        return InterleavedTiming.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def time_together(
+    configs: Mapping[str, RunConfig],
+    limits: LatencySettings,
+    chosen: Sequence[tuple[str, str]],
+    workshop: Workshop,
+) -> InterleavedTiming:
+    """Time `configs`, by the ids of their runs, on the `chosen` queries (id, text), by turns.
+
+    They are of one collection and share what they can of their indexes, but no search of another's.
+    """
+    documents = load(next(iter(configs.values())).dataset).documents
     with ExitStack() as stack:
         variants = stack.enter_context(Variants(workshop))
         contenders = []

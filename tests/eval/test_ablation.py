@@ -161,6 +161,7 @@ def observe(run: str, score: float, first: str, milliseconds: float) -> Observed
             "q1": {"total": milliseconds, "dense": 2.0, "dense.encode": 6.0, "rerank": 3.0},
             "q2": {"total": milliseconds, "dense": 2.0, "dense.encode": 8.0, "rerank": 5.0},
         },
+        times=[milliseconds] * 3,
         degraded={},
     )
 
