@@ -27,7 +27,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--base", help="Gate latency too, against the checkout or the config at this path.")
 @BASELINES
 @SETTINGS
-@click.option("--strict", is_flag=True, help="Exit with 1 also when the gate cannot tell.")
+@click.option("--strict", is_flag=True, help="Exit with 1 on all but a pass.")
 @click.option("--junit", type=FILE, help="Write JUnit XML to this file.")
 @click.option("--markdown", type=FILE, help="Write a Markdown comment to this file.")
 @click.option(
@@ -54,8 +54,8 @@ def gate(
 ) -> None:
     """Judge CONFIG (run if need be) or a stored RUN against its committed baseline.
 
-    Exits with 0 for pass, 1 for a regression, 2 where nothing can be judged; with 0 and a warning
-    where it cannot tell. Latency is gated only with --base: base and head are then timed
+    Exits with 0 for pass, 1 for a regression, 2 where nothing can be judged; with 0 where it warns
+    or cannot tell. Latency is gated only with --base: base and head are then timed
     interleaved, and their ratio counts.
     """
     from eval.cli.console import print_json
@@ -84,8 +84,7 @@ def gate(
         print_json(report.as_json())
     else:
         print_report(report)
-    failed = report.verdict == "regression" or (strict and report.verdict == "cannot tell")
-    sys.exit(1 if failed else 0)
+    sys.exit(1 if report.fails(strict) else 0)
 
 
 def _judge(

@@ -9,7 +9,12 @@ if TYPE_CHECKING:
     from eval.gate.calibration import SelfTest
     from eval.gate.rule import GateReport
 
-STYLES = {"pass": "green", "regression": "bold red", "cannot tell": "yellow"}
+STYLES = {
+    "pass": "green",
+    "regression": "bold red",
+    "warning": "bold yellow",
+    "cannot tell": "yellow",
+}
 WIDTH = 106  # columns that the tables need
 MOST_LOSERS = 5
 LONGEST_TEXT = 70

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree as Xml
 
-from eval.gate.rule import GateReport, QueryChange, Verdict
+from eval.gate.rule import SUSPICION, GateReport, QueryChange, Verdict
 from eval.scoring.measures import spoken
 from eval.statistics.estimates import Estimate
 
-LEVELS = {"pass": "notice", "cannot tell": "warning", "regression": "error"}
+LEVELS = {"pass": "notice", "cannot tell": "warning", "warning": "warning", "regression": "error"}
 # What XML 1.0 does not allow even when escaped.
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -101,8 +101,9 @@ def explain(report: GateReport) -> str:
     """Return the rule in short."""
     return (
         "regression: the drop is at least what matters, and random signs, over all gated measures "
-        f"together, make it unlikely (p of at most {report.false_alarms:g}). pass: the interval "
-        "excludes a drop that matters. finds: the smallest drop found with power 0.8."
+        f"together, make it unlikely (p of at most {report.false_alarms:g}). warning: the same, p "
+        f"of at most {SUSPICION:g}; look at the queries that lost. pass: the interval excludes a "
+        "drop that matters. finds: the smallest drop found with power 0.8."
     )
 
 
@@ -114,14 +115,15 @@ def render_failure(title: str, message: str) -> str:
 def render_junit(report: GateReport, strict: bool) -> bytes:
     """Return JUnit XML: a test case for everything judged.
 
-    A regression is a failure; what the gate cannot tell is skipped, or a failure when `strict`.
+    A regression is a failure; a warning, and what the gate cannot tell, are skipped with a message,
+    or a failure when `strict`.
     """
     suite = _suite(report.baseline.label)
     for name, verdict, sentence in list_verdicts(report):
         case = _case(suite, report.baseline.label, name)
-        if verdict == "regression" or (verdict == "cannot tell" and strict):
+        if verdict == "regression" or (verdict != "pass" and strict):
             _add(case, "failure", f"{verdict}: {sentence}")
-        elif verdict == "cannot tell":
+        elif verdict != "pass":
             _add(case, "skipped", f"{verdict}: {sentence}")
         else:
             _output(case, sentence)
@@ -145,7 +147,13 @@ def annotate(report: GateReport, strict: bool) -> list[str]:
                 annotation(level, f"{report.baseline.label}: {name}", f"{verdict}: {sentence}")
             )
     level = "error" if strict and report.verdict != "pass" else LEVELS[report.verdict]
-    lines.append(annotation(level, f"Gate: {report.baseline.label}", report.verdict))
+    told: str = report.verdict
+    if report.verdict == "warning":
+        lost = ", ".join(
+            f"{item.query} ({item.base:.2f} → {item.head:.2f})" for item in report.losers
+        )
+        told += f"; lost most: {lost}"
+    lines.append(annotation(level, f"Gate: {report.baseline.label}", told))
     return lines
 
 

@@ -4,8 +4,10 @@ The rule, for each measure, on the paired differences head - baseline of all que
 
 * regression: the mean drop is at least the measure's minimum effect, and the randomisation test of
   all gated measures together gives it a p-value of at most `false_alarms`;
+* warning: the same with a p-value above `false_alarms` and of at most .05. With few queries that is
+  all they can show; it is a false alarm in at most 5 % of unchanged runs;
 * pass: the 95 % interval of the mean difference excludes a drop of the minimum effect;
-* cannot tell: neither. More queries would tell.
+* cannot tell: none of these. More queries would tell.
 
 A query named in `must_not_break` that scores lower than in the baseline is a regression by itself.
 Latency is judged by the ratio of percentiles, head / base, of two pipelines timed interleaved: a
@@ -26,7 +28,8 @@ from eval.statistics.max_t import DropTest, find_drop, randomise_drops
 from eval.statistics.significance import TIE, spread
 from retrievers.base import AssayError
 
-Verdict = Literal["pass", "regression", "cannot tell"]
+Verdict = Literal["pass", "regression", "warning", "cannot tell"]
+SUSPICION = 0.05  # the level of a warning
 MOST_LOSERS = 10
 
 
@@ -99,11 +102,16 @@ class GateReport:
 
     @property
     def verdict(self) -> Verdict:
-        """Regression if anything is one, else cannot tell if anything is, else pass."""
-        found = {item.verdict for item in self.measures} | {item.verdict for item in self.latency}
-        if self.broken or "regression" in found:
+        """The gravest of all: regression, warning, cannot tell, pass."""
+        if self.broken:
             return "regression"
-        return "cannot tell" if "cannot tell" in found else "pass"
+        found = {item.verdict for item in self.measures} | {item.verdict for item in self.latency}
+        grave: tuple[Verdict, ...] = ("regression", "warning", "cannot tell")
+        return next((verdict for verdict in grave if verdict in found), "pass")
+
+    def fails(self, strict: bool) -> bool:
+        """Say whether CI is to fail: on a regression; if `strict` on all that is no pass."""
+        return self.verdict == "regression" or (strict and self.verdict != "pass")
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as the JSON object that `assay gate --json` prints."""
@@ -214,12 +222,14 @@ def _judge_measures(
         differences = (after - before)[:, at].tolist()
         estimate = estimate_mean(differences)
         verdict: Verdict = "pass" if estimate.low > -effect else "cannot tell"
+        if estimate.value <= TIE - effect and test.p_values[at] <= SUSPICION:
+            verdict = "regression" if regressed[at] else "warning"
         deviation, n = spread(differences), len(differences)
         wins = sum(value > TIE for value in differences)
         losses = sum(value < -TIE for value in differences)
         yield MeasureVerdict(
             measure=name,
-            verdict="regression" if regressed[at] else verdict,
+            verdict=verdict,
             base=float(np.mean(before[:, at])),
             head=float(np.mean(after[:, at])),
             difference=estimate,

@@ -15,6 +15,7 @@ from eval.gate.settings import GateSettings, LatencyLimits, MustNotBreak
 from retrievers.base import AssayError
 
 RANKS = [1, 2, 4, 3, 1, 5, 2, 1, 9, 2] * 6
+SETTINGS_OF_20 = GateSettings(measures={"RR@10": 0.02})
 SETTINGS = GateSettings(
     measures={"RR@10": 0.02},
     must_not_break=MustNotBreak(measure="Success@3", queries={"planned": ["q0", "q1"]}),
@@ -59,6 +60,31 @@ def test_a_few_queries_that_fell_are_no_proof(folder: Path, baseline: Baseline) 
     (item,) = report.measures
     assert item.difference.high < 0
     assert item.p == 1 / 32
+    assert report.verdict == "warning"
+    assert not report.fails(strict=False)
+    assert report.fails(strict=True)
+
+
+def test_what_twenty_queries_can_show_is_not_passed_over(folder: Path) -> None:
+    """None won, seven lost, .26 in the mean: the best that so few can do is a p of 1 in 128."""
+    small = make(make_run(folder, "small", [1] * 20), ["RR@10", "Success@10"])
+    report = judge(small, make_run(folder, "small", [1] * 13 + [4] * 7), SETTINGS_OF_20)
+    (item,) = report.measures
+    assert (item.wins, item.ties, item.losses) == (0, 13, 7)
+    assert SETTINGS_OF_20.false_alarms < item.p == 1 / 128
+    assert report.verdict == "warning"
+    (told, whole) = gate_output.annotate(report, strict=False)
+    assert told.startswith("::warning title=small@planned")
+    assert whole.startswith("::warning ")
+    assert "lost most: q13 (1.00 → 0.25)" in whole
+    assert b"<skipped" in gate_output.render_junit(report, strict=False)
+    assert b"<failure" in gate_output.render_junit(report, strict=True)
+
+
+def test_drops_in_doubt_are_no_warning(folder: Path, baseline: Baseline) -> None:
+    ranks = [0 if at in range(4, 40, 10) else rank for at, rank in enumerate(RANKS)]
+    report = judge(baseline, make_run(folder, "mine", ranks), SETTINGS)
+    assert report.measures[0].p == 1 / 16
     assert report.verdict == "cannot tell"
 
 
