@@ -64,6 +64,11 @@ class Collection:
         """The ids of the passages the collection prescribes."""
         return frozenset(passage.id for item in self.documents for passage in item.passages)
 
+    @cached_property
+    def texts(self) -> Mapping[str, str]:
+        """The texts of the documents by id."""
+        return {document.id: document.text for document in self.documents}
+
     @property
     def judgments(self) -> int:
         """The number of gold items."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from eval.collections.collection import Collection, Query
 from eval.runs import environment
+from eval.runs.contract import check_index, check_ranking, naming
 from eval.runs.gold_ranks import Placer, matches_itself
 from eval.runs.latency import LatencySettings, measure
 from eval.runs.stored import (
@@ -64,7 +65,7 @@ def execute(
     """
     from filelock import FileLock
 
-    indexed = retriever.index(collection.documents)
+    indexed = index(retriever, collection)
     identity = _identify(plan, retriever, collection)
     (reports / ".locks").mkdir(parents=True, exist_ok=True)
     with FileLock(reports / ".locks" / identity):
@@ -82,9 +83,21 @@ def execute(
         return Outcome(load(path), reused=False)
 
 
+def index(retriever: Retriever, collection: Collection) -> IndexReport:
+    """Let `retriever` index the documents. Raises AssayError where it fails, or breaks its word."""
+    with naming(f"{type(retriever).__name__}: index"):
+        return check_index(retriever.index(collection.documents), retriever)
+
+
 def search(retriever: Retriever, collection: Collection, query: Query, depth: int) -> Ranking:
-    """Return the first `depth` hits; without the query itself where the collection drops it."""
-    ranking = retriever.search(query.text, depth + collection.drop_self_matches)
+    """Return the first `depth` hits; without the query itself where the collection drops it.
+
+    Raises AssayError, naming the query, where the retriever fails or breaks its contract.
+    """
+    k = depth + collection.drop_self_matches
+    with naming(f"{type(retriever).__name__}: query {query.id}"):
+        found = retriever.search(query.text, k)
+    ranking = check_ranking(found, retriever, query.id, k, collection.texts)
     return _without_self(ranking, query.id, depth) if collection.drop_self_matches else ranking
 
 
@@ -108,7 +121,6 @@ def _make(
 
     queries = sample(collection.queries, plan.limit)
     gold = [item for query in queries for item in collection.gold[query.id]]
-    texts = {document.id: document.text for document in collection.documents}
     folder.write_text(
         "config.yaml", yaml.safe_dump(dict(plan.config), sort_keys=False, allow_unicode=True)
     )
@@ -116,7 +128,7 @@ def _make(
     folder.write_rows(
         "gold.jsonl",
         (
-            {**asdict(item), "text": texts.get(item.doc_id, "")[item.start : item.end]}
+            {**asdict(item), "text": collection.texts.get(item.doc_id, "")[item.start : item.end]}
             if item.grade > 0
             else asdict(item)
             for item in gold

@@ -124,7 +124,7 @@ def test_self_matches_are_left_out_of_probed_lists(tmp_path: Path) -> None:
     assert told(run)["d7"] == ("beyond depth", "all at rank 9")
 
 
-class CutOffError(Exception):
+class CutOffError(BaseException):
     """Stands for the kill of a process."""
 
 

@@ -1,0 +1,84 @@
+"""What a retriever promises, checked on every ranking as it comes in: what breaks it has no score.
+
+`retrievers.conformance` puts a retriever to all the rules; here stand those that a single ranking
+can break, and that would make its scores mean nothing.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from retrievers.base import AssayError, Hit, IndexReport, Ranking, Retriever
+
+
+@contextmanager
+def naming(what: str) -> Iterator[None]:
+    """Make of whatever somebody's own code raises an AssayError that says where it happened."""
+    try:
+        yield
+    except AssayError:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise AssayError(f"{what}: {type(error).__name__}: {reason}") from error
+
+
+def check_index(report: object, retriever: Retriever) -> IndexReport:
+    """Return what indexing gave. Raises AssayError where it is no IndexReport."""
+    if not isinstance(report, IndexReport):
+        raise AssayError(
+            f"{_name(retriever)}: index returned {_kind(report)}, not a retrievers.base.IndexReport"
+        )
+    return report
+
+
+def check_ranking(
+    found: object, retriever: Retriever, query_id: str, k: int, texts: Mapping[str, str]
+) -> Ranking:
+    """Return what a search for `k` hits gave; `texts` are the documents' by id.
+
+    Raises AssayError naming the query, the rank and what is wrong: more than k hits, a score that
+    is no number or above the one before it, a chunk twice, of no document, past its end, or of
+    another text than stands there.
+    """
+    where = f"{_name(retriever)}: query {query_id}"
+    if not isinstance(found, Ranking):
+        raise AssayError(f"{where}: search returned {_kind(found)}, not a retrievers.base.Ranking")
+    if len(found.hits) > k:
+        raise AssayError(f"{where}: {len(found.hits)} hits were returned, {k} were asked for")
+    before = math.inf
+    ranks: dict[str, int] = {}
+    for rank, hit in enumerate(found.hits, start=1):
+        if fault := _find_fault(hit, before, ranks, texts):
+            raise AssayError(f"{where}: rank {rank}: {fault}")
+        before = hit.score
+        ranks[hit.chunk.id] = rank
+    return found
+
+
+def _find_fault(hit: Hit, before: float, ranks: Mapping[str, int], texts: Mapping[str, str]) -> str:
+    """Say what is wrong with a hit, given the score before it and the ranks of other chunks."""
+    chunk = hit.chunk
+    text = texts.get(chunk.doc_id)
+    span = f"the span {chunk.start}–{chunk.end} of {chunk.doc_id}"
+    if not math.isfinite(hit.score):
+        return f"the score {hit.score} is not finite"
+    if hit.score > before:
+        return f"the score {hit.score:g} is above the one before it, {before:g}"
+    if chunk.id in ranks:
+        return f"the chunk {chunk.id} stands at rank {ranks[chunk.id]} already"
+    if text is None:
+        return f"{chunk.doc_id!r} is no document of the collection"
+    if not 0 <= chunk.start <= chunk.end <= len(text):
+        return f"{span} does not lie within its {len(text)} characters"
+    if chunk.text != text[chunk.start : chunk.end]:
+        return f"the text is not that of {span}"
+    return ""
+
+
+def _name(retriever: Retriever) -> str:
+    return type(retriever).__name__
+
+
+def _kind(value: object) -> str:
+    return f"a {type(value).__name__}" if value is not None else "nothing"
