@@ -62,6 +62,11 @@ def test_an_answer_that_cannot_be_kept_lets_nobody_wait(
         tries = [pool.submit(client.ask, ask(f"q{at % 2}")) for at in range(8)]
         errors = {str(item.exception()) for item in tries}
     assert errors <= {"disk I/O error", "an answer could not be kept: disk I/O error"}
+    with here.client() as client:
+        with pytest.raises(sqlite3.OperationalError):
+            client.ask(ask("q1"))
+        with pytest.raises(AssayError, match="could not be kept"):
+            client.ask(ask("q2"))
     account = read_account(here.path, PRICES)
     assert account.lost == 0
     assert account.calls == len(here.server.calls) > 0
@@ -129,6 +134,19 @@ def test_an_answer_dearer_than_possible_is_kept_and_stops_everybody(
             client.ask(ask("q2"))
         assert client.ask(ask("q1")) == end("to q1")  # what is kept costs nothing
     assert len(here.server.calls) == 1
+
+
+def test_what_calls_under_way_do_not_use_up_is_there_for_others(room: MakeRoom) -> None:
+    def react(call: Call) -> Reaction:
+        time.sleep(0.1)
+        return say(call)
+
+    here = room(react)
+    worst = PRICES.worst(ask("q0").most_tokens, MOST_OUTPUT)
+    with here.client(1.5 * worst) as client, ThreadPoolExecutor(2) as pool:
+        tries = [pool.submit(client.ask, ask(f"q{at}")) for at in range(2)]
+        assert [item.result() for item in tries] == [end("to q0"), end("to q1")]
+    assert here.server.most_at_once == 1
 
 
 def test_the_budget_holds_over_a_kill(room: MakeRoom) -> None:

@@ -81,6 +81,15 @@ def test_a_provider_that_asks_for_a_long_wait_is_asked_another_day(
     assert client.stopped.endswith("given up after 1 attempts")
 
 
+def test_what_was_never_reached_is_given_up_soon(room: MakeRoom) -> None:
+    here = room(say)
+    here.server.__exit__()
+    with here.client(attempts=9) as client, pytest.raises(AssayError, match="cannot be reached"):
+        client.ask(ask("q"))
+    assert client.stopped.endswith("given up after 3 attempts")
+    assert read_account(here.path, PRICES).calls == 0
+
+
 def test_leaving_waits_for_what_is_under_way_and_keeps_it(room: MakeRoom) -> None:
     held = threading.Event()
 
@@ -144,7 +153,8 @@ def test_throttling_holds_everybody(room: MakeRoom) -> None:
     with here.client(concurrency=4) as client, ThreadPoolExecutor(4) as pool:
         tries = [pool.submit(client.ask, ask("q0"))]
         tries += [pool.submit(ask_later, f"q{at}") for at in range(1, 4)]
-        while client._held_until == 0.0:
+        deadline = time.monotonic() + 30
+        while client._held_until == 0.0 and time.monotonic() < deadline:
             time.sleep(0.01)
         turned_away.set()
         assert [item.result() for item in tries] == [end(f"to q{at}") for at in range(4)]
