@@ -9,9 +9,9 @@ import click
 if TYPE_CHECKING:
     from eval.collections.card import Card
     from retrievers.base import Chunk
-    from retrievers.contextualisation.generation import GenerationSettings
     from retrievers.contextualisation.plans import Plan
     from retrievers.language_models.base import LanguageModel
+    from retrievers.language_models.client import CallSettings
     from retrievers.settings import Workshop
 
 
@@ -63,8 +63,9 @@ def contexts(collection: str, config: Path, as_json: bool, **options: Any) -> No
     from eval.cli import contexts_output
     from eval.cli.console import print_json
     from retrievers.base import AssayError
-    from retrievers.contextualisation.generation import find_prices, generate
+    from retrievers.contextualisation.generation import generate
     from retrievers.contextualisation.plans import estimate
+    from retrievers.language_models.client import find_prices
 
     job = prepare_job(collection, config, options)
     if options["dry_run"]:
@@ -100,7 +101,7 @@ class Job:
     chunks: "list[Chunk]"
     plan: "Plan"
     model: "LanguageModel"
-    settings: "GenerationSettings"
+    settings: "CallSettings"
     workshop: "Workshop"
 
 
@@ -137,12 +138,12 @@ def prepare_job(collection: str, config: Path, options: dict[str, Any]) -> Job:
 
 def read_settings(
     options: dict[str, Any], workshop: "Workshop"
-) -> "tuple[LanguageModel, GenerationSettings]":
+) -> "tuple[LanguageModel, CallSettings]":
     """Return the model and how it is called. Raises AssayError naming the option that is wrong."""
     from pydantic import ValidationError
 
     from retrievers.base import AssayError
-    from retrievers.contextualisation.generation import GenerationSettings
+    from retrievers.language_models.client import CallSettings
     from retrievers.language_models.providers import PROVIDERS
 
     provider = options["provider"]
@@ -160,7 +161,7 @@ def read_settings(
     if provider == "local" and "window_tokens" in given:
         told["context_tokens"] = given["window_tokens"]
     try:
-        return kind(**told).build(workshop), GenerationSettings(**called)
+        return kind(**told).build(workshop), CallSettings(**called)
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]).replace("_", "-")

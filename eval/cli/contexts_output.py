@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from eval.collections.contexts import is_read_from
-from retrievers.contextualisation.plans import Known
+from retrievers.language_models.answers import KeptAnswer
 from retrievers.language_models.ledger import Account
 from retrievers.language_models.prices import FREE, LISTED, Usage
 
 if TYPE_CHECKING:
     from eval.cli.contexts import Job
     from retrievers.contextualisation.generation import Outcome
-    from retrievers.contextualisation.plans import Estimate
+    from retrievers.language_models.estimates import Estimate
 
 NAMED = 5  # chunks without a context that are shown by name
 KINDS = ("input", "cache_write", "cache_read", "output")
@@ -32,7 +32,7 @@ class Result:
     path: Path | None
 
     @cached_property
-    def done(self) -> dict[str, Known]:
+    def done(self) -> dict[str, KeptAnswer]:
         """What is known, by chunk."""
         known = self.outcome.known
         return {chunk: known[key] for chunk, key in self.job.plan.keys.items() if key in known}

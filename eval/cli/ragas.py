@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from eval.experiments.llm_client import Estimator, Library
+    from eval.experiments.llm_client import Estimator
     from eval.ragas.judging import Ask
     from eval.ragas.metrics import Metric
     from eval.ragas.results import Result
     from eval.ragas.samples import Sample
     from eval.runs.stored import StoredRun
     from retrievers.base import Progress
-    from retrievers.contextualisation.generation import GenerationSettings
+    from retrievers.language_models.answers import AnswerCache
     from retrievers.language_models.base import LanguageModel
+    from retrievers.language_models.client import CallSettings
     from retrievers.language_models.ledger import Ledger
     from retrievers.language_models.prices import Prices
     from retrievers.settings import Workshop
@@ -114,9 +115,9 @@ class Desk:
     """The language model that judges, and what is known of it."""
 
     model: "LanguageModel"
-    settings: "GenerationSettings"
+    settings: "CallSettings"
     prices: "Prices | None"
-    library: "Library"
+    library: "AnswerCache"
     workshop: "Workshop"
 
     def ledger(self, task: Task) -> "Ledger":
@@ -133,10 +134,10 @@ class Desk:
 def make_desk(options: dict[str, Any], progress: "Progress", *, dry_run: bool) -> Desk | None:
     """Return the model that `options` name, None for none. Raises AssayError."""
     from eval.cli.contexts import read_settings
-    from eval.experiments.llm_client import Library
     from eval.experiments.locations import threads
     from retrievers.base import AssayError
-    from retrievers.contextualisation.generation import find_prices
+    from retrievers.language_models.answers import AnswerCache
+    from retrievers.language_models.client import find_prices
     from retrievers.settings import Workshop
     from retrievers.store.cache import Cache, default_root
 
@@ -147,7 +148,7 @@ def make_desk(options: dict[str, Any], progress: "Progress", *, dry_run: bool) -
     workshop = Workshop(Cache(default_root()), progress, threads())
     model, settings = read_settings({"max_tokens": MAX_TOKENS} | _given(options), workshop)
     prices = find_prices(model, settings)
-    return Desk(model, settings, prices, Library(workshop.cache, model), workshop)
+    return Desk(model, settings, prices, AnswerCache(workshop.cache, model), workshop)
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The questions to put to a language model about a collection's chunks, and what they will cost."""
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from retrievers.base import Chunk, Document
@@ -13,23 +13,16 @@ from retrievers.contextualisation.prompts import (
     in_order,
     make_prompt,
 )
-from retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Ending, LanguageModel, Prompt
-from retrievers.language_models.prices import Prices, Usage
+from retrievers.language_models.answers import AnswerCache, KeptAnswer
+from retrievers.language_models.base import LanguageModel, Prompt
+from retrievers.language_models.estimates import Estimate
+from retrievers.language_models.prices import Prices
 from retrievers.store.cache import Cache
 from retrievers.store.digest import digest
 
 CACHE_KIND = "contexts"
 SMALLEST_WINDOW = 250  # tokens; a prompt that does not fit in fewer never will
 USUAL_OUTPUT = 75  # contexts come to 50 to 100 tokens
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A context as it is kept: its text, and why the model stopped (see Answer)."""
-
-    text: str
-    ending: Ending
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +62,7 @@ class Plan:
     """
 
     keys: Mapping[str, str]
-    known: Mapping[str, Known]
+    known: Mapping[str, KeptAnswer]
     requests: tuple[Request, ...]
     window: int
     windowed: tuple[str, ...]
@@ -79,15 +72,6 @@ class Plan:
     def job(self) -> str:
         """Digest of all that is asked and of who is asked: an interrupted run has the same."""
         return digest("contexts job", sorted(set(self.keys.values())))
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a plan should use, and what it can cost at most, in US dollars; None without prices."""
-
-    usage: Usage
-    usd: float | None
-    worst_usd: float | None
 
 
 def make_plan(
@@ -121,40 +105,15 @@ def make_plan(
         key = digest("context", PROMPT_VERSION, model.identity, group, words)
         keys[chunk.id] = key
         requests.setdefault(key, Request(key, group, chunk.id, text, words, span, window))
-    known = read_known(cache, requests)
+    known = AnswerCache(cache, model, CACHE_KIND).find(requests)
     pending = tuple(request for key, request in requests.items() if key not in known)
     return Plan(keys, known, pending, window, tuple(windowed), alone)
 
 
-def read_known(cache: Cache, keys: Iterable[str]) -> dict[str, Known]:
-    """Return what was answered before, by key."""
-    found = cache.get_many(CACHE_KIND, keys)
-    return {key: Known(**json.loads(value)) for key, value in found.items()}
-
-
 def estimate(plan: Plan, model: LanguageModel, prices: Prices | None) -> Estimate:
-    """Return what asking all of `plan` should use, at the usual number of bytes a token."""
-    groups: dict[str, list[Request]] = {}
+    """Return what asking all of `plan` should use and cost."""
+    groups = Counter(request.group for request in plan.requests)
+    expected = Estimate(model, prices)
     for request in plan.requests:
-        groups.setdefault(request.group, []).append(request)
-    total, usd, worst = Usage(), 0.0, 0.0
-    for group in groups.values():
-        for number, request in enumerate(group):
-            prompt = request.prompt(shared=len(group) > 1)
-            usage = _expect(prompt, model, first=number == 0)
-            total += usage
-            if prices:
-                usd += prices.cost(usage)
-                worst += prices.worst(prompt.most_tokens, model.most_output)
-    return Estimate(total, usd if prices else None, worst if prices else None)
-
-
-def _expect(prompt: Prompt, model: LanguageModel, *, first: bool) -> Usage:
-    document = len(prompt.document.encode()) // USUAL_BYTES_PER_TOKEN
-    question = len(prompt.question.encode()) // USUAL_BYTES_PER_TOKEN
-    output = min(USUAL_OUTPUT, model.most_output)
-    if not prompt.shared or model.cached_from is None or document < model.cached_from:
-        return Usage(document + question, output=output)
-    if first:
-        return Usage(question, cache_write=document, output=output)
-    return Usage(question, cache_read=document, output=output)
+        expected.add(request.prompt(shared=groups[request.group] > 1), USUAL_OUTPUT)
+    return expected

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from retrievers.base import AssayError, Chunk, Document
-from retrievers.contextualisation.generation import GenerationSettings, generate
+from retrievers.contextualisation.generation import generate
 from retrievers.contextualisation.plans import CACHE_KIND, make_plan
 from retrievers.language_models.base import Prompt, TooLongError
+from retrievers.language_models.client import CallSettings
 from retrievers.language_models.local import LocalSettings
 from retrievers.settings import Workshop
 
@@ -36,7 +37,7 @@ def test_smollm2_situates_chunks_and_rereads_no_shared_document(model_workshop: 
     workshop = Workshop(model_workshop.cache, threads=1)
     model = LocalSettings(max_tokens=24, context_tokens=1024).build(workshop)
     plan = make_plan([DOCUMENT], make_chunks(), model, None, workshop.cache)
-    outcome = generate(plan, model, GenerationSettings(max_cost_usd=0), workshop)
+    outcome = generate(plan, model, CallSettings(max_cost_usd=0), workshop)
     assert outcome.stopped == ""
     assert all(known.text for known in outcome.known.values())
     assert len(outcome.known) == 3
@@ -47,7 +48,7 @@ def test_smollm2_situates_chunks_and_rereads_no_shared_document(model_workshop: 
     # What is known needs no model.
     again = make_plan([DOCUMENT], make_chunks(), model, None, workshop.cache)
     assert not again.requests
-    assert generate(again, model, GenerationSettings(), workshop).known == outcome.known
+    assert generate(again, model, CallSettings(), workshop).known == outcome.known
     with model, pytest.raises(TooLongError, match="1024"):
         model.answer(Prompt("word " * 2000, "?"))
 
@@ -103,7 +104,7 @@ def test_any_model_that_transformers_loads(tmp_path: Path, model_workshop: Works
     workshop = Workshop(model_workshop.cache, threads=1)
     model = LocalSettings(model=str(tmp_path), max_tokens=8).build(workshop)
     plan = make_plan([DOCUMENT], make_chunks(), model, None, workshop.cache)
-    outcome = generate(plan, model, GenerationSettings(), workshop)
+    outcome = generate(plan, model, CallSettings(), workshop)
     assert outcome.stopped == ""
     assert outcome.run.usage.output <= 24
     assert len(workshop.cache.get_many(CACHE_KIND, outcome.known)) == 3

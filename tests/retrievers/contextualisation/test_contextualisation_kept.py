@@ -31,6 +31,14 @@ def test_equal_chunks_of_one_document_are_asked_about_once(desk: Desk) -> None:
     assert len(desk.server.calls) == 1
 
 
+def test_answers_that_were_paid_for_are_found_again(desk: Desk) -> None:
+    """Their kind and form are those of every cache that is out there."""
+    desk.run()
+    keys = desk.plan(desk.model()).keys
+    found = desk.workshop.cache.get_many("contexts", keys.values())
+    assert found[keys["doc1-0"]] == b'{"text": "About word1x0.", "ending": "end", "note": ""}'
+
+
 def test_a_line_torn_by_a_kill_counts_at_its_worst(desk: Desk) -> None:
     outcome = desk.run()
     (path,) = (desk.workshop.cache.root / LEDGERS).glob("*.jsonl")

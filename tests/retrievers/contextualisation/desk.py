@@ -6,9 +6,10 @@ from pathlib import Path
 from language_model_server import Call, LanguageModelServer, Reaction
 
 from retrievers.base import Chunk, Document
-from retrievers.contextualisation.generation import LEDGERS, GenerationSettings, Outcome, generate
+from retrievers.contextualisation.generation import LEDGERS, Outcome, generate
 from retrievers.contextualisation.plans import Plan, make_plan
 from retrievers.language_models.base import LanguageModel
+from retrievers.language_models.client import CallSettings
 from retrievers.language_models.ledger import Account, read_account
 from retrievers.language_models.prices import Prices
 from retrievers.language_models.providers import PROVIDERS
@@ -52,12 +53,10 @@ class Desk:
 
     def run(self, **settings: object) -> Outcome:
         calling = {"backoff_seconds": 0.01, "prices": PRICES} | {
-            key: settings.pop(key)
-            for key in tuple(settings)
-            if key in GenerationSettings.model_fields
+            key: settings.pop(key) for key in tuple(settings) if key in CallSettings.model_fields
         }
         model = self.model(**settings)
-        return generate(self.plan(model), model, GenerationSettings(**calling), self.workshop)
+        return generate(self.plan(model), model, CallSettings(**calling), self.workshop)
 
     def texts(self, outcome: Outcome) -> dict[str, str]:
         keys = self.plan(self.model()).keys

@@ -1,0 +1,77 @@
+"""What calls to a language model should cost, found out without making any."""
+
+from dataclasses import dataclass, field
+
+from retrievers.language_models.answers import AnswerCache, KeptAnswer
+from retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, LanguageModel, Prompt
+from retrievers.language_models.prices import Prices, Usage
+
+
+@dataclass
+class Estimate:
+    """A sum of calls to `model`, at the usual number of bytes a token."""
+
+    model: LanguageModel
+    prices: Prices | None
+    usage: Usage = field(default_factory=Usage, init=False)
+    _usd: float = field(default=0.0, init=False)
+    _worst_usd: float = field(default=0.0, init=False)
+    _documents: set[str] = field(default_factory=set, init=False)
+
+    @property
+    def usd(self) -> float | None:
+        """What the calls should cost, in US dollars; None without prices."""
+        return self._usd if self.prices else None
+
+    @property
+    def worst_usd(self) -> float | None:
+        """The most that they can cost, by the bytes sent; None without prices."""
+        return self._worst_usd if self.prices else None
+
+    def add(self, prompt: Prompt, output: int) -> None:
+        """Add a call that comes after those added before, with an answer of `output` tokens."""
+        usage = self._expect(prompt, min(output, self.model.most_output))
+        self.usage += usage
+        if self.prices:
+            self._usd += self.prices.cost(usage)
+            self._worst_usd += self.prices.worst(prompt.most_tokens, self.model.most_output)
+
+    def _expect(self, prompt: Prompt, output: int) -> Usage:
+        total = len(prompt.text.encode()) // USUAL_BYTES_PER_TOKEN
+        document = len(prompt.document.encode()) // USUAL_BYTES_PER_TOKEN
+        cached_from = self.model.cached_from
+        if not prompt.shared or cached_from is None or document < cached_from:
+            return Usage(total, output=output)
+        if prompt.document in self._documents:
+            return Usage(total - document, cache_read=document, output=output)
+        self._documents.add(prompt.document)
+        return Usage(total - document, cache_write=document, output=output)
+
+
+@dataclass
+class DryRun(Estimate):
+    """Answers as a client does, and asks nothing: with the kept answers, else with examples.
+
+    `known` counts the answers that are kept, `to_ask` the calls to make.
+    """
+
+    answers: AnswerCache
+    known: int = field(default=0, init=False)
+    to_ask: int = field(default=0, init=False)
+    _seen: dict[str, KeptAnswer] = field(default_factory=dict, init=False)
+
+    def ask(self, prompt: Prompt, example: str) -> KeptAnswer:
+        """Return the kept answer, or `example`, which has the usual form and length.
+
+        Not safe to call from several threads.
+        """
+        key = self.answers.key(prompt)
+        if key not in self._seen:
+            known = self.answers.find([key]).get(key)
+            self._seen[key] = known or KeptAnswer(example, "end")
+            if known:
+                self.known += 1
+            else:
+                self.to_ask += 1
+                self.add(prompt, len(example.encode()) // USUAL_BYTES_PER_TOKEN)
+        return self._seen[key]

@@ -1,0 +1,65 @@
+"""A language model on a server of this machine, its cache and its ledger."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from language_model_server import Call, LanguageModelServer, Reaction, Say
+
+from retrievers.language_models.answers import AnswerCache, KeptAnswer
+from retrievers.language_models.base import LanguageModel, Prompt
+from retrievers.language_models.client import CallSettings, LanguageModelClient
+from retrievers.language_models.ledger import Ledger
+from retrievers.language_models.openai import OpenAiSettings
+from retrievers.language_models.prices import Prices
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache
+
+PRICES = Prices(input=1, cache_write=1.25, cache_read=0.1, output=5)
+MOST_OUTPUT = 50
+MakeRoom = Callable[[Callable[[Call], Reaction]], "Room"]
+
+
+class Room:
+    """A server, a model of it, a cache and a ledger. `make` is the kind of its clients."""
+
+    def __init__(
+        self,
+        server: LanguageModelServer,
+        folder: Path,
+        make: type[LanguageModelClient] = LanguageModelClient,
+    ) -> None:
+        self.server = server
+        self.path = folder / "ledger.jsonl"
+        self.cache = Cache(folder / "cache")
+        settings = OpenAiSettings(
+            model="some", base_url=f"{server.url}/v1", max_tokens=MOST_OUTPUT, timeout_seconds=5
+        )
+        self.model: LanguageModel = settings.build(Workshop(self.cache))
+        self.answers = AnswerCache(self.cache, self.model)
+        self._make = make
+
+    @contextmanager
+    def client(
+        self, budget: float | None = None, **settings: object
+    ) -> Iterator[LanguageModelClient]:
+        calling = CallSettings(**{"backoff_seconds": 0.01, "attempts": 4} | settings)
+        with (
+            Ledger(self.path, PRICES, budget) as ledger,
+            self.model,
+            self._make(self.model, ledger, calling, self.answers) as client,
+        ):
+            yield client
+
+
+def say(call: Call) -> Reaction:
+    """Answer with the last word of the prompt."""
+    return Say(f"to {call.texts[0].split()[-1]}")
+
+
+def ask(text: str) -> Prompt:
+    return Prompt("Some instructions.", text, shared=True)
+
+
+def end(text: str) -> KeptAnswer:
+    return KeptAnswer(text, "end")
