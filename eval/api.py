@@ -264,12 +264,13 @@ def load_runs(*references: str | Path, reports: str | Path | None = None) -> lis
     True
     """
     from eval.experiments.locations import reports_folder
-    from eval.experiments.run_references import find_stored
+    from eval.experiments.run_references import find_stored, load_all
+    from eval.progress import ConsoleProgress
     from eval.runs.stored import load
 
     folder = reports_folder() if reports is None else Path(reports)
     if not references:
-        return _load_all(folder)
+        return [Result(stored) for stored in load_all(folder, ConsoleProgress())]
     return [Result(load(find_stored(folder, str(reference)))) for reference in references]
 
 
@@ -298,29 +299,11 @@ def load_tracked_runs(*names: str) -> list[TrackedRun]:
 
 
 def _find_run(reference: Any, options: Mapping[str, Any]) -> Result:
-    """Return a result, a stored run, or the run of what can be run."""
-    from eval.experiments.experiment import find_config
-    from eval.experiments.run_references import is_config
+    """Return a result, the run of what can be run, or else a stored run."""
+    from eval.experiments.experiment import names_system
 
     if isinstance(reference, Result):
         return reference
-    if isinstance(reference, str | Path) and not (
-        is_config(str(reference)) or find_config(reference).exists() or Path(reference).is_file()
-    ):
+    if isinstance(reference, str | Path) and not names_system(reference):
         return load_runs(reference)[0]
     return run(reference, track=False, **options)
-
-
-def _load_all(folder: Path) -> list[Result]:
-    from eval.progress import ConsoleProgress
-    from eval.runs.stored import MANIFEST, load
-
-    progress, found = ConsoleProgress(), []
-    for path in folder.glob(f"*/{MANIFEST}"):
-        try:
-            found.append(Result(load(path.parent)))
-        except AssayError as error:
-            progress.say(f"assay: passed over: {error}")
-    if not found:
-        raise AssayError(f"{folder}: no stored runs here; `assay run CONFIG` makes one")
-    return sorted(found, key=lambda result: (result.created, result.id), reverse=True)

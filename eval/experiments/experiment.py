@@ -109,6 +109,12 @@ def find_config(config: str | Path) -> Path:
     return Path(config) if is_config(str(config)) else Path("configs", f"{config}.yaml")
 
 
+def names_system(reference: str | Path) -> bool:
+    """Say whether `reference` is a config or a run file; any other names a stored run."""
+    path = Path(reference)
+    return is_config(str(path)) or find_config(path).exists() or path.is_file()
+
+
 @dataclass(frozen=True)
 class _Source:
     """The values of a config, not yet checked, and what they are called in messages."""

@@ -75,14 +75,14 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _spell(value: Any, seen: dict[int, int]) -> list[Any]:
+def _spell(value: Any, seen: dict[int, tuple[int, Any]]) -> list[Any]:
     """Return JSON values that are equal where `value` is. Raises _UnknownError."""
     kind = type(value).__name__
     if isinstance(value, PLAIN):
         return [kind, repr(value)]
     if id(value) in seen:
-        return ["again", seen[id(value)]]
-    seen[id(value)] = len(seen)
+        return ["again", seen[id(value)][0]]
+    seen[id(value)] = (len(seen), value)  # held, so that no other value gets its id
     if type(value) in (list, tuple):
         return [kind, [_spell(item, seen) for item in value]]
     if type(value) is dict:
@@ -97,7 +97,7 @@ def _spell(value: Any, seen: dict[int, int]) -> list[Any]:
     raise _UnknownError(kind)
 
 
-def _spell_function(function: FunctionType, seen: dict[int, int]) -> list[Any]:
+def _spell_function(function: FunctionType, seen: dict[int, tuple[int, Any]]) -> list[Any]:
     names = sorted(set(_list_names(function.__code__)) & function.__globals__.keys())
     state = (
         {name: function.__globals__[name] for name in names},

@@ -97,7 +97,15 @@ def digest_code() -> str:
         here / "scoring" / "join.py",
         *(
             here / "runs" / f"{name}.py"
-            for name in ("answers", "execution", "gold_ranks", "latency", "replay", "stored")
+            for name in (
+                "answers",
+                "execution",
+                "gold_ranks",
+                "latency",
+                "python_retrievers",
+                "replay",
+                "stored",
+            )
         ),
     ]
     whole = hashlib.sha256()
