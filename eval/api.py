@@ -1,74 +1,254 @@
-"""The Python API: `from eval import run, compare, load_runs, load_tracked_runs`.
+"""The Python API: `from eval import run, compare, search, load_runs, load_tracked_runs`.
 
-Like the command line it is where configs become retrievers, and it does so by that one's functions:
-of the judge it alone may import `eval.cli`. It reads the same environment variables, and bad input
-raises an AssayError with the line that the command line would print. docs/python.md tells more.
+Objects in, results out: like the command line it is where configs become retrievers, and it reads
+the same environment variables. Bad input raises an AssayError with the line that the command line
+would print. docs/python.md tells more.
 
 The examples run in a checkout of the project, on its small collection.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from eval import telemetry
 from eval.analysis.comparison import DEFAULT
 from eval.analysis.differences import EFFECT
+from eval.collections.collection import Collection
+from eval.collections.tables import Table
 from eval.frames.comparison import ComparisonResult
 from eval.frames.run import Result
+from eval.frames.search import SearchResult
 from eval.tracking.reading import TrackedRun
-from retrievers.base import AssayError
+from retrievers.base import AssayError, Retriever
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from pydantic import BaseModel
+
+    # What can be run: a config, an object, a function, or rankings.
+    System: TypeAlias = (
+        str
+        | Path
+        | BaseModel
+        | Mapping[Any, Any]
+        | Retriever
+        | Callable[[str, int], Any]
+        | DataFrame
+    )
+    Judged: TypeAlias = str | Path | Collection | Mapping[str, Any]
 
 telemetry.disable()
 
 
-def run(config: str | Path, *overrides: str, track: bool = True, again: bool = False) -> Result:
-    """Run a pipeline on its collection, as `assay run` does, and return the stored run.
+def run(
+    what: "System",
+    *overrides: str,
+    collection: "Judged | None" = None,
+    measures: Sequence[str] | None = None,
+    name: str | None = None,
+    depth: int | None = None,
+    limit: int | None = None,
+    track: bool = True,
+    again: bool = False,
+) -> Result:
+    """Run a retriever on a judged collection, as `assay run` does, and return the stored run.
 
-    `config` is the path of a YAML file, or the name of one in `configs/`; an override changes a
-    key of it. Where an equal run is stored, that is returned, unless `again`. It is logged to
-    MLflow unless not to `track`; where MLflow does not answer, a line on standard error says so.
+    Where an equal run is stored, that is returned. A function or an object is measured anew
+    unless all that it refers to is known (see `eval.runs.code_identity`).
 
-    >>> from eval import run
-    >>> small = "dataset=harbourline"
-    >>> result = run("bm25", small, "retriever.legs.keyword.k1=0.9", "limit=12", track=False)
-    >>> result
-    <bm25 on harbourline: nDCG@10 0.493, n = 12>
-    >>> result.measures.loc[["Success@10", "nDCG@10"]].round(3)
-                 mean    low   high   n
-    measure
-    Success@10  0.833  0.583  1.000  12
-    nDCG@10     0.493  0.294  0.695  12
-    >>> result.hits("q001").loc[1:3, ["document", "grade"]]
-                                                document  grade
-    rank
-    1     policy/coastal-passenger-carriage-ordinance.md   <NA>
-    2     policy/coastal-passenger-carriage-ordinance.md      3
-    3                   policy/conditions-of-carriage.md   <NA>
-    >>> result.attribution["fate"].value_counts()
-    fate
-    found        17
-    below k      10
-    in no leg     5
-    Name: count, dtype: int64
+    Args:
+        what: A config by its path, by the name of one in `configs/`, as a mapping (its `base`
+            too is a path or a name) or as an object; a `retrievers.base.Retriever`; a function of
+            a query and a number of hits that returns (document id, score) or (document id, start,
+            end, score); or rankings: `{query id: [(document id, score), …]}`, a DataFrame, or the
+            path of a TREC run.
+        overrides: Changes to a config, `key.path=value`.
+        collection: A name, a folder, a `Collection`, or a mapping with `documents`, `queries`,
+            `judgments` and perhaps `name`, as `eval.collections.in_memory` has them; by default
+            the config's, or else the default one.
+        measures: What is reported, by either name: `Success@5` or `Hit@5`.
+        name: What the run is called.
+        depth: Hits kept a query; 100 unless the config says otherwise.
+        limit: Search only so many queries, evenly spaced.
+        track: Log to MLflow; where it does not answer, a line on standard error says so.
+        again: Make a new run though an equal one is stored.
+
+    Returns:
+        The stored run with its figures as DataFrames.
+
+    Raises:
+        AssayError: What is given is wrong, or somebody's function failed; it names the query.
+
+    Examples:
+        >>> from eval import run
+        >>> small = "dataset=harbourline"
+        >>> result = run("bm25", small, "retriever.legs.keyword.k1=0.9", "limit=12", track=False)
+        >>> result
+        <bm25 on harbourline: nDCG@10 0.493 (0.294 … 0.695), n = 12>
+        >>> result.measures.loc[["Success@10", "nDCG@10"]].round(3)
+                     mean    low   high   n
+        measure
+        Success@10  0.833  0.583  1.000  12
+        nDCG@10     0.493  0.294  0.695  12
+        >>> result.hits("q001").loc[1:3, ["document", "grade"]]
+                                                    document  grade
+        rank
+        1     policy/coastal-passenger-carriage-ordinance.md   <NA>
+        2     policy/coastal-passenger-carriage-ordinance.md      3
+        3                   policy/conditions-of-carriage.md   <NA>
+        >>> result.attribution["fate"].value_counts()
+        fate
+        found        17
+        below k      10
+        in no leg     5
+        Name: count, dtype: int64
+
     """
     from eval import report
     from eval.analysis.exports import export
-    from eval.experiments.config import load_config
-    from eval.experiments.run import make_run
+    from eval.experiments.experiment import make_experiment
+    from eval.experiments.locations import reports_folder
     from eval.experiments.run import track as track_run
     from eval.progress import ConsoleProgress
     from eval.runs import environment
+    from eval.runs.execution import execute
 
-    path = _find_config(config)
-    settings = load_config(path, overrides)
     progress = ConsoleProgress()
-    with environment.as_command("run", str(path), *overrides):
-        result = Result(make_run(settings, again, progress).run, tuple(settings.measures))
+    options = {"name": name, "depth": depth, "limit": limit, "measures": measures}
+    experiment = make_experiment(what, overrides, collection, options, progress, again)
+    with environment.as_command(*experiment.command), experiment.build() as retriever:
+        outcome = execute(
+            experiment.plan, retriever, experiment.collection, reports_folder(), progress
+        )
+        result = Result(outcome.run, experiment.measures)
         export(result.summary)
         report.write(result.summary)
         if track:
             track_run(result.summary, progress)
     return result
+
+
+def compare(
+    base: "Result | System | Sequence[Result | System]",
+    *others: "Result | System",
+    collection: "Judged | None" = None,
+    measures: Sequence[str] = DEFAULT,
+    effect: float = EFFECT,
+    names: Sequence[str] | None = None,
+    depth: int | None = None,
+    limit: int | None = None,
+) -> ComparisonResult:
+    """Compare with the first, query by query, as `assay compare` does.
+
+    Args:
+        base: What the others are compared with, or a list of all: results, whatever `run` takes
+            (run where no equal run is stored, and not logged), or stored runs as `load_runs` names
+            them.
+        others: The others, unless `base` is a list.
+        collection: What is to be run is run on this, as `run` has it.
+        measures: What is compared, by either name: `RR@10` or `MRR@10`.
+        effect: The smallest difference that would matter.
+        names: What the runs that are made are called, one for each, the base first.
+        depth: Hits kept a query, as `run` has it.
+        limit: Search only so many queries, as `run` has it.
+
+    Returns:
+        Means, paired differences with intervals, and a verdict.
+
+    Raises:
+        AssayError: Runs were not judged alike, or what `run` raises.
+
+    Examples:
+        >>> from eval import compare, run
+        >>> base = run("bm25", "dataset=harbourline", track=False)
+        >>> changed = ("name=flat", "retriever.legs.keyword.k1=0.4")
+        >>> flat = run("bm25", "dataset=harbourline", *changed, track=False)
+        >>> compared = compare(base, flat)
+        >>> compared  # doctest: +ELLIPSIS
+        No difference between flat and bm25 is shown: nDCG@10 is 0.461 against 0.439, ...
+        >>> compared.differences.loc["flat"].loc["nDCG@10", ["difference", "low", "high"]].round(3)
+        difference    0.022
+        low           0.006
+        high          0.039
+        Name: nDCG@10, dtype: float64
+        >>> compared.per_query("nDCG@10")["difference.flat"].nlargest(2).round(3)
+        query_id
+        q029    0.235
+        q055    0.217
+        Name: difference.flat, dtype: float64
+
+    """
+    from eval.analysis import comparison
+    from eval.experiments.experiment import find_collection
+    from eval.scoring.measures import check_names, find_name
+
+    wanted = [find_name(measure) for measure in measures]
+    check_names(wanted)
+    systems = [*base, *others] if isinstance(base, list | tuple) else [base, *others]
+    if names is not None and len(names) != len(systems):
+        raise AssayError(f"names: there are {len(names)} for {len(systems)} runs; give one each")
+    if isinstance(collection, Mapping):
+        collection = find_collection(collection)
+    options = {"collection": collection, "depth": depth, "limit": limit}
+    stored = [
+        _find_run(what, {**options, "name": names and names[at]}).stored
+        for at, what in enumerate(systems)
+    ]
+    return ComparisonResult(comparison.compare(stored, wanted, effect))
+
+
+def search(
+    what: "System",
+    query: str,
+    *overrides: str,
+    collection: "Judged | None" = None,
+    documents: Table | None = None,
+    k: int = 10,
+) -> SearchResult:
+    """Search for one query, as `assay search` does; nothing is stored.
+
+    Args:
+        what: What searches, as `run` has it.
+        query: The text of the query.
+        overrides: Changes to a config, `key.path=value`.
+        collection: What is searched, as `run` has it.
+        documents: What is searched instead: {id: text}, a DataFrame, or rows; no judgments needed.
+        k: The most hits to return.
+
+    Returns:
+        The hits with their spans and scores, and what every step did, as DataFrames. Times of a
+        first search hold what is loaded for it.
+
+    Raises:
+        AssayError: What is given is wrong, or somebody's function failed.
+
+    Examples:
+        >>> from eval import search
+        >>> documents = {
+        ...     "ferry": "The ferry sails twice a day.",
+        ...     "dogs": "Dogs stay on deck.",
+        ...     "bikes": "Bicycles travel free of charge.",
+        ... }
+        >>> search("bm25", "When does the ferry sail?", documents=documents)
+        bm25 on in-memory: When does the ferry sail?
+        1. ferry 0–28 (0.9815)
+
+    """
+    from eval.collections.in_memory import make_unjudged
+    from eval.experiments.experiment import make_experiment
+    from eval.progress import ConsoleProgress
+
+    if documents is not None and collection is not None:
+        raise AssayError("documents: allowed without a collection only")
+    if not isinstance(k, int) or k < 1:
+        raise AssayError(f"k: must be a whole number from 1, not {k!r}")
+    searched = collection if documents is None else make_unjudged(documents)
+    experiment = make_experiment(what, overrides, searched, {}, ConsoleProgress())
+    with experiment.build() as retriever:
+        retriever.index(experiment.collection.documents)
+        ranking = retriever.search(query, k)
+    return SearchResult(query, experiment.plan.name, experiment.collection.name, ranking)
 
 
 def load_runs(*references: str | Path, reports: str | Path | None = None) -> list[Result]:
@@ -85,12 +265,13 @@ def load_runs(*references: str | Path, reports: str | Path | None = None) -> lis
     True
     """
     from eval.experiments.locations import reports_folder
-    from eval.experiments.run_references import find_stored
+    from eval.experiments.run_references import find_stored, load_all
+    from eval.progress import ConsoleProgress
     from eval.runs.stored import load
 
     folder = reports_folder() if reports is None else Path(reports)
     if not references:
-        return _load_all(folder)
+        return [Result(stored) for stored in load_all(folder, ConsoleProgress())]
     return [Result(load(find_stored(folder, str(reference)))) for reference in references]
 
 
@@ -118,71 +299,12 @@ def load_tracked_runs(*names: str) -> list[TrackedRun]:
     return [run for run in runs if not names or run.name in names]
 
 
-def compare(
-    base: Result | str | Path,
-    *others: Result | str | Path,
-    measures: Sequence[str] = DEFAULT,
-    effect: float = EFFECT,
-) -> ComparisonResult:
-    """Compare runs with `base`, query by query, as `assay compare` does.
-
-    Each is a result, or names a config as `run` has it or else a stored run as `load_runs` has it;
-    a config is run where no equal run is stored. `effect` is the smallest difference that would
-    matter. Raises AssayError for runs that were not judged alike.
-
-    >>> from eval import compare, run
-    >>> base = run("bm25", "dataset=harbourline", track=False)
-    >>> changed = ("name=flat", "retriever.legs.keyword.k1=0.4")
-    >>> flat = run("bm25", "dataset=harbourline", *changed, track=False)
-    >>> compared = compare(base, flat)
-    >>> compared  # doctest: +ELLIPSIS
-    No difference between flat and bm25 is shown: nDCG@10 is 0.461 against 0.439, ...
-    >>> compared.differences.loc["flat"].loc["nDCG@10", ["difference", "low", "high"]].round(3)
-    difference    0.022
-    low           0.006
-    high          0.039
-    Name: nDCG@10, dtype: float64
-    >>> compared.per_query("nDCG@10")["difference.flat"].nlargest(2).round(3)
-    query_id
-    q029    0.235
-    q055    0.217
-    Name: difference.flat, dtype: float64
-    """
-    from eval.analysis import comparison
-    from eval.scoring.measures import check_names
-
-    check_names(measures)
-    stored = [_find_run(reference).stored for reference in (base, *others)]
-    return ComparisonResult(comparison.compare(stored, measures, effect))
-
-
-def _find_config(config: str | Path) -> Path:
-    """Return the path of a config that is given by its path, or by its name in `configs/`."""
-    from eval.experiments.run_references import is_config
-
-    return Path(config) if is_config(str(config)) else Path("configs", f"{config}.yaml")
-
-
-def _find_run(reference: Result | str | Path) -> Result:
-    from eval.experiments.run_references import is_config
+def _find_run(reference: Any, options: Mapping[str, Any]) -> Result:
+    """Return a result, the run of what can be run, or else a stored run."""
+    from eval.experiments.experiment import names_system
 
     if isinstance(reference, Result):
         return reference
-    if is_config(str(reference)) or _find_config(reference).exists():
-        return run(reference, track=False)
-    return load_runs(reference)[0]
-
-
-def _load_all(folder: Path) -> list[Result]:
-    from eval.progress import ConsoleProgress
-    from eval.runs.stored import MANIFEST, load
-
-    progress, found = ConsoleProgress(), []
-    for path in folder.glob(f"*/{MANIFEST}"):
-        try:
-            found.append(Result(load(path.parent)))
-        except AssayError as error:
-            progress.say(f"assay: passed over: {error}")
-    if not found:
-        raise AssayError(f"{folder}: no stored runs here; `assay run CONFIG` makes one")
-    return sorted(found, key=lambda result: (result.created, result.id), reverse=True)
+    if isinstance(reference, str | Path) and not names_system(reference):
+        return load_runs(reference)[0]
+    return run(reference, track=False, **options)

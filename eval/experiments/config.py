@@ -63,18 +63,36 @@ def load_config(path: Path, overrides: Sequence[str] = (), engine: str | None = 
     values = _read_with_bases(path, ())
     if engine is not None:
         choose_engine(values, engine)
+    return make_config(values, overrides, str(path))
+
+
+def make_config(
+    values: dict[str, Any],
+    overrides: Sequence[str],
+    source: str,
+    options: Mapping[str, Any] | None = None,
+) -> RunConfig:
+    """Return the config of `values`, which came from `source`, with `key.path=value` overrides.
+
+    A `base` among them is read from the working directory; `options` are keys that hold before all
+    others. Raises AssayError as `load_config` does.
+    """
+    if isinstance(base := values.get("base"), str):
+        own = {key: value for key, value in values.items() if key != "base"}
+        values = merge(_read_with_bases(Path(base), ()), own)
     for override in overrides:
         apply_override(values, override)
+    values |= options or {}
     try:
         config = RunConfig.model_validate(values)
     except ValidationError as error:
-        source = f"{path} with overrides" if overrides else str(path)
+        source = f"{source} with overrides" if overrides else source
         lines = [_explain(source, values, item) for item in error.errors()]
         raise AssayError("\n".join(lines)) from None
     try:
         measures.check_names(config.measures)
     except AssayError as error:
-        raise AssayError(f"{path}: {error}") from None
+        raise AssayError(f"{source}: {error}") from None
     return config
 
 

@@ -48,6 +48,24 @@ def find_stored(reports: Path, reference: str) -> Path:
     return find(reports, reference)
 
 
+def load_all(reports: Path, progress: "Progress") -> "list[StoredRun]":
+    """Return the stored runs of a folder, the newest first; what cannot be read is passed over.
+
+    Raises AssayError where there are none.
+    """
+    from eval.runs.stored import MANIFEST, load
+
+    found = []
+    for path in reports.glob(f"*/{MANIFEST}"):
+        try:
+            found.append(load(path.parent))
+        except AssayError as error:
+            progress.say(f"assay: passed over: {error}")
+    if not found:
+        raise AssayError(f"{reports}: no stored runs here; `assay run CONFIG` makes one")
+    return sorted(found, key=lambda run: (run.manifest.created, run.manifest.id), reverse=True)
+
+
 def split_overrides(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the references and the overrides (`key.path=value`) among `arguments`.
 

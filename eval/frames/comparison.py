@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from eval.analysis.comparison import Comparison, Pair
 from eval.analysis.differences import Difference
+from eval.scoring.measures import find_name
 from retrievers.base import AssayError
 
 if TYPE_CHECKING:
@@ -38,6 +39,18 @@ class ComparisonResult:
     """
 
     compared: Comparison
+
+    @cached_property
+    def measures(self) -> "DataFrame":
+        """By run, the base first: below each measure its `mean`, and its interval's ends."""
+        from eval.frames.tables import tabulate_grid
+
+        runs = [self.compared.base, *(pair.other for pair in self.compared.pairs)]
+        grid = {
+            label: {name: run.means[name] for name in self.compared.measures}
+            for label, run in zip(self._labels, runs, strict=True)
+        }
+        return tabulate_grid(grid, "run", "mean")
 
     @cached_property
     def differences(self) -> "DataFrame":
@@ -91,6 +104,7 @@ class ComparisonResult:
         """Return, by query id: `type`, `text`, each run's score, and `difference.<other>`."""
         from pandas import DataFrame, Index
 
+        measure = find_name(measure)
         if measure not in self.compared.measures:
             known = ", ".join(self.compared.measures)
             raise AssayError(f"{measure}: not compared here; compared were {known}")

@@ -169,7 +169,8 @@ class Result:
         means = self.summary.means
         measure = HEADLINE if HEADLINE in means else next(iter(means))
         mean = means[measure]
-        return f"<{self.name} on {self.collection}: {measure} {mean.value:.3f}, n = {mean.n}>"
+        figure = f"{mean.value:.3f} ({mean.low:.3f} … {mean.high:.3f}), n = {mean.n}"
+        return f"<{self.name} on {self.collection}: {measure} {figure}>"
 
     def _repr_html_(self) -> str:
         from eval.frames.tables import render

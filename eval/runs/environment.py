@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-_ARGUMENTS: ContextVar[tuple[str, ...] | None] = ContextVar("arguments", default=None)
+_COMMAND: ContextVar[tuple[str, ...] | None] = ContextVar("command", default=None)
 PACKAGES = (
     "apsw",
     "assay",
@@ -56,22 +56,22 @@ def describe() -> dict[str, Any]:
 
 
 def command() -> list[str]:
-    """Return the command line that does what is being done."""
-    given = _ARGUMENTS.get()
-    return ["assay", *(sys.argv[1:] if given is None else given)]
+    """Return the command line, or the call of the Python API, that does what is being done."""
+    given = _COMMAND.get()
+    return ["assay", *sys.argv[1:]] if given is None else list(given)
 
 
 @contextmanager
-def as_command(*arguments: str) -> Iterator[None]:
-    """Let `command` return `assay` with `arguments` within the block, not this process's own.
+def as_command(*words: str) -> Iterator[None]:
+    """Let `command` return `words` within the block, not this process's own.
 
     A notebook's process was started by a command line that repeats nothing.
     """
-    token = _ARGUMENTS.set(arguments)
+    token = _COMMAND.set(words)
     try:
         yield
     finally:
-        _ARGUMENTS.reset(token)
+        _COMMAND.reset(token)
 
 
 @cache
@@ -97,7 +97,15 @@ def digest_code() -> str:
         here / "scoring" / "join.py",
         *(
             here / "runs" / f"{name}.py"
-            for name in ("execution", "gold_ranks", "latency", "stored")
+            for name in (
+                "answers",
+                "execution",
+                "gold_ranks",
+                "latency",
+                "python_retrievers",
+                "replay",
+                "stored",
+            )
         ),
     ]
     whole = hashlib.sha256()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.collections.collection import Collection
+from eval.runs.answers import NamedChunks, Place, read_answer
 from retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
 
 FORMATS = (
@@ -19,14 +20,14 @@ FORMATS = (
 
 @dataclass(frozen=True)
 class RunFile:
-    """The rankings of each system in a file: ids of passages or documents, best first, by query.
+    """The rankings of each system in a file: passages or documents, best first, by query.
 
     `digest` is the SHA-256, in hex, of the file.
     """
 
     path: Path
     digest: str
-    systems: Mapping[str, Mapping[str, Sequence[str]]]
+    systems: Mapping[str, Mapping[str, Sequence[Place]]]
 
 
 class Replay(Retriever):
@@ -44,22 +45,21 @@ class Replay(Retriever):
         It also does where two queries of the same text have different rankings.
         """
         self._file = file
-        self._chunks = _read_chunks(collection)
+        self._chunks = NamedChunks(collection.documents)
         rankings = file.systems[system]
         if not any(query.id in rankings for query in collection.queries):
             raise AssayError(
                 f"{file.path}: none of its queries is one of {collection.name} "
                 f"(its first is {next(iter(rankings))})"
             )
-        self._answers: dict[str, Sequence[str]] = {}
+        self._answers: dict[str, Sequence[Place]] = {}
         for query in collection.queries:
             ids = rankings.get(query.id, ())
             for id_ in ids:
-                if id_ not in self._chunks:
-                    raise AssayError(
-                        f"{file.path}: query {query.id}: {id_} is neither a passage nor a "
-                        f"document of {collection.name}"
-                    )
+                try:
+                    self._chunks.find(id_)
+                except AssayError as error:
+                    raise AssayError(f"{file.path}: query {query.id}: {error}") from None
             if self._answers.setdefault(query.text, ids) != ids:
                 raise AssayError(
                     f"{file.path}: query {query.id}: another query has the same text and "
@@ -68,18 +68,18 @@ class Replay(Retriever):
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
         """Do nothing: the rankings are there."""
-        return IndexReport(len(self._chunks))
+        return IndexReport(len(self._chunks.list()))
 
     def search(self, query: str, k: int) -> Ranking:
         """Return the first `k` of the ranking, with 1 / rank for scores."""
         ids = self._answers.get(query, ())[:k]
         return Ranking(
-            tuple(Hit(self._chunks[id_], 1 / rank) for rank, id_ in enumerate(ids, start=1))
+            tuple(Hit(self._chunks.find(id_), 1 / rank) for rank, id_ in enumerate(ids, start=1))
         )
 
     def list_chunks(self) -> Sequence[Chunk]:
         """Return what the rankings could name."""
-        return list(self._chunks.values())
+        return self._chunks.list()
 
     def facts(self) -> Mapping[str, Any]:
         """Return the digest of the file."""
@@ -103,6 +103,23 @@ def read_run_file(path: Path) -> RunFile:
             if len(set(ids)) < len(ids):
                 raise AssayError(f"{path}: {system}, query {query}: an id stands there twice")
     return RunFile(path, hashlib.sha256(content).hexdigest(), systems)
+
+
+def make_run_file(rankings: Mapping[Any, Any], name: str) -> RunFile:
+    """Return rankings that are here in Python as if they had been read from a file.
+
+    They are by query id; `eval.runs.answers` says what each may be. Raises AssayError.
+    """
+    places: dict[str, Sequence[Place]] = {}
+    for query, answer in rankings.items():
+        try:
+            places[str(query)] = tuple(place for place, _ in read_answer(answer))
+        except AssayError as error:
+            raise AssayError(f"{name}: query {query}: {error}") from None
+    if not places:
+        raise AssayError(f"{name}: empty; a ranking is {{query id: [(id, score), …]}}")
+    content = json.dumps(places, sort_keys=True).encode()
+    return RunFile(Path(name), hashlib.sha256(content).hexdigest(), {name: places})
 
 
 def _read_json(path: Path, lines: Sequence[tuple[int, str]]) -> dict[str, dict[str, Sequence[str]]]:
@@ -143,16 +160,3 @@ def _read_trec(path: Path, lines: Sequence[tuple[int, str]]) -> dict[str, dict[s
         }
         for tag, rankings in scored.items()
     }
-
-
-def _read_chunks(collection: Collection) -> dict[str, Chunk]:
-    """Return a chunk for each document and passage; where ids are equal, the passage."""
-    chunks = {
-        item.id: Chunk(item.id, item.id, 0, len(item.text), item.text, item.title)
-        for item in collection.documents
-    }
-    for item in collection.documents:
-        for at in item.passages:
-            text = item.text[at.start : at.end]
-            chunks[at.id] = Chunk(at.id, item.id, at.start, at.end, text, at.title)
-    return chunks

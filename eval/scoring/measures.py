@@ -50,6 +50,13 @@ def spoken(measure: str) -> str:
     return f"{SPOKEN.get(name, name)}{at}{cutoff}"
 
 
+def find_name(measure: str) -> str:
+    """Return ir-measures' name of a measure that is given by either: Success@k for Hit@k."""
+    name, at, cutoff = measure.partition("@")
+    names = {said: written for written, said in SPOKEN.items()}
+    return f"{names.get(name, name)}{at}{cutoff}"
+
+
 def count_tokens(chunk: Chunk) -> int:
     """Return the words and punctuation marks of a chunk with its title.
 

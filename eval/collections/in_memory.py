@@ -1,0 +1,142 @@
+"""Collections made of Python objects: mappings, rows or DataFrames instead of files."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from re import fullmatch
+
+from eval.collections.authoring.quotes import Locator
+from eval.collections.card import NAME, Card
+from eval.collections.collection import Collection, GoldItem, Query
+from eval.collections.formats.native import resolve_judgment
+from eval.collections.formats.rows import Row, RowError
+from eval.collections.formats.source import GoldBook, QueryRegister, Register
+from eval.collections.problems import Problems
+from eval.collections.tables import DOCUMENTS, JUDGMENTS, QUERIES, Table, read_rows
+from retrievers.base import AssayError, Document, Passage
+
+IN_MEMORY = "in-memory"
+
+
+def make_collection(
+    documents: Table, queries: Table, judgments: Table, name: str = IN_MEMORY
+) -> Collection:
+    """Return the collection of documents, queries and judgments that are here in Python.
+
+    Each is a mapping, a DataFrame, or rows (mappings or named tuples); columns may have the names
+    of BEIR, ir_datasets or PyTerrier, and others are passed over.
+
+    `documents`: {id: text}, or {id: {"text": …, "title": …}}.
+    `queries`: {id: text}, or {id: {"text": …, "type": …}}.
+    `judgments`: by query id {document id: grade}, or a list of (document id, grade),
+    (document id, start, end), (document id, start, end, grade), document ids and quotes.
+
+    Where every judgment is of a whole document, the documents are passages that the collection
+    prescribes, as BEIR's are; where one is of a span, pipelines cut the documents themselves.
+    Queries without judgments are left out, as where files are loaded. Raises AssayError naming
+    the first row that is wrong; rows count from 1.
+    """
+    if not fullmatch(NAME, name):
+        raise AssayError(
+            f"name: {name!r} cannot name a collection; allowed: letters, digits, '.', '_' and "
+            "'-', a letter or digit first"
+        )
+    problems = Problems(strict=True)
+    texts = read_documents(documents)
+    asked = QueryRegister(problems)
+    for row in read_rows(queries, QUERIES, problems):
+        with problems.of(row):
+            query = Query(row.string("query_id"), row.string("text"), row.string("type", ""))
+            asked.add_query(row, query)
+    gold = _read_gold(judgments, texts, asked.items, problems)
+    if not gold:
+        raise AssayError("judgments: there are none; a collection needs at least one")
+    if all(item.id == item.doc_id for items in gold.values() for item in items):
+        texts = {id_: _prescribe(document) for id_, document in texts.items()}
+        gold = {
+            query: tuple(replace(item, passage_id=item.id) for item in items)
+            for query, items in gold.items()
+        }
+    return Collection(
+        name=name,
+        title=name,
+        documents=tuple(texts.values()),
+        queries=tuple(query for query in asked.items.values() if query.id in gold),
+        gold={query: gold[query] for query in asked.items if query in gold},
+        card=Card(name=name, title=name, format=IN_MEMORY),
+    )
+
+
+def read_documents(documents: Table) -> dict[str, Document]:
+    """Return documents by id, in their order; `make_collection` says what may be given.
+
+    Raises AssayError where there are none, and for the first that is wrong.
+    """
+    problems = Problems(strict=True)
+    register: Register[Document] = Register("document", problems)
+    for row in read_rows(documents, DOCUMENTS, problems):
+        with problems.of(row):
+            document = Document(
+                row.string("doc_id"),
+                row.string("text"),
+                row.string("title", ""),
+                metadata=row.mapping("metadata"),
+            )
+            if not f"{document.title}{document.text}".strip():
+                raise RowError(f'document "{document.id}" has no text')
+            register.add(row, document.id, document.text, document)
+    if not register.items:
+        raise AssayError("documents: there are none; a collection needs at least one")
+    return register.items
+
+
+def make_unjudged(documents: Table, name: str = IN_MEMORY) -> Collection:
+    """Return a collection that can be searched and not judged. Raises AssayError."""
+    texts = tuple(read_documents(documents).values())
+    return Collection(name, name, texts, (), {}, Card(name=name, title=name, format=IN_MEMORY))
+
+
+def _prescribe(document: Document) -> Document:
+    passage = Passage(document.id, 0, len(document.text), document.title)
+    return replace(document, passages=(passage,))
+
+
+def _read_gold(
+    judgments: Table,
+    documents: Mapping[str, Document],
+    queries: Mapping[str, Query],
+    problems: Problems,
+) -> dict[str, tuple[GoldItem, ...]]:
+    locator = Locator(documents)
+    book = GoldBook(queries, 1, problems)
+    for row in read_rows(judgments, JUDGMENTS, problems):
+        with problems.of(row):
+            item = resolve_judgment(_locate(row, documents, locator), documents)
+            book.add(row, replace(item, grade=book.grade(item.grade)))
+    return {query: tuple(items.values()) for query, items in book.items.items()}
+
+
+def _locate(row: Row, documents: Mapping[str, Document], locator: Locator) -> Row:
+    """Return a judgment with the document, and the span where it gives a quote."""
+    if not row.has("quote") and not row.has("target"):
+        return row
+    quote = row.string("quote" if row.has("quote") else "target")
+    if row.has("target") and quote in documents:
+        return replace(row, values={**row.values, "path": quote})
+    if row.has("path") and row.string("path") not in documents:
+        raise RowError(f'there is no document "{row.string("path")}"')
+    places = locator.find(quote, [row.string("path")] if row.has("path") else ())
+    if not places:
+        raise RowError(f'"{_shorten(quote)}" is neither a document nor found in any')
+    if len(places) > 1:
+        where = ", ".join(f"{at.doc_id} {at.start}–{at.end}" for at in places[:3])
+        raise RowError(
+            f'"{_shorten(quote)}" stands in {len(places)} places ({where}); give a longer quote, '
+            "or document, start and end"
+        )
+    (place,) = places
+    span = {"path": place.doc_id, "start": place.start, "end": place.end}
+    return replace(row, values={**row.values, **span})
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,78 @@
+"""What the Python API returns for one query: hits and trace as DataFrames."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from retrievers.base import Ranking
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, repr=False)
+class SearchResult:
+    """The answer of the pipeline `name` to one query; `ranking` holds all of it as objects."""
+
+    query: str
+    name: str
+    collection: str
+    ranking: Ranking
+
+    @cached_property
+    def hits(self) -> "DataFrame":
+        """By rank: `chunk`, `document`, its span from `start` to `end`, `score`, and `text`.
+
+        `rank.<leg>` is the rank at which a leg lists the chunk, none where it does not.
+        """
+        from pandas import DataFrame, RangeIndex
+
+        hits = self.ranking.hits
+        legs = list(dict.fromkeys(leg for hit in hits for leg in hit.legs))
+        ranks = {
+            f"rank.{leg}": [hit.legs[leg].rank if leg in hit.legs else None for hit in hits]
+            for leg in legs
+        }
+        columns = {
+            "chunk": [hit.chunk.id for hit in hits],
+            "document": [hit.chunk.doc_id for hit in hits],
+            "start": [hit.chunk.start for hit in hits],
+            "end": [hit.chunk.end for hit in hits],
+            "score": [hit.score for hit in hits],
+            **ranks,
+            "text": [hit.chunk.text for hit in hits],
+        }
+        index = RangeIndex(1, len(hits) + 1, name="rank")
+        return DataFrame(columns, index=index).astype(dict.fromkeys(ranks, "Int64"))
+
+    @cached_property
+    def trace(self) -> "DataFrame":
+        """By step: its `kind`, `milliseconds`, how many `candidates` it put out, and its `note`."""
+        from pandas import DataFrame, Index
+
+        steps = self.ranking.trace
+        columns = {
+            "kind": [step.kind for step in steps],
+            "milliseconds": [step.milliseconds for step in steps],
+            "candidates": [len(step.candidates) for step in steps],
+            "note": [step.note for step in steps],
+        }
+        return DataFrame(columns, index=Index([step.name for step in steps], name="step"))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What could not do its work."""
+        return tuple(f"degraded: {line}" for line in self.ranking.degraded)
+
+    def __repr__(self) -> str:
+        lines = [f"{self.name} on {self.collection}: {self.query}", *self.warnings]
+        for rank, hit in enumerate(self.ranking.hits, start=1):
+            chunk = hit.chunk
+            lines.append(f"{rank}. {chunk.doc_id} {chunk.start}–{chunk.end} ({hit.score:.4g})")
+        return "\n".join(lines if self.ranking.hits else [*lines, "nothing is found"])
+
+    def _repr_html_(self) -> str:
+        from eval.frames.tables import render
+
+        title = f"{self.name} on {self.collection}: {self.query}"
+        return render(title, self.warnings, self.hits.rename_axis(None))
