@@ -11,6 +11,7 @@ from eval.analysis.comparability import check_comparable
 from eval.analysis.summary import Summary, summarise
 from eval.runs.latency import TOTAL
 from eval.runs.stored import StoredRun
+from eval.scoring.measures import choose_headline, find
 from eval.statistics.estimates import Estimate, estimate_mean, estimate_percentile_ratio
 from eval.statistics.significance import (
     ALPHA,
@@ -28,7 +29,6 @@ from retrievers.base import AssayError
 DEFAULT = ("nDCG@10", "RR@10", "Success@1", "Success@5", "R@20", "R@2000tok")
 # What the reader needs beside the measures, of which neither more nor less is better.
 BESIDE = ("Judged@10", "Tokens@10")
-HEADLINE = "nDCG@10"
 PERCENTILES = (50, 95)
 # The smallest difference of a measure on 0 to 1 that is worth a verdict of its own.
 EFFECT = 0.05
@@ -166,8 +166,10 @@ def compare(
     shown one of `effect` with power 0.8, else "too few queries". The same call returns the same
     figures. Raises AssayError when runs were not judged alike, naming what differs.
     """
-    tested = tuple(dict.fromkeys(name for name in measures if not _stands_beside(name)))
-    beside = tuple(dict.fromkeys([*filter(_stands_beside, measures), *BESIDE]))
+    wanted = [find(name) for name in measures]
+    tested = tuple(dict.fromkeys(item.name for item in wanted if item.is_ranked))
+    described = [item.name for item in wanted if not item.is_ranked]
+    beside = tuple(dict.fromkeys([*described, *BESIDE]))
     if len(runs) < 2 or not tested:
         raise AssayError("a comparison needs two runs and a measure other than Judged and Tokens")
     for at, run in enumerate(runs[1:], start=1):
@@ -187,13 +189,9 @@ def compare(
     )
 
 
-def _stands_beside(measure: str) -> bool:
-    return measure.startswith(("Judged@", "Tokens@"))
-
-
 def _pair(base: Summary, other: Summary, tested: Sequence[str]) -> Pair:
     queries = base.run.queries
-    headline = HEADLINE if HEADLINE in tested else tested[0]
+    headline = choose_headline(tested)
     types = sorted({query.type for query in queries.values()} - {""})
     groups = {kind: [id_ for id_ in queries if queries[id_].type == kind] for kind in types}
     return Pair(
@@ -213,8 +211,9 @@ def difference(
     """Return the difference of paired scores, not yet adjusted and judged."""
     differences = [new - old for old, new in zip(before, after, strict=True)]
     deviation = spread(differences)
-    wins = sum(value > TIE for value in differences)
-    losses = sum(value < -TIE for value in differences)
+    sign = find(measure).sign
+    wins = sum(sign * value > TIE for value in differences)
+    losses = sum(sign * value < -TIE for value in differences)
     p = randomise(differences) if can_reach(ALPHA, len(differences)) else None
     return Difference(
         measure=measure,
@@ -239,7 +238,8 @@ def judge(difference: Difference, adjusted: float | None, effect: float = EFFECT
     """Return a difference with its adjusted p-value and its verdict."""
     verdict: Verdict
     if adjusted is not None and adjusted <= ALPHA:
-        verdict = "better" if difference.difference.value > 0 else "worse"
+        gain = find(difference.measure).sign * difference.difference.value
+        verdict = "better" if gain > 0 else "worse"
     elif adjusted is None or difference.detectable is None or difference.detectable > effect:
         verdict = "too few queries"
     else:

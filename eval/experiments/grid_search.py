@@ -14,7 +14,7 @@ from eval.analysis.grid_search import CONFIG, Figures, Result, SweepSettings
 from eval.analysis.search_space import Point, as_overrides, label
 from eval.collections.catalog import find
 from eval.experiments.config import RunConfig, load_config, read_mapping
-from eval.scoring.measures import check_names
+from eval.scoring.measures import check_rising
 from retrievers.base import AssayError
 from retrievers.settings import Workshop, explain_error
 
@@ -57,10 +57,10 @@ def read_sweep(path: Path) -> SweepSettings:
         for name in settings.collections:
             find(name)
         key = "measure"
-        check_names([settings.measure])
+        measure = check_rising(settings.measure)
     except AssayError as error:
         raise AssayError(f"{path}: {key}: {error}") from None
-    named = {"name": settings.name or path.stem}
+    named = {"name": settings.name or path.stem, "measure": measure}
     return settings.model_copy(update=named)
 
 
