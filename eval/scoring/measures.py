@@ -89,7 +89,8 @@ def find(name: str) -> Measure:
     for part in sorted(parts, key=lambda part: part != name):
         found = own.load(part)
         if name in (part, found.spoken):
-            kind = Kind(part, found.meaning, found.spoken, found.direction, found.digits)
+            meaning = found.meaning.replace("{", "{{").replace("}", "}}")
+            kind = Kind(part, meaning, found.spoken, found.direction, found.digits)
             return Measure(part, found.spoken, kind, compute=partial(own.score_own, found))
     raise _refuse(name, parts)
 

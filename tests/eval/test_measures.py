@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eval.collections.collection import GoldItem
+from eval.gate.settings import GateSettings, MustNotBreak
 from eval.scoring import measures
 from eval.scoring.calculation import qrels, run
 from eval.scoring.join import JoinedHit
@@ -198,3 +199,13 @@ def test_what_is_known_of_a_measure() -> None:
     assert measures.find("AP").meaning.endswith("of all hits")
     assert measures.find("P(rel=2)@5").bounds == ""
     assert not measures.find("Tokens@10").is_ranked
+
+
+def test_the_gate_takes_either_name() -> None:
+    held = GateSettings(
+        measures={"MRR@10": 0.02, "Recall@20": 0.03}, must_not_break=MustNotBreak(measure="Hit@5")
+    )
+    assert held.measures == {"RR@10": 0.02, "R@20": 0.03}
+    assert held.scored == ["RR@10", "R@20", "Success@5"]
+    with pytest.raises(ValueError, match="one measure stands twice among Hit@5, Success@5"):
+        GateSettings(measures={"Hit@5": 0.02, "Success@5": 0.03})
