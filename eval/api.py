@@ -181,10 +181,9 @@ def compare(
     """
     from eval.analysis import comparison
     from eval.experiments.experiment import find_collection
-    from eval.scoring.measures import check_names, find_name
+    from eval.scoring.measures import check_names
 
-    wanted = [find_name(measure) for measure in measures]
-    check_names(wanted)
+    wanted = check_names(measures)
     systems = [*base, *others] if isinstance(base, list | tuple) else [base, *others]
     if names is not None and len(names) != len(systems):
         raise AssayError(f"names: there are {len(names)} for {len(systems)} runs; give one each")

@@ -14,6 +14,7 @@ from eval.analysis.summary import Summary, summarise
 from eval.runs.interleaved_timing import InterleavedTiming
 from eval.runs.latency import TOTAL
 from eval.runs.stored import StoredRun
+from eval.scoring.measures import choose_headline, find
 from eval.statistics.estimates import Estimate, estimate_percentile_ratio
 from eval.statistics.significance import ALPHA, POWER
 from retrievers.base import AssayError
@@ -21,7 +22,6 @@ from retrievers.base import AssayError
 DEFAULT = ("nDCG@10", "RR@10", "Success@1", "Success@5", "R@20", "R@2000tok")
 # What the reader needs beside the measures, of which neither more nor less is better.
 BESIDE = ("Judged@10", "Tokens@10")
-HEADLINE = "nDCG@10"
 PERCENTILES = (50, 95)
 
 
@@ -153,8 +153,10 @@ def compare(
     shown one of `effect` with power 0.8, else "too few queries". The same call returns the same
     figures. Raises AssayError when runs were not judged alike, naming what differs.
     """
-    tested = tuple(dict.fromkeys(name for name in measures if not _stands_beside(name)))
-    beside = tuple(dict.fromkeys([*filter(_stands_beside, measures), *BESIDE]))
+    wanted = [find(name) for name in measures]
+    tested = tuple(dict.fromkeys(item.name for item in wanted if item.is_ranked))
+    described = [item.name for item in wanted if not item.is_ranked]
+    beside = tuple(dict.fromkeys([*described, *BESIDE]))
     if len(runs) < 2 or not tested:
         raise AssayError("a comparison needs two runs and a measure other than Judged and Tokens")
     for at, run in enumerate(runs[1:], start=1):
@@ -186,17 +188,13 @@ def compare(
     )
 
 
-def _stands_beside(measure: str) -> bool:
-    return measure.startswith(("Judged@", "Tokens@"))
-
-
 def _contrast(base: Summary, other: Summary, tested: Sequence[str]) -> list[Contrast]:
     return [Contrast(name, "", base.scores[name], other.scores[name]) for name in tested]
 
 
 def _contrast_types(base: Summary, other: Summary, tested: Sequence[str]) -> list[Contrast]:
     """Return the headline's contrast of each type of query."""
-    name = HEADLINE if HEADLINE in tested else tested[0]
+    name = choose_headline(tested)
     queries = base.run.queries
     groups = {
         kind: [id_ for id_ in queries if queries[id_].type == kind]

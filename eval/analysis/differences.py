@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from eval.scoring.measures import find
 from eval.statistics.estimates import Estimate, estimate_mean
 from eval.statistics.max_t import randomise_family
 from eval.statistics.significance import ALPHA, TIE, can_reach, detectable, spread, standardise
@@ -90,13 +91,14 @@ def _judge(
 ) -> Difference:
     differences = list(contrast.differences.values())
     deviation = spread(differences)
-    wins = sum(value > TIE for value in differences)
-    losses = sum(value < -TIE for value in differences)
+    sign = find(contrast.measure).sign
+    wins = sum(sign * value > TIE for value in differences)
+    losses = sum(sign * value < -TIE for value in differences)
     shown = None if deviation is None else detectable(deviation, len(differences))
     estimate = estimate_mean(differences)
     verdict: Verdict = "no difference shown"
     if adjusted is not None and adjusted <= ALPHA:
-        verdict = "better" if estimate.value > 0 else "worse"
+        verdict = "better" if sign * estimate.value > 0 else "worse"
     elif adjusted is None or shown is None or shown > effect:
         verdict = "too few queries"
     return Difference(

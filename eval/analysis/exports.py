@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from eval.analysis.summary import Summary
 from eval.runs.stored import StoredRun, write_atomically
-from eval.scoring import measures
+from eval.scoring import calculation
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -31,7 +31,7 @@ def export(summary: Summary) -> None:
 
 def _trec_run(run: StoredRun) -> str:
     lines = []
-    for query, scores in measures.run(run.joined).items():
+    for query, scores in calculation.run(run.joined).items():
         for rank, (id_, score) in enumerate(scores.items(), start=1):
             lines.append(f"{_word(query)} Q0 {_word(id_)} {rank} {score:g} {run.manifest.name}\n")
     return "".join(lines)
@@ -40,7 +40,7 @@ def _trec_run(run: StoredRun) -> str:
 def _trec_qrels(run: StoredRun) -> str:
     return "".join(
         f"{_word(query)} 0 {_word(id_)} {grade}\n"
-        for query, grades in measures.qrels(run.joined, run.gold).items()
+        for query, grades in calculation.qrels(run.joined, run.gold).items()
         for id_, grade in grades.items()
     )
 

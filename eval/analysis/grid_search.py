@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from eval.analysis.comparison import HEADLINE
 from eval.analysis.search_space import Axes, Point, unite
 from eval.analysis.summary import Summary
 from eval.runs.latency import TOTAL
+from eval.scoring.measures import HEADLINE
 from eval.statistics.estimates import Estimate, estimate_mean
 
 CONFIG = "config"  # the axis of configs, where there are several

@@ -18,11 +18,8 @@ from typing import Any
 from eval.runs.stored import StoredRun
 from eval.scoring import measures
 from eval.scoring.bounds import bound, count_above
-from eval.scoring.measures import Gold, Joined, Scores
+from eval.scoring.calculation import Gold, Joined, Scores
 from eval.statistics.estimates import Estimate, estimate_mean
-
-# Of these, unjudged hits leave nothing open.
-APART = ("Judged@", "Tokens@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +27,7 @@ class Unjudged:
     """One measure, as means over the queries of a run.
 
     `scored` is the measure as it stands, `judged` is Judged@k at its cutoff. There are no bounds
-    where none are known (see eval.bounds.bound).
+    where none are known (see eval.scoring.bounds).
     """
 
     measure: str
@@ -51,8 +48,11 @@ class Unjudged:
 
 
 def examine(run: StoredRun, scores: Mapping[str, Mapping[str, float]]) -> tuple[Unjudged, ...]:
-    """Return what is open in every measure of `scores` ({measure: {query id: score}})."""
-    names = [name for name in scores if not name.startswith(APART)]
+    """Return what is open in every measure of `scores` ({measure: {query id: score}}).
+
+    Unjudged hits leave nothing open in those that are neither better nor worse.
+    """
+    names = [name for name in scores if measures.find(name).is_ranked]
     condensed = condense(names, run.joined, run.gold)
     found = []
     for name in names:
@@ -75,7 +75,8 @@ def share_judged(name: str, joined: Joined, gold: Gold) -> dict[str, float]:
 
     With a budget of tokens, k is the number of hits that fit into it.
     """
-    counted = {query: joined[query][:number] for query, number in count_above(name, joined).items()}
+    above = count_above(measures.find(name), joined)
+    counted = {query: joined[query][:number] for query, number in above.items()}
     deepest = f"Judged@{max(map(len, counted.values()), default=1) or 1}"
     return measures.score([deepest], counted, gold)[deepest]
 

@@ -62,10 +62,9 @@ def ablate(
     from eval.experiments.locations import reports_folder
     from eval.experiments.workshop import make_workshop
     from eval.report import ablation as report
-    from eval.scoring.measures import check_names
+    from eval.scoring.measures import split_names
 
-    wanted = [name.strip() for name in measures.split(",")] if measures else MEASURES
-    check_names(wanted)
+    wanted = split_names(measures) if measures else MEASURES
     plan = make_plan(load_config(config, overrides), wanted, timed)
     if dry_run:
         _list(plan, as_json)

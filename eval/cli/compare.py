@@ -55,10 +55,9 @@ def compare(
     from eval.experiments.run_references import split_overrides
     from eval.progress import ConsoleProgress
     from eval.report import comparison as report
-    from eval.scoring.measures import check_names
+    from eval.scoring.measures import split_names
 
-    wanted = [name.strip() for name in measures.split(",")] if measures else comparison.DEFAULT
-    check_names(wanted)
+    wanted = split_names(measures) if measures else comparison.DEFAULT
     references, overrides = split_overrides(runs)
     progress = ConsoleProgress()
     compared = compare_references(references, overrides, wanted, effect or EFFECT, progress)
@@ -169,11 +168,11 @@ def _p(value: float | None) -> str:
 
 
 def _print_costs(console: "Console", compared: "Comparison", pair: "Pair") -> None:
-    from eval.scoring.measures import spoken
+    from eval.scoring.measures import find, spoken
 
     for name in compared.beside:
         one, two = (summary.means[name].value for summary in (pair.base, pair.other))
-        digits = 0 if name.startswith("Tokens") else 2
+        digits = min(find(name).kind.digits, 2)
         console.print(f"{name}: {one:.{digits}f} → {two:.{digits}f}")
     for item in pair.latency:
         line = f"p{item.percentile} latency: {item.base:.2f} → {item.other:.2f} ms"

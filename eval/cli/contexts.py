@@ -123,10 +123,10 @@ def prepare_job(collection: str, config: Path, options: dict[str, Any]) -> Job:
     documents_settings = load_config(config).documents
     card, _ = find(collection)
     documents = read_documents(card)
-    if card.format == "beir" and not documents_settings.passages:
+    if card.contexts_of == "passage" and not documents_settings.passages:
         raise AssayError(
-            f"{config}: documents.passages: must be true, because contexts of a beir collection"
-            " belong to the passages it prescribes"
+            f"{config}: documents.passages: must be true, because contexts of a {card.format}"
+            " collection belong to the passages it prescribes"
         )
     workshop = Workshop(Cache(default_root()), ConsoleProgress(), threads())
     model, settings = read_settings(options, workshop)

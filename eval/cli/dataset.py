@@ -108,7 +108,7 @@ def seal(name: str, as_json: bool) -> None:
 
 
 def _summarise(name: str, path: Path) -> dict[str, Any]:
-    from eval.collections.card import read_card
+    from eval.collections.card_files import read_card
     from eval.collections.location import describe_location, why_unavailable
     from retrievers.base import AssayError
 

@@ -38,7 +38,6 @@ def load_settings(path: Path | None) -> "GateSettings":
     from pydantic import ValidationError
 
     from eval.gate.settings import GateSettings
-    from eval.scoring.measures import check_names
     from retrievers.base import AssayError
 
     if path is None and not DEFAULT_SETTINGS.exists():
@@ -46,7 +45,6 @@ def load_settings(path: Path | None) -> "GateSettings":
     path = path or DEFAULT_SETTINGS
     try:
         settings = GateSettings.model_validate(yaml.safe_load(path.read_text("utf-8")) or {})
-        check_names(settings.scored)
     except (OSError, UnicodeDecodeError) as error:
         raise AssayError(f"{path}: cannot be read: {error}") from None
     except yaml.YAMLError as error:

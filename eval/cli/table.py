@@ -7,7 +7,7 @@ from eval.analysis.summary import Summary
 from eval.report.formats import retried
 from eval.runs.ann_recall import EXPLANATION, find_recalls
 from eval.runs.latency import TOTAL
-from eval.scoring.measures import spoken
+from eval.scoring.measures import find
 from eval.statistics.estimates import Estimate
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def print_summary(summary: Summary, page: Path, tracked: str | None, reused: boo
 def _measures(summary: Summary) -> "Table":
     table = _table("measure", "mean", "95 % interval")
     for name, mean in summary.means.items():
-        digits = 0 if name.startswith("Tokens") else 3
-        table.add_row(spoken(name), f"{mean.value:.{digits}f}", _interval(mean, digits))
+        digits = find(name).kind.digits
+        table.add_row(find(name).spoken, f"{mean.value:.{digits}f}", _interval(mean, digits))
     return table
 
 

@@ -75,10 +75,9 @@ def tune(
     from eval.experiments.tuned_config import write_tuned
     from eval.progress import ConsoleProgress
     from eval.runs.execution import sample
-    from eval.scoring.measures import check_names
+    from eval.scoring.measures import check_rising
 
-    measure = design.pop("measure")
-    check_names([measure])
+    measure = check_rising(design.pop("measure"))
     settings = load_config(config, overrides)
     searched = _choose_space(settings, space, over)
     points = draw(searched.points, trials or MOST_POINTS, design["seed"])

@@ -2,12 +2,9 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, ClassVar, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
-
-from retrievers.base import AssayError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 FILE = "dataset.yaml"
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
@@ -38,7 +35,16 @@ class Sizes(_Strict):
 
 
 class Card(_Strict):
-    """What every card says; each format adds its files."""
+    """What every card says; each format adds its files, and says what can be done with them.
+
+    `has_folder` is false where the data are no files. `contexts_of` says what each context belongs
+    to, a prescribed passage or a place in a document; empty where the format has none.
+    `judges_spans` says whether any span may be judged, not only prescribed passages.
+    """
+
+    has_folder: ClassVar[bool] = True
+    contexts_of: ClassVar[Literal["", "passage", "place"]] = ""
+    judges_spans: ClassVar[bool] = False
 
     name: str = Field(pattern=NAME, description="the folder's name, by which it is found")
     title: str = Field(description="the name people use")
@@ -79,12 +85,37 @@ class Card(_Strict):
         """The names of the judgments there are; the first is the default."""
         return ("test",)
 
+    @property
+    def contexts_file(self) -> str | None:
+        """The file of contexts the card names."""
+        return None
+
+    @property
+    def known_copies(self) -> Mapping[str, str]:
+        """Documents that are copies of another, each with the other's id."""
+        return {}
+
     def names(self) -> tuple[str, ...]:
         """The files and folders the card names, relative to where the data lies."""
         return ()
 
+    def why_unusable(self) -> str:
+        """Return what the format lacks here to be read, "" where nothing."""
+        return ""
 
-class _FileCard(Card):
+    def list_files(self, path: Path) -> list[Path]:
+        """Return `path`, or the documents below it by their paths, hidden ones left out."""
+        if not path.is_dir():
+            return [path]
+        files = (file for file in path.rglob("*") if file.is_file())
+        return sorted(
+            file
+            for file in files
+            if not any(part.startswith(".") for part in file.relative_to(path).parts)
+        )
+
+
+class FileCard(Card):
     """A card of files."""
 
     queries: str = "queries.jsonl"
@@ -94,6 +125,7 @@ class _FileCard(Card):
 
     @property
     def variants(self) -> tuple[str, ...]:
+        """The names of the judgments there are; the first is the default."""
         return tuple(self.judgments)
 
     def judgment_files(self, variant: str) -> list[str]:
@@ -102,123 +134,9 @@ class _FileCard(Card):
         return [named] if isinstance(named, str) else named
 
     def names(self) -> tuple[str, ...]:
+        """The files and folders the card names, relative to where the data lies."""
         judgments = [name for variant in self.variants for name in self.judgment_files(variant)]
         return tuple(dict.fromkeys([*self._document_names(), self.queries, *judgments]))
 
     def _document_names(self) -> list[str]:
         return []
-
-
-class BeirCard(_FileCard):
-    """A BEIR folder: rows of a corpus are the passages."""
-
-    format: Literal["beir"]
-    documents: str = Field("corpus.jsonl", description="rows with _id, title, text, metadata")
-    whole_documents: str | None = Field(
-        None,
-        description="rows with _id, text: the documents the corpus rows (metadata.doc_id) are "
-        "passages of",
-    )
-    contexts: str | None = Field(None, description="rows with _id, context: one a corpus row")
-    judgments: dict[VariantName, str | list[str]] = Field({"test": "qrels/test.tsv"}, min_length=1)
-
-    def _document_names(self) -> list[str]:
-        return [name for name in (self.documents, self.whole_documents, self.contexts) if name]
-
-
-class TrecCard(_FileCard):
-    """TREC files: documents as trectext or JSON Lines, topics, qrels of four columns."""
-
-    format: Literal["trec"]
-    documents: str = Field(description="a file, or a folder of files: trectext, or .jsonl")
-    queries: str = Field(description="topics as <top> records, or id, tab, text")
-    topic_field: Literal["title", "desc", "narr"] = Field(
-        "title", description="the field of a <top> record that is the query"
-    )
-
-    def _document_names(self) -> list[str]:
-        return [self.documents]
-
-
-class IrdsCard(Card):
-    """A data set of ir_datasets; `location` is `irds:` and its id."""
-
-    format: Literal["irds"]
-    location: str = Field(pattern=r"^irds:.+")
-
-
-class NativeCard(_FileCard):
-    """Markdown and text documents with judged spans, sections or whole documents."""
-
-    format: Literal["native"]
-    documents: str = Field("docs", description="folder of .md, .markdown and .txt files")
-    judgments: dict[VariantName, str | list[str]] = Field(
-        {"test": "judgments.jsonl"},
-        min_length=1,
-        description="JSON Lines, or BEIR judgments (.tsv) of anchors or documents; of several "
-        "files a later one adds the queries the earlier ones do not judge",
-    )
-    anchors: str | None = Field(
-        None, description="rows with _id and metadata.path, .start, .end, that .tsv files name"
-    )
-    contexts: str | None = Field(None, description="rows with path, start, end, context")
-    copies: dict[str, str] = Field(
-        default_factory=dict,
-        description="documents that are copies of another, each with the other's path; the check "
-        "then says so only where they are not",
-    )
-
-    def _document_names(self) -> list[str]:
-        return [name for name in (self.documents, self.anchors, self.contexts) if name]
-
-
-FORMATS: Mapping[str, type[Card]] = {
-    "beir": BeirCard,
-    "trec": TrecCard,
-    "irds": IrdsCard,
-    "native": NativeCard,
-}
-
-
-def read_card(path: Path) -> Card:
-    """Return the card in the file `path`. Raises AssayError, naming every key that is wrong."""
-    try:
-        return parse_card(path.read_text(encoding="utf-8"), path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise AssayError(f"{path}: cannot be read: {error}") from None
-
-
-def parse_card(text: str, path: Path) -> Card:
-    """Return the card that `text` holds; `path` is where it lies or will lie."""
-    try:
-        values = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise AssayError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(values, dict):
-        raise AssayError(f"{path}: a card must be a mapping of keys to values")
-    return make_card(values, path)
-
-
-def make_card(values: Mapping[str, Any], path: Path | None) -> Card:
-    """Return the card of `values`. Raises AssayError, naming every key that is wrong."""
-    kind = FORMATS.get(str(values.get("format")))
-    if kind is None:
-        raise AssayError(f"{path}: format: must be one of {', '.join(FORMATS)}")
-    try:
-        card = kind.model_validate(values)
-    except ValidationError as error:
-        raise AssayError(f"{path}: {_explain(error, kind)}") from None
-    card._path = path
-    return card
-
-
-def _explain(error: ValidationError, kind: type[Card]) -> str:
-    parts = []
-    for item in error.errors():
-        # The names of a union's members, which pydantic puts in, say nothing to a reader.
-        keys = [str(key) for key in item["loc"] if key not in ("str", "Download", "list[str]")]
-        message = item["msg"]
-        if item["type"] == "extra_forbidden" and len(keys) == 1:
-            message = f"unknown key; allowed: {', '.join(kind.model_fields)}"
-        parts.append(f"{'.'.join(keys)}: {message}")
-    return "; ".join(dict.fromkeys(parts))

@@ -5,7 +5,8 @@ import os
 import re
 from pathlib import Path
 
-from eval.collections.card import FILE, NAME, Card, make_card, read_card
+from eval.collections.card import FILE, NAME, Card
+from eval.collections.card_files import make_card, read_card
 from eval.collections.formats.irds import PREFIX
 from retrievers.base import AssayError
 

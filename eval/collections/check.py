@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from eval.collections.card import Card, Sizes
 from eval.collections.collection import Query
@@ -34,7 +35,7 @@ def check(card: Card) -> list[Problem]:
     return sorted(set(problems.found))
 
 
-def _check_content(card: Card, source: Source, place: Path, problems: Problems) -> None:
+def _check_content(card: Card, source: Source[Any], place: Path, problems: Problems) -> None:
     documents = source.documents()
     queries = source.queries()
     books = {variant: source.gold(variant, documents, queries.items) for variant in card.variants}

@@ -39,6 +39,23 @@ class GoldItem:
     passage_id: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A judgment somebody made, of `text`, which has no white space at its ends.
+
+    `passage_id` is that of the prescribed passage, where the collection judges such.
+    """
+
+    query_id: str
+    doc_id: str
+    start: int
+    end: int
+    grade: int
+    text: str
+    passage_id: str
+    comment: str
+
+
 @dataclass(frozen=True)
 class Collection:
     """What a run needs to know. `queries` are the judged ones, and `gold` has a key for each.

@@ -5,9 +5,9 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from eval.collections.card import BeirCard, Card, Download, NativeCard
-from eval.collections.formats.beir import BeirSource
-from eval.collections.formats.native import NativeSource
+from eval.collections.card import Card, Download
+from eval.collections.formats.registry import FORMATS
+from eval.collections.loading import open_source
 from eval.collections.location import find_data
 from eval.collections.problems import Problems
 from retrievers.base import AssayError, Chunk, Document
@@ -20,16 +20,13 @@ def read_documents(card: Card) -> list[Document]:
 
     Raises AssayError when the format has no place for contexts, or a line is broken.
     """
-    problems = Problems(strict=True)
-    if isinstance(card, BeirCard):
-        beir = card.model_copy(update={"contexts": None})
-        return list(BeirSource(beir, find_data(card), problems).documents().values())
-    if isinstance(card, NativeCard):
-        native = card.model_copy(update={"contexts": None})
-        return list(NativeSource(native, find_data(card), problems).documents().values())
-    raise AssayError(
-        f"collection {card.name}: the format {card.format} has no contexts; allowed: beir, native"
-    )
+    if not card.contexts_of:
+        allowed = ", ".join(name for name, kind in FORMATS.items() if kind.card_class.contexts_of)
+        raise AssayError(
+            f"collection {card.name}: the format {card.format} has no contexts; allowed: {allowed}"
+        )
+    bare = card.model_copy(update={"contexts": None})
+    return list(open_source(bare, Problems(strict=True)).documents().values())
 
 
 def find_place(card: Card) -> Path:
@@ -40,28 +37,18 @@ def find_place(card: Card) -> Path:
     folder = find_data(card)
     if isinstance(card.location, Download) or not os.access(folder, os.W_OK):
         raise AssayError(f"collection {card.name}: {folder} is not for writing; give --output FILE")
-    return folder / (_named(card) or FILE)
+    return folder / (card.contexts_file or FILE)
 
 
 def is_read_from(card: Card, path: Path) -> bool:
     """Say whether loading the collection reads the contexts at `path`."""
-    name = _named(card)
-    if card.path is None and isinstance(card, BeirCard):
-        name = FILE  # found without a card
+    # A folder without a card is read with the contexts that lie in it.
+    name = card.contexts_file if card.path else FILE
     return name is not None and (find_data(card) / name).resolve() == path.resolve()
 
 
 def render(card: Card, chunks: Iterable[Chunk], texts: Mapping[str, str]) -> str:
     """Return the lines of contexts.jsonl: a row for each of `chunks` whose id is in `texts`."""
-    rows = [_row(card, chunk, texts[chunk.id]) for chunk in chunks if chunk.id in texts]
+    source = open_source(card, Problems(strict=True))
+    rows = [source.render_context(item, texts[item.id]) for item in chunks if item.id in texts]
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-
-
-def _named(card: Card) -> str | None:
-    return card.contexts if isinstance(card, BeirCard | NativeCard) else None
-
-
-def _row(card: Card, chunk: Chunk, context: str) -> dict[str, str | int]:
-    if isinstance(card, BeirCard):
-        return {"_id": chunk.id, "context": context}
-    return {"path": chunk.doc_id, "start": chunk.start, "end": chunk.end, "context": context}

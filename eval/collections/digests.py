@@ -6,9 +6,8 @@ from pathlib import Path
 
 import yaml
 
-from eval.collections.card import Card, NativeCard, Sizes, parse_card
-from eval.collections.formats.native import list_texts
-from eval.collections.formats.trec import list_documents
+from eval.collections.card import Card, Sizes
+from eval.collections.card_files import parse_card
 from eval.collections.loading import load_card
 from eval.collections.location import find_data
 from retrievers.base import AssayError, Document
@@ -37,7 +36,7 @@ def measure_digest(card: Card, name: str) -> str:
     if not path.is_dir():
         return _digest_file(path)
     content = hashlib.sha256()
-    for file in list_texts(path) if isinstance(card, NativeCard) else list_documents(path):
+    for file in card.list_files(path):
         content.update(f"{file.relative_to(path).as_posix()}\n{_digest_file(file)}\n".encode())
     return content.hexdigest()
 

@@ -7,7 +7,7 @@ from re import fullmatch
 from eval.collections.authoring.quotes import Locator
 from eval.collections.card import NAME, Card
 from eval.collections.collection import Collection, GoldItem, Query
-from eval.collections.formats.native import resolve_judgment
+from eval.collections.formats.places import resolve_judgment
 from eval.collections.formats.rows import Row, RowError
 from eval.collections.formats.source import GoldBook, QueryRegister, Register
 from eval.collections.problems import Problems

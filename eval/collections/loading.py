@@ -1,16 +1,14 @@
 """Loading a collection: its card, its files, its judgments."""
 
 from pathlib import Path
+from typing import Any
 
-from eval.collections.card import BeirCard, Card, IrdsCard, NativeCard, TrecCard
+from eval.collections.card import Card
 from eval.collections.catalog import find
 from eval.collections.collection import Collection
-from eval.collections.formats.beir import BeirSource
-from eval.collections.formats.irds import IrdsSource
-from eval.collections.formats.native import NativeSource
+from eval.collections.formats.registry import find_format
 from eval.collections.formats.source import Source
-from eval.collections.formats.trec import TrecSource
-from eval.collections.location import find_data
+from eval.collections.location import describe_location, find_data
 from eval.collections.problems import Problems
 
 
@@ -39,18 +37,10 @@ def load_card(card: Card, variant: str) -> Collection:
     )
 
 
-def open_source(card: Card, problems: Problems) -> Source:
+def open_source(card: Card, problems: Problems) -> Source[Any]:
     """Return the reader of the collection's data, which reports to `problems`.
 
     Raises AssayError when the data is not here.
     """
-    if isinstance(card, IrdsCard):
-        return IrdsSource(card, problems)
-    root: Path = find_data(card)
-    if isinstance(card, BeirCard):
-        return BeirSource(card, root, problems)
-    if isinstance(card, TrecCard):
-        return TrecSource(card, root, problems)
-    if isinstance(card, NativeCard):
-        return NativeSource(card, root, problems)
-    raise TypeError(f"no reader for {type(card).__name__}")
+    root = find_data(card) if card.has_folder else Path(describe_location(card))
+    return find_format(card.format)(card, root, problems)

@@ -4,7 +4,7 @@ import os
 import re
 from pathlib import Path
 
-from eval.collections.card import Card, Download, IrdsCard
+from eval.collections.card import Card, Download
 from retrievers.base import AssayError
 
 VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
@@ -29,10 +29,8 @@ def find_data(card: Card) -> Path:
 
 def why_unavailable(card: Card) -> str:
     """Return why the collection cannot be loaded here, or "" if it can, without network."""
-    if isinstance(card, IrdsCard):
-        from importlib.util import find_spec
-
-        return "" if find_spec("ir_datasets") else "needs the extra irds"
+    if (reason := card.why_unusable()) or not card.has_folder:
+        return reason
     if isinstance(card.location, Download):
         from eval.collections.download import folder_of
 

@@ -90,9 +90,11 @@ def make_config(
         lines = [_explain(source, values, item) for item in error.errors()]
         raise AssayError("\n".join(lines)) from None
     try:
-        measures.check_names(config.measures)
+        named = measures.check_names(config.measures)
     except AssayError as error:
         raise AssayError(f"{source}: {error}") from None
+    if named != config.measures:
+        return config.model_copy(update={"measures": named})
     return config
 
 

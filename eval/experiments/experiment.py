@@ -63,7 +63,7 @@ def make_experiment(
     """
     given = {key: value for key, value in options.items() if value is not None}
     if "measures" in given:
-        given["measures"] = list(map(measures.find_name, given["measures"]))
+        given["measures"] = measures.check_names(given["measures"])
     if collection is not None:
         named = isinstance(collection, str | Path)
         collection = str(collection) if named else find_collection(collection)

@@ -19,7 +19,7 @@ from eval.experiments.config import RunConfig, load_config, read_mapping
 from eval.experiments.timing import find_timing
 from eval.runs.execution import sample
 from eval.runs.latency import LatencySettings
-from eval.scoring.measures import check_names
+from eval.scoring.measures import check_rising
 from retrievers.base import AssayError
 from retrievers.settings import Workshop, explain_error
 from retrievers.store.digest import digest
@@ -79,10 +79,10 @@ def read_sweep(path: Path) -> SweepSettings:
         for name in settings.collections:
             find(name)
         key = "measure"
-        check_names([settings.measure])
+        measure = check_rising(settings.measure)
     except AssayError as error:
         raise AssayError(f"{path}: {key}: {error}") from None
-    named = {"name": settings.name or path.stem}
+    named = {"name": settings.name or path.stem, "measure": measure}
     return settings.model_copy(update=named)
 
 

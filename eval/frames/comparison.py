@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from eval.analysis.comparison import Comparison, Pair
 from eval.analysis.differences import Difference
-from eval.scoring.measures import find_name
+from eval.scoring.measures import find
 from retrievers.base import AssayError
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class ComparisonResult:
         """Return, by query id: `type`, `text`, each run's score, and `difference.<other>`."""
         from pandas import DataFrame, Index
 
-        measure = find_name(measure)
+        measure = find(measure).name
         if measure not in self.compared.measures:
             known = ", ".join(self.compared.measures)
             raise AssayError(f"{measure}: not compared here; compared were {known}")

@@ -6,10 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eval.analysis.comparison import HEADLINE
 from eval.analysis.summary import Summary, summarise
 from eval.runs.stored import StoredRun
-from eval.scoring.measures import DEFAULT
+from eval.scoring.measures import DEFAULT, choose_headline
 from retrievers.base import AssayError
 
 if TYPE_CHECKING:
@@ -167,7 +166,7 @@ class Result:
 
     def __repr__(self) -> str:
         means = self.summary.means
-        measure = HEADLINE if HEADLINE in means else next(iter(means))
+        measure = choose_headline(means)
         mean = means[measure]
         figure = f"{mean.value:.3f} ({mean.low:.3f} … {mean.high:.3f}), n = {mean.n}"
         return f"<{self.name} on {self.collection}: {measure} {figure}>"

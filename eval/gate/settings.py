@@ -2,6 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from eval.scoring.measures import find
+
 
 class _Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -14,6 +16,11 @@ class MustNotBreak(_Settings):
     queries: dict[str, list[str]] = Field(
         default_factory=dict, description="ids of queries, by the name of their collection"
     )
+
+    @field_validator("measure")
+    @classmethod
+    def _is_known(cls, measure: str) -> str:
+        return find(measure).name
 
 
 class LatencyLimits(_Settings):
@@ -41,11 +48,14 @@ class GateSettings(_Settings):
     @classmethod
     def _more_is_better(cls, measures: dict[str, float]) -> dict[str, float]:
         for name, effect in measures.items():
-            if name.startswith(("Judged@", "Tokens@")):
+            if find(name).kind.direction != "higher":
                 raise ValueError(f"{name} cannot be gated: more of it is not better")
             if not 0 < effect < 1:
                 raise ValueError(f"{name}: the minimum effect must lie between 0 and 1")
-        return measures
+        known = {find(name).name: effect for name, effect in measures.items()}
+        if len(known) < len(measures):
+            raise ValueError(f"one measure stands twice among {', '.join(measures)}")
+        return known
 
     @property
     def scored(self) -> list[str]:

@@ -7,6 +7,7 @@ from eval.analysis.differences import Contrast, Difference, judge_family
 from eval.collections.collection import Collection, Query
 from eval.runs.gold_ranks import matches_itself
 from eval.scoring import measures
+from eval.scoring.calculation import Scores
 from eval.scoring.join import Retrieved, join
 from eval.statistics.estimates import Estimate, estimate_mean
 from retrievers.base import Chunk
@@ -46,7 +47,7 @@ def measure_quality(
 
 def score_rankings(
     collection: Collection, queries: Sequence[Query], found: Rankings, names: Sequence[str]
-) -> measures.Scores:
+) -> Scores:
     """Return {measure: {query id: score}}, as a stored run of these rankings would have them."""
     joined = {
         query.id: join(

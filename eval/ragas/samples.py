@@ -6,7 +6,7 @@ from typing import Any
 
 from eval.runs.execution import sample
 from eval.runs.stored import StoredRun
-from eval.scoring import measures
+from eval.scoring import calculation
 from eval.scoring.join import JoinedHit
 
 
@@ -33,7 +33,7 @@ def make_samples(run: StoredRun, k: int, limit: int | None = None) -> list[Sampl
     """Return a sample of the first `k` hits for each query, or for `limit` evenly spaced ones."""
     queries = sample(tuple(run.queries.values()), limit)
     joined = {query.id: run.joined[query.id][:k] for query in queries}
-    ids = measures.run(joined)
+    ids = calculation.run(joined)
     samples = []
     for query in queries:
         hits = joined[query.id]

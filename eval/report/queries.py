@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from eval.analysis.summary import Summary
 from eval.report import formats
 from eval.runs.latency import TOTAL, LatencySample
+from eval.scoring.measures import choose_headline
 
 SHOWN = 10
 COLUMNS = ("nDCG@10", "RR@10", "R@10")
@@ -52,7 +53,7 @@ class Bar:
 
 def primary(summary: Summary) -> str:
     """Return the measure by which queries are called good or bad."""
-    return COLUMNS[0] if COLUMNS[0] in summary.scores else next(iter(summary.scores))
+    return choose_headline(summary.scores)
 
 
 def query_rows(summary: Summary) -> tuple[QueryRow, ...]:

@@ -19,16 +19,6 @@ from eval.report.unjudged import UnjudgedView, show_unjudged
 from eval.scoring import measures
 from eval.statistics.estimates import Estimate
 
-# What the measures of a kind say; {k} is the cutoff.
-MEANINGS = {
-    "Success": "queries with a relevant passage in the first {k}",
-    "RR": "1 / rank of the first relevant passage, 0 beyond {k}",
-    "nDCG": "graded relevance of the first {k}, against the ideal order",
-    "R": "gold items found in the first {k}",
-    "P": "relevant among the first {k}",
-    "Judged": "judged among the first {k}",
-    "Tokens": "tokens in the first {k} passages",
-}
 BY_TYPE = ("nDCG@10", "Success@1", "RR@10", "R@10")
 
 
@@ -182,13 +172,11 @@ def _percents(mean: Estimate) -> str:
 
 
 def _measure_row(name: str, mean: Estimate) -> MeasureRow:
-    kind, _, cutoff = name.partition("@")
-    tokens = cutoff.endswith("tok")
-    meaning = MEANINGS.get(kind, "").format(k=cutoff.removesuffix("tok"))
+    measure = measures.find(name)
     return MeasureRow(
         name=name,
-        spoken=measures.spoken(name),
-        meaning=f"{meaning} tokens" if tokens else meaning,
+        spoken=measure.spoken,
+        meaning=measure.meaning,
         figure=figure(mean, formats.score),
         n=mean.n,
         whisker=_unit_whisker(mean),

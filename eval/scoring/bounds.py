@@ -16,7 +16,6 @@ Relevant passages that were neither judged nor returned above the cutoff would l
 AP by what no run can tell; bounds leave them out.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,13 +24,10 @@ import numpy as np
 
 from eval.collections.collection import GoldItem
 from eval.scoring import measures
+from eval.scoring.calculation import ByQuery, Gold, Joined, count_fitting
 from eval.scoring.join import JoinedHit
-from eval.scoring.measures import BUDGETED_RECALL, Gold, Joined
+from eval.scoring.measures import Measure
 
-CUTOFF = re.compile(r"@(\d+)$")
-BOUNDED = re.compile(r"(Success|RR|P|R|AP|nDCG)(?:@\d+)?|R@\d+tok")
-
-Scores = dict[str, float]
 # The grades that unjudged hits are given, by their place (from 0) in the ranking.
 Grades = Mapping[int, int]
 
@@ -57,17 +53,17 @@ class _Case:
         return dict.fromkeys(self.places[len(self.places) - number :], self.top)
 
 
-def bound(name: str, joined: Joined, gold: Gold) -> tuple[Scores, Scores] | None:
+def bound(name: str, joined: Joined, gold: Gold) -> tuple[ByQuery, ByQuery] | None:
     """Return the lower and the upper bound of a measure, {query id: score} each.
 
-    None for measures other than Success, RR, P, R, AP, nDCG and recall at a budget of tokens.
+    None for one of which no way to find them is known.
     """
-    if not BOUNDED.fullmatch(name):
+    measure = measures.find(name)
+    if not measure.bounds:
         return None
-    cases = _list_cases(name, joined, gold)
-    choose = {"AP": _choose_for_ap, "nDCG": _choose_for_ndcg}.get(
-        name.partition("@")[0], _choose_all
-    )
+    cases = _list_cases(measure, joined, gold)
+    ways = {"rising": _choose_all, "AP": _choose_for_ap, "nDCG": _choose_for_ndcg}
+    choose = ways[measure.bounds]
     chosen = {query: choose(case) for query, case in cases.items()}
     lowest, highest = (
         _score(name, cases, {query: grades[side] for query, grades in chosen.items()})
@@ -76,26 +72,23 @@ def bound(name: str, joined: Joined, gold: Gold) -> tuple[Scores, Scores] | None
     return lowest, highest
 
 
-def count_above(name: str, joined: Joined) -> dict[str, int]:
+def count_above(measure: Measure, joined: Joined) -> dict[str, int]:
     """Return how many of the first hits of each query the measure looks at."""
-    if match := BUDGETED_RECALL.fullmatch(name):
-        budget = int(match[1])
-        return {query: measures.count_fitting(hits, budget) for query, hits in joined.items()}
-    cutoff = CUTOFF.search(name)
-    return {query: int(cutoff[1]) if cutoff else len(hits) for query, hits in joined.items()}
+    if measure.budget:
+        return {query: count_fitting(hits, measure.budget) for query, hits in joined.items()}
+    return {query: measure.cutoff or len(hits) for query, hits in joined.items()}
 
 
-def _list_cases(name: str, joined: Joined, gold: Gold) -> dict[str, _Case]:
+def _list_cases(measure: Measure, joined: Joined, gold: Gold) -> dict[str, _Case]:
     top = max([1, *(item.grade for items in gold.values() for item in items)])
-    cutoff = CUTOFF.search(name)
-    above = count_above(name, joined)
+    above = count_above(measure, joined)
     return {
         query: _Case(
             hits=joined[query],
             gold=items,
             places=[at for at, hit in enumerate(joined[query][: above[query]]) if not hit.judged],
             top=top,
-            cutoff=int(cutoff[1]) if cutoff else None,
+            cutoff=measure.cutoff,
         )
         for query, items in gold.items()
     }
@@ -175,7 +168,7 @@ def _sums(values: Any) -> Any:
     return np.concatenate([[0.0], np.cumsum(values)])
 
 
-def _score(name: str, cases: Mapping[str, _Case], grades: Mapping[str, Grades]) -> Scores:
+def _score(name: str, cases: Mapping[str, _Case], grades: Mapping[str, Grades]) -> ByQuery:
     """Return the scores with the unjudged hits given `grades`."""
     joined, gold = {}, {}
     for query, case in cases.items():

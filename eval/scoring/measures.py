@@ -1,18 +1,25 @@
-"""Measures per query, computed by ir-measures on joined rankings.
+"""Measures by name, and the scores of a run's queries.
 
-Names are ir-measures' (`nDCG@10`, `Success@3`, `RR@10`, `R@20`, `P@5`, `Judged@10`). Three more are
+Names are ir-measures' (`nDCG@10`, `Success@3`, `RR@10`, `R@20`, `P@5`, `Judged@10`), or those
+people say (`Hit@3`, `MRR@10`, `Recall@20`); what is stored has ir-measures' name. Three more are
 ours: because chunks differ in length, `Tokens@k`, the tokens of the first k chunks, and
 `R@<n>tok`, recall within the chunks that fit into n tokens of a prompt; and `Empty`, 1 where
-nothing is returned, which is right for a query that nothing answers.
+nothing is returned, which is right for a query that nothing answers. An installed package may add
+its own (see eval.scoring.own).
 """
 
+import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any
 
-from eval.collections.collection import GoldItem
-from eval.scoring.join import JoinedHit
-from retrievers.base import AssayError, Chunk
+from eval.scoring import calculation, own, standard
+from eval.scoring.calculation import ByQuery, Gold, Joined, Scores
+from eval.scoring.kinds import KINDS, Bounds, Kind
+from retrievers.base import AssayError
+from retrievers.settings.plugins import find_parts
 
 DEFAULT = (
     "Success@1",
@@ -30,150 +37,195 @@ DEFAULT = (
     "R@2000tok",
     "Tokens@10",
 )
-# Reports print the names people say beside those of ir-measures.
-SPOKEN = {"Success": "Hit", "RR": "MRR", "R": "Recall", "P": "Precision"}
+HEADLINE = "nDCG@10"  # what a run is called good or bad by, where it is among its measures
 
-Joined = Mapping[str, Sequence[JoinedHit]]
-Gold = Mapping[str, Sequence[GoldItem]]
-Scores = dict[str, dict[str, float]]
-
-BUDGETED_RECALL = re.compile(r"R@(\d+)tok")
-TOKENS = re.compile(r"Tokens@(\d+)")
-RECALL = re.compile(r"R@(\d+)")
-EMPTY = "Empty"
-TOKEN = re.compile(r"\w+|[^\w\s]")
+OURS = re.compile(r"(?:R|Recall)@([0-9]{1,9})tok|Tokens@([0-9]{1,9})|Empty")
 
 
-def spoken(measure: str) -> str:
-    """Return the name a report prints: Hit@k for Success@k, MRR@k for RR@k, and so on."""
-    name, at, cutoff = measure.partition("@")
-    return f"{SPOKEN.get(name, name)}{at}{cutoff}"
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure that can be computed.
 
-
-def find_name(measure: str) -> str:
-    """Return ir-measures' name of a measure that is given by either: Success@k for Hit@k."""
-    name, at, cutoff = measure.partition("@")
-    names = {said: written for written, said in SPOKEN.items()}
-    return f"{names.get(name, name)}{at}{cutoff}"
-
-
-def count_tokens(chunk: Chunk) -> int:
-    """Return the words and punctuation marks of a chunk with its title.
-
-    It is what BERT's tokenizer splits before it splits words; sub-word tokenizers count about a
-    third more. One rule for every pipeline, so that budgets compare.
+    `name` is ir-measures', `spoken` the one a report prints. `cutoff` is the number of hits it
+    looks at, `budget` the number of tokens they must fit into; None where it has none. `bounds`
+    is its kind's where they are known with these parameters. `compute` is None for what
+    ir-measures computes in one call together with others.
     """
-    return len(TOKEN.findall(chunk.title)) + len(TOKEN.findall(chunk.text))
+
+    name: str
+    spoken: str
+    kind: Kind
+    cutoff: int | None = None
+    budget: int | None = None
+    bounds: Bounds = ""
+    compute: Callable[[Joined, Gold], ByQuery] | None = None
+
+    @property
+    def meaning(self) -> str:
+        """What a score counts."""
+        k = f"{self.budget} tokens" if self.budget else str(self.cutoff or "the last")
+        first = f"the first {k}" if self.budget or self.cutoff else "all hits"
+        return self.kind.meaning.format(first=first, k=k)
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether runs are better or worse by it, not merely different."""
+        return self.kind.direction != "neither"
+
+    @property
+    def sign(self) -> int:
+        """What a difference is multiplied by to be positive where it is an improvement."""
+        return -1 if self.kind.direction == "lower" else 1
 
 
-def check_names(measures: Iterable[str]) -> None:
-    """Raise AssayError unless every name is a measure that can be computed."""
-    for name in measures:
-        if name == EMPTY or BUDGETED_RECALL.fullmatch(name) or TOKENS.fullmatch(name):
-            continue
-        if not _is_supported(name):
-            raise AssayError(
-                f"measures: {name!r} is not a measure that can be computed here; allowed: what "
-                "ir-measures names and supports, such as nDCG@10, Success@3, RR@10, R@20, P@5, AP, "
-                "Judged@10; and R@2000tok, Tokens@10, Empty"
-            )
+@lru_cache(maxsize=1000)
+def find(name: str) -> Measure:
+    """Return the measure of a name. Raises AssayError where there is none that is computed."""
+    if match := OURS.fullmatch(name):
+        return _find_ours(name, match)
+    if measure := standard.parse(name):
+        return _find_standard(name, measure)
+    parts = find_parts(own.GROUP)
+    for part in sorted(parts, key=lambda part: part != name):
+        found = own.load(part)
+        if name in (part, found.spoken):
+            meaning = found.meaning.replace("{", "{{").replace("}", "}}")
+            kind = Kind(part, meaning, found.spoken, found.direction, found.digits)
+            return Measure(part, found.spoken, kind, compute=partial(own.score_own, found))
+    raise _refuse(name, parts)
 
 
-def _is_supported(name: str) -> bool:
-    import ir_measures
+def check_names(names: Iterable[str]) -> list[str]:
+    """Return ir-measures' names of measures, each once. Raises AssayError unless all are computed.
 
-    providers: Any = ir_measures.DefaultPipeline
+    >>> check_names(["Hit@5", "Success@5", "MRR@10"])
+    ['Success@5', 'RR@10']
+    """
+    return list(dict.fromkeys(find(name).name for name in names))
+
+
+def check_rising(name: str) -> str:
+    """Return ir-measures' name of a measure. Raises AssayError where a lower score is better."""
+    measure = find(name)
+    if measure.sign < 0:
+        raise AssayError(f"measures: {name}: lower is better; allowed: a measure that is to rise")
+    return measure.name
+
+
+def split_names(text: str) -> list[str]:
+    """Return the names in a list with commas, as `check_names` does."""
+    return check_names(name.strip() for name in re.split(r",(?![^(]*\))", text))
+
+
+def spoken(name: str) -> str:
+    """Return the name a report prints: Hit@k for Success@k, MRR@k for RR@k, and so on.
+
+    The name itself where the measure is not known here, as that of a package since removed.
+    """
     try:
-        return bool(providers.supports(ir_measures.parse_measure(name)))
-    except (AssertionError, NameError, SyntaxError, ValueError):
-        return False
+        return find(name).spoken
+    except AssayError:
+        return name
 
 
-def score(measures: Sequence[str], joined: Joined, gold: Gold) -> Scores:
+def choose_headline(names: Iterable[str]) -> str:
+    """Return the one of the measures `names` by which a run is called good or bad."""
+    listed = list(names)
+    return HEADLINE if HEADLINE in listed else listed[0]
+
+
+def score(names: Sequence[str], joined: Joined, gold: Gold) -> Scores:
     """Return {measure: {query id: score}} for every query of `gold`.
 
-    A query whose ranking is empty scores 0 in every measure but `Empty`.
+    A query whose ranking is empty scores 0 in every measure but `Empty` and those that packages
+    add. Raises AssayError where a measure has no name, or cannot score these judgments.
     """
-    scores: Scores = {}
-    plain = []
-    for name in measures:
-        if match := BUDGETED_RECALL.fullmatch(name):
-            limits = {query: count_fitting(joined[query], int(match[1])) for query in gold}
-            scores[name] = _recall(joined, gold, limits)
-        elif match := TOKENS.fullmatch(name):
-            scores[name] = {
-                query: float(sum(count_tokens(hit.chunk) for hit in joined[query][: int(match[1])]))
-                for query in gold
-            }
-        elif name == EMPTY:
-            scores[name] = {query: float(not joined[query]) for query in gold}
-        elif match := RECALL.fullmatch(name):
-            scores[name] = _recall(joined, gold, dict.fromkeys(gold, int(match[1])))
-        else:
-            plain.append(name)
-    scores |= _calculate(plain, qrels(joined, gold), run(joined))
-    return {name: scores[name] for name in measures}
-
-
-def run(joined: Joined) -> dict[str, dict[str, float]]:
-    """Return the joined rankings as a run: {query id: {id: score}}, scores falling by 1 a rank.
-
-    At each rank stands the id of the gold item that counts there, else the chunk's own. Scores
-    are made from ranks, because evaluators break ties differently.
-    """
+    found = {name: find(name) for name in names}
+    together = {item.name for item in found.values() if item.compute is None}
+    qrels, run = calculation.qrels(joined, gold), calculation.run(joined)
+    scores = calculation.calculate(sorted(together), qrels, run)
     return {
-        query: {_name(hit): float(len(hits) - at) for at, hit in enumerate(hits)}
-        for query, hits in joined.items()
+        name: scores[item.name] if item.compute is None else item.compute(joined, gold)
+        for name, item in found.items()
     }
 
 
-def qrels(joined: Joined, gold: Gold) -> dict[str, dict[str, int]]:
-    """Return the qrels for `run`: the gold items, and grade 0 for chunks judged but not counted."""
-    judged = {
-        query: {_name(hit): 0 for hit in joined[query] if hit.judged and not hit.found}
-        for query in gold
-    }
-    return {
-        query: judged[query] | {item.id: item.grade for item in items}
-        for query, items in gold.items()
-    }
+def _find_ours(name: str, match: re.Match[str]) -> Measure:
+    if name == "Empty":
+        return _make("Empty", "", compute=calculation.is_empty)
+    number = int(match[1] or match[2])
+    if not 1 <= number <= standard.MOST:
+        raise AssayError(
+            f"measures: {name}: the number after @ must be from 1 to {standard.MOST}, not {number}"
+        )
+    if match[2]:
+        compute = partial(calculation.sum_tokens, number)
+        return _make("Tokens", f"@{number}", cutoff=number, compute=compute)
+    compute = partial(calculation.recall_in_tokens, number)
+    return _make("R", f"@{number}tok", budget=number, compute=compute)
 
 
-def _name(hit: JoinedHit) -> str:
-    return hit.found[0].id if hit.found else hit.chunk.id
+def _find_standard(name: str, measure: Any) -> Measure:
+    """Return what is known of a measure that ir-measures has parsed. Raises AssayError."""
+    cutoff = measure.params.get("cutoff")
+    options = measure.params.keys() - {"cutoff"}
+    compute: Callable[[Joined, Gold], ByQuery] | None = None
+    if measure.NAME == "R" and not options:
+        compute = partial(calculation.recall_in_ranks, cutoff)
+    elif measure.NAME == "ERR":
+        compute = partial(calculation.expected_reciprocal_rank, cutoff)
+    elif measure.params.get("dcg") == "exp-log2":
+        if "gains" in options:
+            raise AssayError(f"measures: {name}: dcg='exp-log2' and gains: give one of them")
+        plain = measure(dcg="log2")
+        compute = partial(calculation.exponential_ndcg, repr(plain))
+    elif not standard.is_supported(measure):
+        raise _refuse(name, ())
+    else:
+        standard.try_out(measure)
+        if options:
+            compute = partial(calculation.compute_alone, repr(measure))
+    return _make(
+        measure.NAME,
+        repr(measure).removeprefix(measure.NAME),
+        cutoff=cutoff,
+        bounds="" if options else None,
+        compute=compute,
+    )
 
 
-def _recall(joined: Joined, gold: Gold, limits: Mapping[str, int]) -> dict[str, float]:
-    """Return recall over the first `limits[query]` ranks, all items found at a rank counted."""
-    found = {
-        query: {item.id: 1.0 for hit in joined[query][:limit] for item in hit.found}
-        for query, limit in limits.items()
-    }
-    deepest = max(map(len, found.values()), default=1) or 1
-    grades = {query: {item.id: item.grade for item in items} for query, items in gold.items()}
-    return _calculate([f"R@{deepest}"], grades, found)[f"R@{deepest}"]
+def _make(
+    kind_name: str,
+    suffix: str,
+    *,
+    cutoff: int | None = None,
+    budget: int | None = None,
+    bounds: Bounds | None = None,
+    compute: Callable[[Joined, Gold], ByQuery] | None = None,
+) -> Measure:
+    kind = KINDS.get(kind_name) or Kind(kind_name, "")
+    return Measure(
+        f"{kind_name}{suffix}",
+        f"{kind.spoken or kind_name}{suffix}",
+        kind,
+        cutoff,
+        budget,
+        kind.bounds if bounds is None else bounds,
+        compute,
+    )
 
 
-def count_fitting(hits: Sequence[JoinedHit], budget: int) -> int:
-    """Return how many of the first hits fit into `budget` tokens together."""
-    total = 0
-    for number, hit in enumerate(hits):
-        total += count_tokens(hit.chunk)
-        if total > budget:
-            return number
-    return len(hits)
-
-
-def _calculate(
-    names: Sequence[str], qrels: Mapping[str, dict[str, int]], run: Mapping[str, dict[str, float]]
-) -> Scores:
-    import ir_measures
-
-    by_measure = {ir_measures.parse_measure(name): name for name in names}
-    scores: Scores = {name: dict.fromkeys(qrels, 0.0) for name in names}
-    # Some providers divide by the length of a ranking, so an empty one must not reach them.
-    answered = {query: ranking for query, ranking in run.items() if ranking}
-    if by_measure and answered:
-        for row in ir_measures.iter_calc(list(by_measure), qrels, answered):
-            scores[by_measure[row.measure]][row.query_id] = float(row.value)
-    return scores
+def _refuse(name: str, parts: Iterable[str]) -> AssayError:
+    """Return what is said of a name that no measure has: near ones, and what is allowed."""
+    stem, rest = re.match(r"(\w*)(.*)", name, re.S).groups()  # type: ignore[union-attr]
+    stems = {kind.name for kind in KINDS.values()} | {kind.spoken for kind in KINDS.values()}
+    known = {each.casefold(): each for each in stems - {""}}
+    close = difflib.get_close_matches(stem.casefold(), known, n=1)
+    near = [f"{known[match]}{rest}" for match in close if known[match] != stem]
+    added = "".join(f", {part}" for part in parts)
+    return AssayError(
+        f"measures: {name!r} is not a measure that can be computed here"
+        f"{f'; did you mean {near[0]}?' if near else ''}; allowed: what ir-measures names and "
+        "supports, such as nDCG@10, Success@3 or Hit@3, RR@10, R@20, P@5, AP, Judged@10; and "
+        f"R@2000tok, Tokens@10, Empty{added}"
+    )

@@ -34,7 +34,6 @@ from eval.targets.measurements import (
 from eval.targets.results import Measured, Unit
 from retrievers.base import AssayError
 
-SUCCESS = "Success@"
 # Texts to vectors of length 1, a row each.
 Encode = Callable[[Sequence[str]], NDArray[np.floating]]
 
@@ -47,9 +46,11 @@ def score(run: StoredRun, wanted: Score) -> Measured:
     chosen = _choose(run, wanted.query_types)
     scores = _scores(run, wanted.measure, wanted.query_types)
     note = ""
-    if wanted.measure.startswith(SUCCESS):
+    measure = measures.find(wanted.measure.removeprefix(COMPLEMENT))
+    whole = not wanted.measure.startswith(COMPLEMENT)
+    if whole and measure.kind.name == "Success" and measure.cutoff:
         lost = [query for query, score in zip(chosen, scores, strict=True) if not score]
-        note = _explain(run, int(wanted.measure.removeprefix(SUCCESS)), lost) if lost else ""
+        note = _explain(run, measure.cutoff, lost) if lost else ""
     return _measured([run], _estimate_scores(scores, wanted.census), "score", note)
 
 

@@ -15,6 +15,7 @@ from eval.runs.ann_recall import RECALL, find_recalls
 from eval.runs.flattening import flatten
 from eval.runs.latency import TOTAL
 from eval.runs.stored import MANIFEST, CollectionFacts, Manifest
+from eval.scoring.measures import choose_headline
 from eval.statistics.estimates import Estimate
 
 ARTIFACTS = (
@@ -27,7 +28,6 @@ ARTIFACTS = (
     "report.md",
     "report.html",
 )
-HEADLINE = "nDCG@10"
 # MLflow allows letters, digits, `_ - . /` and space. Runs of anything else become one `_`.
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9./ -]+")
 LONGEST_NAME = 250
@@ -63,7 +63,7 @@ def describe(summary: Summary) -> Record:
     """Return the record of one run."""
     manifest = summary.run.manifest
     files = [summary.run.folder / name for name in ARTIFACTS]
-    measure = HEADLINE if HEADLINE in summary.means else next(iter(summary.means))
+    measure = choose_headline(summary.means)
     return Record(
         run=manifest.id,
         folder=summary.run.folder,

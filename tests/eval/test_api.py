@@ -110,7 +110,7 @@ def test_a_config_is_run_on_the_default_collection(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("ASSAY_DATASET", "harbourline")
     flat = run("bm25", "name=flat", "retriever.legs.keyword.k1=0.4", track=False)
     assert repr(flat).startswith("<flat on harbourline: ")
-    assert " between flat and bm25 is shown: " in repr(compare("bm25", flat))
+    assert "flat is better than bm25: " in repr(compare("bm25", flat))
 
 
 def test_what_is_wrong_is_told_in_one_line(few: Result, monkeypatch, tmp_path: Path) -> None:

@@ -13,8 +13,11 @@ from pathlib import Path
 import pytest
 
 from eval.collections import catalog, find_card, list_cards, load
-from eval.collections.card import BeirCard, Download, NativeCard, read_card
+from eval.collections.card import Download
+from eval.collections.card_files import read_card
 from eval.collections.download import fetch, folder_of
+from eval.collections.formats.beir import BeirCard
+from eval.collections.formats.native import NativeCard
 from eval.collections.location import find_data, why_unavailable
 from retrievers.base import AssayError
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.collections import check, find_card, load
-from eval.collections.card import read_card
+from eval.collections.card_files import read_card
 from eval.collections.digests import replace_block, seal
 from retrievers.base import AssayError
 

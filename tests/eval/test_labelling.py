@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from eval.cli.label import label
 from eval.collections import check, load
 from eval.collections.authoring.worksheet import Pair, render
-from eval.collections.card import read_card
+from eval.collections.card_files import read_card
 from eval.collections.catalog import find_card
 from eval.collections.digests import seal
 from retrievers.base import AssayError

@@ -4,8 +4,10 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from eval.collections.card import FILE, NativeCard, read_card
+from eval.collections.card import FILE
+from eval.collections.card_files import read_card
 from eval.collections.digests import write_text
+from eval.collections.formats.native import NativeCard
 from retrievers.base import AssayError
 
 FOLDER = "docs"

@@ -13,7 +13,8 @@ from eval.collections.authoring import copies
 from eval.collections.authoring.author import JUDGMENTS, QUERIES, Origin
 from eval.collections.authoring.known_item_queries import TYPES, Lookup, derive
 from eval.collections.authoring.near_duplicates import plant
-from eval.collections.card import FILE, Card, IrdsCard, NativeCard, parse_card, read_card
+from eval.collections.card import FILE, Card
+from eval.collections.card_files import parse_card, read_card
 from eval.collections.catalog import find, list_cards
 from eval.collections.digests import seal, write_text
 from eval.collections.formats.native import SUFFIXES, make_document
@@ -67,7 +68,7 @@ def read_origins(reference: str) -> Origins:
         return Origins(reference, Origin(folder).read(), folder, None)
     card, _ = find(reference)
     documents = {document.id: document for document in load(reference).documents}
-    where = None if isinstance(card, IrdsCard) else find_data(card)
+    where = find_data(card) if card.has_folder else None
     return Origins(reference, documents, where, card)
 
 
@@ -79,7 +80,7 @@ def make_lookups(origins: Origins, kinds: Sequence[str], output: Path, *, force:
     is there already.
     """
     texts = {_name_file(id_): document.text for id_, document in origins.documents.items()}
-    declared = origins.card.copies if isinstance(origins.card, NativeCard) else {}
+    declared = origins.card.known_copies if origins.card else {}
     known = {a: b for a, b in declared.items() if a in texts and texts[a] == texts.get(b)}
     planted = plant(texts) if DUPLICATE in kinds else {}
     texts |= {id_: text for id_, (_, text) in planted.items()}

@@ -1,33 +1,29 @@
 """Adding judgments to a collection: in its own files, or in a copy of it."""
 
-import json
 import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import yaml
 
-from eval.collections.authoring.labels import Label
-from eval.collections.card import FILE, BeirCard, Card, NativeCard, TrecCard, read_card
+from eval.collections.card import FILE, Card, FileCard
+from eval.collections.card_files import read_card
 from eval.collections.catalog import dataset_folders
 from eval.collections.check import check
-from eval.collections.collection import Collection, GoldItem
+from eval.collections.collection import Collection, Label
 from eval.collections.digests import seal, write_text
-from eval.collections.formats.native import list_texts
-from eval.collections.formats.reading import read_beir_qrels, read_jsonl
-from eval.collections.formats.trec import list_documents
-from eval.collections.loading import load_card
+from eval.collections.formats.native import TABLE
+from eval.collections.formats.registry import FORMATS, find_format
+from eval.collections.loading import load_card, open_source
 from eval.collections.location import find_data
 from eval.collections.problems import Problems
 from retrievers.base import AssayError
 
 # Keys of a card whose values name files.
 FILE_KEYS = {"documents", "whole_documents", "anchors", "contexts", "queries", "judgments"}
-TABLE = ".tsv"  # judgments of anchors, among which no span can stand
-FileCard = NativeCard | BeirCard | TrecCard
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +41,7 @@ def add_in_place(collection: Collection, variant: str, labels: Sequence[Label]) 
     the current one or the project's datasets, may not be written, or are not as the card says.
     """
     card = collection.card
-    if not isinstance(card, NativeCard):
+    if not _takes(card, "in place"):
         raise _refuse(card, f"it is in the format {card.format}")
     additions = _render_additions(card, variant, labels)
     if reason := _why_not_in_place(card, list(additions)):
@@ -72,10 +68,11 @@ def add_to_copy(
     folder is there already, or the collection is not one of files.
     """
     card = collection.card
-    if not isinstance(card, FileCard):
+    if not _takes(card, "copy", "in place"):
+        allowed = ", ".join(name for name, source in FORMATS.items() if source.takes_labels)
         raise AssayError(
             f"{card.name}: a collection of the format {card.format} cannot be copied; allowed: "
-            "native, beir, trec"
+            f"{allowed}"
         )
     if output.exists():
         raise AssayError(f"{output}: is there already; say --output with another folder")
@@ -85,9 +82,9 @@ def add_to_copy(
     try:
         values = _copy_files(card, partial)
         values |= {"name": output.name, "location": ".", "source": _tell_source(card, origin)}
-        if isinstance(card, NativeCard):
-            queries = {label.query_id for label in labels}
-            values |= _convert_tables(collection, card, variant, queries, partial)
+        source = open_source(card, Problems(strict=True))
+        queries = {label.query_id for label in labels}
+        values |= source.convert_judgments(collection.gold, variant, queries, partial)
         text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
         write_text(partial / FILE, text)
         copied = read_card(partial / FILE)
@@ -110,7 +107,7 @@ def _refuse(card: Card, reason: str) -> AssayError:
     )
 
 
-def _why_not_in_place(card: NativeCard, files: Sequence[Path]) -> str:
+def _why_not_in_place(card: Card, files: Sequence[Path]) -> str:
     """Return why these files are not to be changed, "" if they are."""
     folder = card.folder.resolve()
     homes = [home.resolve() for home in (Path.cwd(), *dataset_folders())]
@@ -126,36 +123,20 @@ def _why_not_in_place(card: NativeCard, files: Sequence[Path]) -> str:
     return ""
 
 
+def _takes(card: Card, *ways: str) -> TypeGuard[FileCard]:
+    return isinstance(card, FileCard) and find_format(card.format).takes_labels in ways
+
+
 def _render_additions(card: FileCard, variant: str, labels: Sequence[Label]) -> dict[Path, str]:
     """Return the lines to be added to each file of judgments."""
     first = find_data(card) / card.judgment_files(variant)[0]
-    files = _find_files(card, variant) if isinstance(card, NativeCard) else {}
+    source = open_source(card, Problems(strict=True))
+    files = source.find_files(variant)
     additions: dict[Path, str] = {}
     for label in labels:
         path = files.get(label.query_id, first)
-        additions[path] = additions.get(path, "") + _render(card, label)
+        additions[path] = additions.get(path, "") + source.render_label(label)
     return additions
-
-
-def _find_files(card: NativeCard, variant: str) -> dict[str, Path]:
-    """Return the file that judges each query: of several, the first that does."""
-    found: dict[str, Path] = {}
-    for name in card.judgment_files(variant):
-        path = find_data(card) / name
-        read = read_beir_qrels if path.suffix == TABLE else read_jsonl
-        for row in read(path, Problems(strict=True)):
-            found.setdefault(row.string("query_id"), path)
-    return found
-
-
-def _render(card: FileCard, label: Label) -> str:
-    if isinstance(card, BeirCard):
-        return f"{label.query_id}\t{label.passage_id}\t{label.grade}\n"
-    if isinstance(card, TrecCard):
-        return f"{label.query_id} 0 {label.passage_id} {label.grade}\n"
-    span = {"start": label.start, "end": label.end, "text": label.text}
-    row = {"query_id": label.query_id, "path": label.doc_id, **span, "grade": label.grade}
-    return _line(row | ({"comment": label.comment} if label.comment else {}))
 
 
 def _copy_files(card: FileCard, target: Path) -> dict[str, Any]:
@@ -170,8 +151,7 @@ def _copy_files(card: FileCard, target: Path) -> dict[str, Any]:
             raise AssayError(f"{card.name}: two of its files are called {kept}; rename one")
         names[name] = kept
         if path.is_dir():
-            listed = list_texts(path) if isinstance(card, NativeCard) else list_documents(path)
-            for file in listed:
+            for file in card.list_files(path):
                 _copy_file(file, target / kept / file.relative_to(path))
         else:
             _copy_file(path, target / kept)
@@ -200,35 +180,6 @@ def _rename(value: Any, names: dict[str, str]) -> Any:
 def _tell_source(card: Card, origin: str) -> str:
     added = f"judgments added from {origin}"
     return f"{card.source}; {added}" if card.source else f"{card.name}; {added}"
-
-
-def _convert_tables(
-    collection: Collection, card: NativeCard, variant: str, queries: set[str], target: Path
-) -> dict[str, Any]:
-    """Write the judgments of those `queries` that a table judges as spans, in a file of their own
-    that comes first; return what then changes in the card.
-    """
-    files = _find_files(card, variant)
-    in_tables = {query for query, path in files.items() if path.suffix == TABLE}
-    moved = [query for query in collection.gold if query in queries & in_tables]
-    if not moved:
-        return {}
-    name = f"judgments-{variant}.jsonl"
-    items = [item for query in moved for item in collection.gold[query]]
-    write_text(target / name, "".join(_line(_gold_row(item)) for item in items))
-    judgments = {known: card.judgment_files(known) for known in card.variants}
-    return {"judgments": judgments | {variant: [name, *judgments[variant]]}}
-
-
-def _gold_row(item: GoldItem) -> dict[str, Any]:
-    row: dict[str, Any] = {"query_id": item.query_id, "path": item.doc_id}
-    if item.id != item.doc_id:
-        row |= {"start": item.start, "end": item.end}
-    return row | {"grade": item.grade}
-
-
-def _line(row: dict[str, Any]) -> str:
-    return f"{json.dumps(row, ensure_ascii=False)}\n"
 
 
 def _append(path: Path, lines: str) -> None:

@@ -6,31 +6,13 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from eval.collections.authoring.worksheet import Pair, trim
-from eval.collections.card import NativeCard
-from eval.collections.collection import Collection, GoldItem, Query
+from eval.collections.collection import Collection, GoldItem, Label, Query
 from eval.collections.formats.rows import Row, RowError
 from eval.collections.problems import Problems
 from retrievers.base import Document
 
 Place = tuple[str, int, int]
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Label:
-    """A judgment somebody made, of `text`, which has no white space at its ends.
-
-    `passage_id` is that of the prescribed passage, where the collection judges such.
-    """
-
-    query_id: str
-    doc_id: str
-    start: int
-    end: int
-    grade: int
-    text: str
-    passage_id: str
-    comment: str
 
 
 @dataclass(slots=True)
@@ -86,7 +68,7 @@ class _Reader:
         self._documents = {document.id: document for document in collection.documents}
         self._highest = highest
         self._min_grade = collection.card.min_grade
-        self._judges_spans = isinstance(collection.card, NativeCard)
+        self._judges_spans = collection.card.judges_spans
         self._judged = {query: self._place_all(items) for query, items in collection.gold.items()}
 
     def read(self, row: Row) -> Label:

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from eval.collections.card import BeirCard
-from eval.collections.collection import Query
+from pydantic import Field
+
+from eval.collections.card import FileCard, VariantName
+from eval.collections.collection import Label, Query
 from eval.collections.formats.reading import read_beir_qrels, read_jsonl
 from eval.collections.formats.rows import RowError
 from eval.collections.formats.source import (
@@ -16,8 +18,31 @@ from eval.collections.formats.source import (
     read_passage_judgments,
     read_query_rows,
 )
-from eval.collections.problems import Problems
-from retrievers.base import Context, Document, Passage
+from retrievers.base import Chunk, Context, Document, Passage
+
+
+class BeirCard(FileCard):
+    """A BEIR folder: rows of a corpus are the passages."""
+
+    contexts_of = "passage"
+
+    format: Literal["beir"]
+    documents: str = Field("corpus.jsonl", description="rows with _id, title, text, metadata")
+    whole_documents: str | None = Field(
+        None,
+        description="rows with _id, text: the documents the corpus rows (metadata.doc_id) are "
+        "passages of",
+    )
+    contexts: str | None = Field(None, description="rows with _id, context: one a corpus row")
+    judgments: dict[VariantName, str | list[str]] = Field({"test": "qrels/test.tsv"}, min_length=1)
+
+    @property
+    def contexts_file(self) -> str | None:
+        """The file of contexts the card names."""
+        return self.contexts
+
+    def _document_names(self) -> list[str]:
+        return [name for name in (self.documents, self.whole_documents, self.contexts) if name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +66,13 @@ class _CorpusRow:
         )
 
 
-class BeirSource(Source):
+class BeirSource(Source[BeirCard]):
     """Each row of the corpus is a passage: of a document of its own, or of one of
     `whole_documents`, whose text then holds the row's text verbatim.
     """
 
-    def __init__(self, card: BeirCard, root: Path, problems: Problems) -> None:
-        self._card = card
-        self._root = root
-        self._problems = problems
+    card_class = BeirCard
+    takes_labels = "copy"
 
     def documents(self) -> dict[str, Document]:
         """Return the documents by id, in the order of their files."""
@@ -73,6 +96,14 @@ class BeirSource(Source):
             rows = read_beir_qrels(self._root / name, self._problems)
             read_passage_judgments(rows, documents, book, self._problems)
         return book
+
+    def render_context(self, chunk: Chunk, context: str) -> dict[str, str | int]:
+        """Return the row of a passage's context."""
+        return {"_id": chunk.id, "context": context}
+
+    def render_label(self, label: Label) -> str:
+        """Return the row of a judgment."""
+        return f"{label.query_id}\t{label.passage_id}\t{label.grade}\n"
 
     def _read_corpus(self) -> list[_CorpusRow]:
         register: Register[_CorpusRow] = Register("document", self._problems)

@@ -1,10 +1,13 @@
 """Data sets of ir_datasets, which the extra `irds` brings."""
 
 from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from eval.collections.card import IrdsCard
+from pydantic import Field
+
+from eval.collections.card import Card
 from eval.collections.collection import GoldItem, Query
 from eval.collections.formats.rows import Row
 from eval.collections.formats.source import GoldBook, QueryRegister, Register, Source, passage_index
@@ -15,23 +18,35 @@ PREFIX = "irds:"
 TEXT_FIELDS = ("text", "body", "abstract")
 
 
-class IrdsSource(Source):
+class IrdsCard(Card):
+    """A data set of ir_datasets; `location` is `irds:` and its id."""
+
+    has_folder = False
+
+    format: Literal["irds"]
+    location: str = Field(pattern=r"^irds:.+")
+
+    def why_unusable(self) -> str:
+        """Return what the format lacks here to be read, "" where nothing."""
+        return "" if find_spec("ir_datasets") else "needs the extra irds"
+
+
+class IrdsSource(Source[IrdsCard]):
     """Each document is one passage. Judged documents that the data set lacks are kept: they
     count as never found, as in trec_eval.
     """
 
-    def __init__(self, card: IrdsCard, problems: Problems) -> None:
-        self._card = card
-        self._id = card.location.removeprefix(PREFIX)
-        self._place = Path(card.location)
-        self._problems = problems
-        self._dataset = _load(self._id)
+    card_class = IrdsCard
+
+    def __init__(self, card: IrdsCard, root: Path, problems: Problems) -> None:
+        super().__init__(card, root, problems)
+        self._dataset = _load(card.location.removeprefix(PREFIX))
 
     def documents(self) -> dict[str, Document]:
         """Return the documents by id, in the order of their files."""
         register: Register[Document] = Register("document", self._problems)
         for number, record in enumerate(self._records("docs"), start=1):
-            row = Row(self._place, number, {})
+            row = Row(self._root, number, {})
             document = _make_document(record)
             with self._problems.of(row):
                 text = f"{document.title}\n{document.text}"
@@ -42,7 +57,7 @@ class IrdsSource(Source):
         """Return the queries there are, judged or not."""
         register = QueryRegister(self._problems)
         for number, record in enumerate(self._records("queries"), start=1):
-            row = Row(self._place, number, {})
+            row = Row(self._root, number, {})
             with self._problems.of(row):
                 query = Query(str(record.query_id), record.default_text())
                 register.add_query(row, query)
@@ -58,7 +73,7 @@ class IrdsSource(Source):
         book = GoldBook(queries, self._card.min_grade, self._problems)
         places = passage_index(documents)
         for number, record in enumerate(self._records("qrels"), start=1):
-            row = Row(self._place, number, {})
+            row = Row(self._root, number, {})
             target = str(record.doc_id)
             if target not in places:
                 self._problems.warn(row.file, row.line, f'there is no document "{target}"')

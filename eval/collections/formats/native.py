@@ -1,32 +1,34 @@
 """The native form: Markdown and text documents, with judged spans, sections or documents."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Literal
 
-from eval.collections.card import NativeCard
-from eval.collections.collection import GoldItem, Query
+from pydantic import Field
+
+from eval.collections.card import FileCard, VariantName
+from eval.collections.collection import GoldItem, Label, Query
+from eval.collections.formats.places import (
+    Span,
+    find_document,
+    read_span,
+    resolve_anchor,
+    resolve_judgment,
+)
 from eval.collections.formats.reading import read_beir_qrels, read_jsonl, read_text
-from eval.collections.formats.rows import Row, RowError
+from eval.collections.formats.rows import Row
 from eval.collections.formats.source import GoldBook, Register, Source, read_query_rows
-from eval.collections.formats.trec import list_documents
 from eval.collections.markdown import (
     TEXT_SUFFIX,
-    find_sections,
     find_title,
-    is_plain,
     parse_frontmatter,
 )
-from eval.collections.problems import Problems
-from retrievers.base import Context, Document
+from retrievers.base import Chunk, Context, Document
 
+TABLE = ".tsv"  # judgments of anchors, among which no span can stand
 SUFFIXES = (".md", ".markdown", TEXT_SUFFIX)
-Span = tuple[str, int, int]
-
-
-def list_texts(folder: Path) -> list[Path]:
-    """Return the documents below `folder` by path; hidden files and folders are left out."""
-    return [path for path in list_documents(folder) if path.suffix.lower() in SUFFIXES]
 
 
 def make_document(identifier: str, text: str) -> Document:
@@ -35,15 +37,55 @@ def make_document(identifier: str, text: str) -> Document:
     return Document(identifier, text, find_title(identifier, text, metadata), metadata=metadata)
 
 
-class NativeSource(Source):
+class NativeCard(FileCard):
+    """Markdown and text documents with judged spans, sections or whole documents."""
+
+    contexts_of = "place"
+    judges_spans = True
+
+    format: Literal["native"]
+    documents: str = Field("docs", description="folder of .md, .markdown and .txt files")
+    judgments: dict[VariantName, str | list[str]] = Field(
+        {"test": "judgments.jsonl"},
+        min_length=1,
+        description="JSON Lines, or BEIR judgments (.tsv) of anchors or documents; of several "
+        "files a later one adds the queries the earlier ones do not judge",
+    )
+    anchors: str | None = Field(
+        None, description="rows with _id and metadata.path, .start, .end, that .tsv files name"
+    )
+    contexts: str | None = Field(None, description="rows with path, start, end, context")
+    copies: dict[str, str] = Field(
+        default_factory=dict,
+        description="documents that are copies of another, each with the other's path; the check "
+        "then says so only where they are not",
+    )
+
+    @property
+    def contexts_file(self) -> str | None:
+        """The file of contexts the card names."""
+        return self.contexts
+
+    @property
+    def known_copies(self) -> Mapping[str, str]:
+        """Documents that are copies of another, each with the other's path."""
+        return self.copies
+
+    def list_files(self, path: Path) -> list[Path]:
+        """Return the documents below `path` by their paths, hidden ones left out."""
+        return [file for file in super().list_files(path) if file.suffix.lower() in SUFFIXES]
+
+    def _document_names(self) -> list[str]:
+        return [name for name in (self.documents, self.anchors, self.contexts) if name]
+
+
+class NativeSource(Source[NativeCard]):
     """A document's id is its path below the documents' folder, with `/` and its extension; its
     text is the file exactly, so that offsets count the file's own code points.
     """
 
-    def __init__(self, card: NativeCard, root: Path, problems: Problems) -> None:
-        self._card = card
-        self._root = root
-        self._problems = problems
+    card_class = NativeCard
+    takes_labels = "in place"
 
     def documents(self) -> dict[str, Document]:
         """Return the documents by id, in the order of their files."""
@@ -53,7 +95,7 @@ class NativeSource(Source):
             return {}
         copies = self._card.copies
         register: Register[Document] = Register("document", self._problems, copies)
-        for path in list_texts(folder):
+        for path in self._card.list_files(folder):
             identifier = path.relative_to(folder).as_posix()
             text = read_text(path, self._problems, encoding="utf-8")
             row = Row(path, 0, {})
@@ -89,14 +131,60 @@ class NativeSource(Source):
                         book.add(row, replace(item, grade=book.grade(item.grade)))
         return book
 
+    def render_context(self, chunk: Chunk, context: str) -> dict[str, str | int]:
+        """Return the row of the context of a place."""
+        return {
+            "path": chunk.doc_id,
+            "start": chunk.start,
+            "end": chunk.end,
+            "context": context,
+        }
+
+    def render_label(self, label: Label) -> str:
+        """Return the row of a judgment, with the text it is about."""
+        span = {"start": label.start, "end": label.end, "text": label.text}
+        row = {"query_id": label.query_id, "path": label.doc_id, **span, "grade": label.grade}
+        return _line(row | ({"comment": label.comment} if label.comment else {}))
+
+    def find_files(self, variant: str) -> dict[str, Path]:
+        """Return the file that judges each query: of several, the first that does."""
+        found: dict[str, Path] = {}
+        for name in self._card.judgment_files(variant):
+            path = self._root / name
+            read = read_beir_qrels if path.suffix == TABLE else read_jsonl
+            for row in read(path, self._problems):
+                found.setdefault(row.string("query_id"), path)
+        return found
+
+    def convert_judgments(
+        self,
+        gold: Mapping[str, Sequence[GoldItem]],
+        variant: str,
+        queries: set[str],
+        target: Path,
+    ) -> dict[str, Any]:
+        """Write the judgments of those `queries` that a table judges as spans, in a file of their
+        own that comes first; return what then changes in the card.
+        """
+        files = self.find_files(variant)
+        in_tables = {query for query, path in files.items() if path.suffix == TABLE}
+        moved = [query for query in gold if query in queries & in_tables]
+        if not moved:
+            return {}
+        name = f"judgments-{variant}.jsonl"
+        rows = [_line(_gold_row(item)) for query in moved for item in gold[query]]
+        (target / name).write_text("".join(rows), encoding="utf-8", newline="")
+        judgments = {known: self._card.judgment_files(known) for known in self._card.variants}
+        return {"judgments": judgments | {variant: [name, *judgments[variant]]}}
+
     def _read_judgments(
         self, path: Path, documents: Mapping[str, Document]
     ) -> Iterator[tuple[Row, GoldItem]]:
-        if path.suffix == ".tsv":
+        if path.suffix == TABLE:
             places = self._read_anchors(documents)
             for row in read_beir_qrels(path, self._problems):
                 with self._problems.of(row):
-                    yield row, _resolve_anchor(row, places)
+                    yield row, resolve_anchor(row, places)
         else:
             for row in read_jsonl(path, self._problems):
                 with self._problems.of(row):
@@ -110,8 +198,8 @@ class NativeSource(Source):
         for row in read_jsonl(self._root / self._card.anchors, self._problems):
             with self._problems.of(row):
                 where = Row(row.file, row.line, row.mapping("metadata"))
-                document = _find_document(where, documents)
-                places[row.string("_id")] = (document.id, *_read_span(where, document))
+                document = find_document(where, documents)
+                places[row.string("_id")] = (document.id, *read_span(where, document))
         return places
 
     def _with_contexts(self, documents: dict[str, Document]) -> dict[str, Document]:
@@ -120,8 +208,8 @@ class NativeSource(Source):
         contexts: dict[str, list[Context]] = {}
         for row in read_jsonl(self._root / self._card.contexts, self._problems):
             with self._problems.of(row):
-                document = _find_document(row, documents)
-                context = Context(*_read_span(row, document), row.string("context"))
+                document = find_document(row, documents)
+                context = Context(*read_span(row, document), row.string("context"))
                 contexts.setdefault(document.id, []).append(context)
         return {
             name: replace(document, contexts=tuple(contexts.get(name, ())))
@@ -129,89 +217,12 @@ class NativeSource(Source):
         }
 
 
-def resolve_judgment(row: Row, documents: Mapping[str, Document]) -> GoldItem:
-    """Return the gold item of a row with `start` and `end`, with `section`, or with neither.
-
-    A span is taken without the white space at its ends. Raises RowError.
-    """
-    document = _find_document(row, documents)
-    query_id, grade = row.string("query_id"), row.integer("grade", 1)
-    if row.has("start") or row.has("end"):
-        span = _read_span(row, document)
-    elif row.has("section"):
-        span = _find_section(row.string("section"), document)
-    else:
-        return GoldItem(query_id, document.id, document.id, 0, len(document.text), grade)
-    return _make_span_item(query_id, document.id, span, grade)
+def _gold_row(item: GoldItem) -> dict[str, Any]:
+    row: dict[str, Any] = {"query_id": item.query_id, "path": item.doc_id}
+    if item.id != item.doc_id:
+        row |= {"start": item.start, "end": item.end}
+    return row | {"grade": item.grade}
 
 
-def _resolve_anchor(row: Row, places: Mapping[str, Span]) -> GoldItem:
-    target = row.string("target")
-    if target not in places:
-        raise RowError(f'there is no anchor or document "{target}"')
-    document_id, start, end = places[target]
-    query_id, grade = row.string("query_id"), row.integer("grade")
-    if target == document_id:
-        return GoldItem(query_id, document_id, document_id, start, end, grade)
-    return _make_span_item(query_id, document_id, (start, end), grade)
-
-
-def _make_span_item(query_id: str, document_id: str, span: tuple[int, int], grade: int) -> GoldItem:
-    start, end = span
-    return GoldItem(query_id, f"{document_id}[{start}:{end}]", document_id, start, end, grade)
-
-
-def _find_document(row: Row, documents: Mapping[str, Document]) -> Document:
-    path = row.string("path")
-    if path not in documents:
-        raise RowError(f'there is no document "{path}"')
-    return documents[path]
-
-
-def _read_span(row: Row, document: Document) -> tuple[int, int]:
-    start, end = row.integer("start"), row.integer("end")
-    if not 0 <= start < end <= len(document.text):
-        raise RowError(
-            f'span {start} to {end} is not within "{document.id}"; '
-            f"allowed: 0 <= start < end <= {len(document.text)}"
-        )
-    piece = document.text[start:end]
-    if row.has("text") and row.string("text").strip() != piece.strip():
-        raise RowError(
-            f'"{document.id}" reads {_shorten(piece)} from {start} to {end}, '
-            f"the row says {_shorten(row.string('text'))}"
-        )
-    return _trim(document.text, start, end)
-
-
-def _find_section(heading: str, document: Document) -> tuple[int, int]:
-    if is_plain(document.id):
-        raise RowError(f'"{document.id}" is plain text and has no sections; give start and end')
-    wanted = _fold(heading)
-    found = [item for item in find_sections(document.text) if _fold(item.title) == wanted]
-    if len(found) == 1:
-        return _trim(document.text, found[0].start, found[0].end)
-    if found:
-        lines = [document.text.count("\n", 0, item.start) + 1 for item in found]
-        places = ", ".join(map(str, lines))
-        raise RowError(
-            f'"{document.id}" has the heading "{heading}" at lines {places}; give start and end'
-        )
-    titles = ", ".join(f'"{item.title}"' for item in find_sections(document.text)[:5])
-    raise RowError(f'"{document.id}" has no heading "{heading}"; it has: {titles or "none"}')
-
-
-def _trim(text: str, start: int, end: int) -> tuple[int, int]:
-    piece = text[start:end]
-    if piece.isspace():
-        raise RowError(f"span {start} to {end} holds nothing but white space")
-    return start + len(piece) - len(piece.lstrip()), end - len(piece) + len(piece.rstrip())
-
-
-def _fold(heading: str) -> str:
-    return " ".join(heading.lstrip("#").casefold().split())
-
-
-def _shorten(text: str) -> str:
-    one_line = " ".join(text.split())
-    return repr(one_line if len(one_line) <= 40 else f"{one_line[:37]}...")
+def _line(row: dict[str, Any]) -> str:
+    return f"{json.dumps(row, ensure_ascii=False)}\n"

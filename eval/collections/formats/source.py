@@ -1,19 +1,34 @@
 """What a format's reader is, and the books in which it keeps what it has read."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from typing import Generic, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from eval.collections.collection import GoldItem, Query
+from eval.collections.card import Card
+from eval.collections.collection import GoldItem, Label, Query
 from eval.collections.formats.rows import Row, RowError
 from eval.collections.problems import Problems
-from retrievers.base import Document
+from retrievers.base import Chunk, Document
 
 T = TypeVar("T")
+C = TypeVar("C", bound=Card)
 
 
-class Source(ABC):
-    """The data of one collection, read in a strict way or a reporting one (see Problems)."""
+class Source(ABC, Generic[C]):
+    """The data of one collection, read in a strict way or a reporting one (see Problems).
+
+    `card_class` is the card of the format. `takes_labels` says whether judgments can be added to a
+    copy of the files, or to the files themselves too.
+    """
+
+    card_class: ClassVar[type[Card]]
+    takes_labels: ClassVar[Literal["", "copy", "in place"]] = ""
+
+    def __init__(self, card: C, root: Path, problems: Problems) -> None:
+        self._card = card
+        self._root = root
+        self._problems = problems
 
     @abstractmethod
     def documents(self) -> dict[str, Document]:
@@ -28,6 +43,30 @@ class Source(ABC):
         self, variant: str, documents: Mapping[str, Document], queries: Mapping[str, Query]
     ) -> "GoldBook":
         """Return the judgments of `variant`, resolved to characters of `documents`."""
+
+    def render_context(self, chunk: Chunk, context: str) -> dict[str, str | int]:
+        """Return the row by which a format with contexts keeps that of a chunk."""
+        raise NotImplementedError
+
+    def render_label(self, label: Label) -> str:
+        """Return the line by which a format that takes labels keeps a judgment."""
+        raise NotImplementedError
+
+    def find_files(self, variant: str) -> dict[str, Path]:
+        """Return the file to which judgments of a query are added, where it is not the first."""
+        return {}
+
+    def convert_judgments(
+        self,
+        gold: Mapping[str, Sequence[GoldItem]],
+        variant: str,
+        queries: set[str],
+        target: Path,
+    ) -> dict[str, Any]:
+        """Write what judgments of `queries` stand where none can be added into a file in `target`;
+        return what then changes in the card.
+        """
+        return {}
 
 
 class Register(Generic[T]):

@@ -4,9 +4,12 @@ import html
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Literal
 
-from eval.collections.card import TrecCard
-from eval.collections.collection import Query
+from pydantic import Field
+
+from eval.collections.card import FileCard
+from eval.collections.collection import Label, Query
 from eval.collections.formats.reading import read_jsonl, read_lines, read_text, read_trec_qrels
 from eval.collections.formats.rows import Row, RowError
 from eval.collections.formats.source import (
@@ -32,18 +35,30 @@ TOPIC_FIELD = re.compile(
 )
 
 
-class TrecSource(Source):
+class TrecCard(FileCard):
+    """TREC files: documents as trectext or JSON Lines, topics, qrels of four columns."""
+
+    format: Literal["trec"]
+    documents: str = Field(description="a file, or a folder of files: trectext, or .jsonl")
+    queries: str = Field(description="topics as <top> records, or id, tab, text")
+    topic_field: Literal["title", "desc", "narr"] = Field(
+        "title", description="the field of a <top> record that is the query"
+    )
+
+    def _document_names(self) -> list[str]:
+        return [self.documents]
+
+
+class TrecSource(Source[TrecCard]):
     """Each document is one passage, as TREC judges it."""
 
-    def __init__(self, card: TrecCard, root: Path, problems: Problems) -> None:
-        self._card = card
-        self._root = root
-        self._problems = problems
+    card_class = TrecCard
+    takes_labels = "copy"
 
     def documents(self) -> dict[str, Document]:
         """Return the documents by id, in the order of their files."""
         register: Register[Document] = Register("document", self._problems)
-        for path in list_documents(self._root / self._card.documents):
+        for path in self._card.list_files(self._root / self._card.documents):
             rows = (
                 _read_json_documents(path, self._problems)
                 if path.suffix == ".jsonl"
@@ -79,6 +94,10 @@ class TrecSource(Source):
             read_passage_judgments(rows, documents, book, self._problems)
         return book
 
+    def render_label(self, label: Label) -> str:
+        """Return the line of a judgment."""
+        return f"{label.query_id} 0 {label.passage_id} {label.grade}\n"
+
     def _read_table(self, path: Path) -> Iterator[Row]:
         for number, line in read_lines(path, self._problems):
             identifier, tab, text = line.partition("\t")
@@ -87,18 +106,6 @@ class TrecSource(Source):
             else:
                 message = "no tab; a line must be an id, a tab and the query's text"
                 self._problems.error(path, number, message)
-
-
-def list_documents(path: Path) -> list[Path]:
-    """Return `path`, or the files below it in order of their names, hidden ones left out."""
-    if not path.is_dir():
-        return [path]
-    files = (file for file in path.rglob("*") if file.is_file())
-    return sorted(
-        file
-        for file in files
-        if not any(part.startswith(".") for part in file.relative_to(path).parts)
-    )
 
 
 def _read_json_documents(path: Path, problems: Problems) -> Iterator[Row]:

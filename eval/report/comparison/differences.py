@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from eval.analysis.comparison import HEADLINE, Pair
+from eval.analysis.comparison import Pair
 from eval.analysis.differences import Difference
 from eval.report.formats import amount, p_value, score, signed
 from eval.report.plots import LinearAxis, Tick, Whisker, whisker
-from eval.scoring.measures import spoken
+from eval.scoring.measures import choose_headline, spoken
 
 # How a verdict looks; the names are classes of the style sheet.
 TONES = {
@@ -70,8 +70,8 @@ def make_axis(differences: Iterable[Difference]) -> DifferenceAxis:
 
 def headline(pair: Pair) -> Difference:
     """Return the difference by which runs are called better or worse."""
-    named = (item for item in pair.differences if item.measure == HEADLINE)
-    return next(named, pair.differences[0])
+    by_measure = {item.measure: item for item in pair.differences}
+    return by_measure[choose_headline(by_measure)]
 
 
 def difference_row(item: Difference, axis: LinearAxis) -> DifferenceRow:

@@ -9,8 +9,8 @@ import pytest
 
 from eval.analysis.exports import export
 from eval.analysis.summary import Summary, summarise
-from eval.collections.card import NativeCard
 from eval.collections.collection import Collection, GoldItem, Query
+from eval.collections.formats.native import NativeCard
 from eval.runs.execution import Plan, execute
 from eval.runs.latency import LatencySettings
 from eval.tracking import metric_name, tracking_uri

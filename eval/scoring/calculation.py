@@ -1,0 +1,168 @@
+"""Scores of joined rankings: what ir-measures computes, and what it cannot.
+
+ir-measures sees a TREC run and qrels, made of the joined rankings by `run` and `qrels`. Ours are
+recall, because a chunk may find several gold items at one rank; what counts tokens, because chunks
+differ in length; and what gdeval computes, which ir-measures hands to a Perl script that knows
+numbered queries only.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eval.collections.collection import GoldItem
+from eval.scoring.join import JoinedHit
+from retrievers.base import AssayError, Chunk
+
+Joined = Mapping[str, Sequence[JoinedHit]]
+Gold = Mapping[str, Sequence[GoldItem]]
+ByQuery = dict[str, float]
+Scores = dict[str, ByQuery]
+
+TOKEN = re.compile(r"\w+|[^\w\s]")
+HIGHEST = 4  # the highest grade gdeval knows
+
+
+def count_tokens(chunk: Chunk) -> int:
+    """Return the words and punctuation marks of a chunk with its title.
+
+    It is what BERT's tokenizer splits before it splits words; sub-word tokenizers count about a
+    third more. One rule for every pipeline, so that budgets compare.
+    """
+    return len(TOKEN.findall(chunk.title)) + len(TOKEN.findall(chunk.text))
+
+
+def count_fitting(hits: Sequence[JoinedHit], budget: int) -> int:
+    """Return how many of the first hits fit into `budget` tokens together."""
+    total = 0
+    for number, hit in enumerate(hits):
+        total += count_tokens(hit.chunk)
+        if total > budget:
+            return number
+    return len(hits)
+
+
+def run(joined: Joined) -> dict[str, dict[str, float]]:
+    """Return the joined rankings as a run: {query id: {id: score}}, scores falling by 1 a rank.
+
+    At each rank stands the id of the gold item that counts there, else the chunk's own. Scores
+    are made from ranks, because evaluators break ties differently.
+    """
+    return {
+        query: {_name(hit): float(len(hits) - at) for at, hit in enumerate(hits)}
+        for query, hits in joined.items()
+    }
+
+
+def qrels(joined: Joined, gold: Gold) -> dict[str, dict[str, int]]:
+    """Return the qrels for `run`: the gold items, and grade 0 for chunks judged but not counted."""
+    judged = {
+        query: {_name(hit): 0 for hit in joined[query] if hit.judged and not hit.found}
+        for query in gold
+    }
+    return {
+        query: judged[query] | {item.id: item.grade for item in items}
+        for query, items in gold.items()
+    }
+
+
+def _name(hit: JoinedHit) -> str:
+    return hit.found[0].id if hit.found else hit.chunk.id
+
+
+def find_recall(joined: Joined, gold: Gold, limits: Mapping[str, int]) -> ByQuery:
+    """Return recall over the first `limits[query]` ranks, all items found at a rank counted."""
+    found = {
+        query: {item.id: 1.0 for hit in joined[query][:limit] for item in hit.found}
+        for query, limit in limits.items()
+    }
+    deepest = max(map(len, found.values()), default=1) or 1
+    grades = {query: {item.id: item.grade for item in items} for query, items in gold.items()}
+    return calculate([f"R@{deepest}"], grades, found)[f"R@{deepest}"]
+
+
+def recall_in_ranks(cutoff: int, joined: Joined, gold: Gold) -> ByQuery:
+    """Return the share of the gold items that the first `cutoff` hits find."""
+    return find_recall(joined, gold, dict.fromkeys(gold, cutoff))
+
+
+def recall_in_tokens(budget: int, joined: Joined, gold: Gold) -> ByQuery:
+    """Return the share of the gold items found by the hits that fit into `budget` tokens."""
+    limits = {query: count_fitting(joined[query], budget) for query in gold}
+    return find_recall(joined, gold, limits)
+
+
+def sum_tokens(cutoff: int, joined: Joined, gold: Gold) -> ByQuery:
+    """Return the tokens of the first `cutoff` hits."""
+    return {
+        query: float(sum(count_tokens(hit.chunk) for hit in joined[query][:cutoff]))
+        for query in gold
+    }
+
+
+def is_empty(joined: Joined, gold: Gold) -> ByQuery:
+    """Return 1 where nothing is returned, which is right for a query that nothing answers."""
+    return {query: float(not joined[query]) for query in gold}
+
+
+def expected_reciprocal_rank(cutoff: int | None, joined: Joined, gold: Gold) -> ByQuery:
+    """Return the mean of 1 / rank where a reader stops who is satisfied by a hit of grade g with
+    the chance (2^g - 1) / 2^4, as gdeval has it (Chapelle et al., "Expected Reciprocal Rank for
+    Graded Relevance", CIKM 2009). Raises AssayError for grades above 4.
+    """
+    _refuse_grades_above(HIGHEST, "ERR", gold)
+    scores = dict.fromkeys(gold, 0.0)
+    for query in gold:
+        unsatisfied = 1.0
+        for rank, hit in enumerate(joined[query][:cutoff], start=1):
+            satisfied = (2 ** max(hit.grade, 0) - 1) / 2**HIGHEST
+            scores[query] += unsatisfied * satisfied / rank
+            unsatisfied *= 1 - satisfied
+    return scores
+
+
+def exponential_ndcg(name: str, joined: Joined, gold: Gold) -> ByQuery:
+    """Return the nDCG that ir-measures calls `name`, with 2^g - 1 in the place of the grade g.
+
+    It is what gdeval computes (Burges et al., "Learning to Rank using Gradient Descent", ICML
+    2005). Raises AssayError for grades above 16, whose gains trec_eval has no room for.
+    """
+    _refuse_grades_above(16, "nDCG(dcg='exp-log2')", gold)
+    raised = {
+        query: {id_: 2 ** max(grade, 0) - 1 for id_, grade in grades.items()}
+        for query, grades in qrels(joined, gold).items()
+    }
+    return calculate([name], raised, run(joined))[name]
+
+
+def _refuse_grades_above(highest: int, name: str, gold: Gold) -> None:
+    for query, items in gold.items():
+        if grades := [item.grade for item in items if item.grade > highest]:
+            raise AssayError(
+                f"measures: {name}: query {query} has a judgment of grade {grades[0]}; "
+                f"allowed: up to {highest}"
+            )
+
+
+def compute_alone(name: str, joined: Joined, gold: Gold) -> ByQuery:
+    """Return what ir-measures computes for `name`, by a call of its own.
+
+    With others in the call it takes one measure's grades or options for another's.
+    """
+    return calculate([name], qrels(joined, gold), run(joined))[name]
+
+
+def calculate(
+    names: Sequence[str], qrels: Mapping[str, dict[str, int]], run: Mapping[str, dict[str, float]]
+) -> Scores:
+    """Return what ir-measures computes; a query whose ranking is empty scores 0."""
+    import ir_measures
+
+    by_measure: dict[Any, str] = {ir_measures.parse_measure(name): name for name in names}
+    scores: Scores = {name: dict.fromkeys(qrels, 0.0) for name in names}
+    # Some providers divide by the length of a ranking, so an empty one must not reach them.
+    answered = {query: ranking for query, ranking in run.items() if ranking}
+    if by_measure and answered:
+        for row in ir_measures.iter_calc(list(by_measure), qrels, answered):
+            scores[by_measure[row.measure]][row.query_id] = float(row.value)
+    return scores

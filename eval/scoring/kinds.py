@@ -1,0 +1,55 @@
+"""What is known of each kind of measure: a row each."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Direction = Literal["higher", "lower", "neither"]
+Bounds = Literal["", "rising", "AP", "nDCG"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A measure without its cutoff and options.
+
+    `name` is ir-measures', `spoken` what people say where that differs. `meaning` says what a
+    score counts; `{first}` stands for "the first k" or "all hits". `direction` says which scores
+    are better. `digits` are the decimals a mean is shown with. `bounds` says how the lowest and
+    the highest score are found that judging the unjudged hits could give (see eval.scoring.bounds):
+    of a `rising` measure one more relevant hit never lowers the score; empty where no way is known.
+    """
+
+    name: str
+    meaning: str
+    spoken: str = ""
+    direction: Direction = "higher"
+    digits: int = 3
+    bounds: Bounds = ""
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("Success", "queries with a relevant passage in {first}", "Hit", bounds="rising"),
+        Kind("RR", "1 / rank of the first relevant passage, 0 beyond {k}", "MRR", bounds="rising"),
+        Kind("nDCG", "graded relevance of {first}, against the ideal order", bounds="nDCG"),
+        Kind("R", "gold items found in {first}", "Recall", bounds="rising"),
+        Kind("P", "relevant among {first}", "Precision", bounds="rising"),
+        Kind("AP", "mean of the precisions at the relevant passages of {first}", bounds="AP"),
+        Kind("ERR", "1 / rank where a reader of {first} is expected to stop, satisfied"),
+        Kind("Rprec", "relevant among as many hits as there are relevant passages"),
+        Kind("IPrec", "highest precision from the rank on that reaches a share of the recall"),
+        Kind("Bpref", "relevant passages above those judged not relevant"),
+        Kind("infAP", "AP, inferred from a sample of judgments"),
+        Kind("Compat", "overlap with the ideal order, the first ranks weighing most"),
+        Kind("SetP", "relevant among all hits"),
+        Kind("SetR", "relevant passages found among all hits"),
+        Kind("SetF", "harmonic mean of SetP and SetR"),
+        Kind("SetAP", "SetP times SetR"),
+        Kind("Judged", "judged among {first}", direction="neither"),
+        Kind("Tokens", "tokens in {first} passages", direction="neither", digits=0),
+        Kind("NumRet", "hits"),
+        Kind("NumRel", "relevant passages there are", direction="neither"),
+        Kind("NumQ", "queries", direction="neither"),
+        Kind("Empty", "queries for which nothing is returned"),
+    )
+}

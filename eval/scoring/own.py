@@ -1,0 +1,66 @@
+"""Measures of somebody's own: classes that an installed package names in `assay.measures`."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, get_args
+
+from eval.collections.collection import GoldItem
+from eval.scoring.calculation import ByQuery, Gold, Joined
+from eval.scoring.join import JoinedHit
+from eval.scoring.kinds import Direction
+from retrievers.base import AssayError
+from retrievers.settings.plugins import load_part
+
+GROUP = "assay.measures"
+
+
+class OwnMeasure(ABC):
+    """A measure of one query. `name` is the one in configs, under which the entry point has it.
+
+    `spoken` is the name a report prints, `direction` says which scores are better, `meaning` what
+    a score counts, `digits` are the decimals a mean is shown with.
+    """
+
+    name: ClassVar[str]
+    spoken: ClassVar[str]
+    direction: ClassVar[Direction] = "higher"
+    meaning: ClassVar[str] = ""
+    digits: ClassVar[int] = 3
+
+    @abstractmethod
+    def score(self, ranking: Sequence[JoinedHit], gold: Sequence[GoldItem]) -> float:
+        """Return the score of a query's ranking, which may be empty, joined to its judgments."""
+
+
+def load(name: str) -> OwnMeasure:
+    """Return the measure that an installed package calls `name`. Raises AssayError."""
+    kind = load_part(GROUP, name, OwnMeasure)  # type: ignore[type-abstract]
+    where = f"{GROUP}: {name}: {kind.__module__}:{kind.__qualname__}"
+    if getattr(kind, "name", None) != name:
+        raise AssayError(f"{where}: `name` must be {name!r}, as the entry point says")
+    if not isinstance(getattr(kind, "spoken", None), str):
+        raise AssayError(f"{where}: `spoken` must be the name that reports print")
+    if kind.direction not in get_args(Direction):
+        raise AssayError(f"{where}: `direction` must be one of {', '.join(get_args(Direction))}")
+    try:
+        return kind()
+    except Exception as error:  # whatever the class does when it is made
+        raise AssayError(f"{where}: cannot be made: {_tell(error)}") from error
+
+
+def score_own(own: OwnMeasure, joined: Joined, gold: Gold) -> ByQuery:
+    """Return the score of every query of `gold`. Raises AssayError for one that is no number."""
+    scores = {}
+    for query, items in gold.items():
+        try:
+            scores[query] = float(own.score(joined[query], items))
+        except Exception as error:  # whatever the measure does
+            raise AssayError(f"{own.name}: query {query}: {_tell(error)}") from error
+        if not math.isfinite(scores[query]):
+            raise AssayError(f"{own.name}: query {query}: {scores[query]} is no score")
+    return scores
+
+
+def _tell(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"

@@ -1,0 +1,79 @@
+"""The measures of ir-measures by name: which can be computed, with which parameters."""
+
+import math
+import re
+from typing import Any
+
+from eval.scoring.calculation import calculate
+from retrievers.base import AssayError
+
+MOST = 1_000_000
+# A ranking with every sort of hit, and one of relevant hits only, on which some measures fail.
+QRELS = {"q1": {"a": 1, "b": 3, "c": 0, "d": 2}, "q2": {"x": 0, "y": 1}}
+RUN = {"q1": {"u": 4.0, "b": 3.0, "c": 2.0, "a": 1.0}, "q2": {"y": 1.0}}
+
+
+def parse(name: str) -> Any:
+    """Return ir-measures' measure of a name; None where it has none of the name, or none that is
+    computed with what is installed.
+
+    Raises AssayError for a parameter of a value that its evaluators cannot take: some of them end
+    the process.
+    """
+    import ir_measures
+
+    try:
+        measure = ir_measures.parse_measure(re.sub(r"^Hit\b", "Success", name))
+        for key, info in measure.SUPPORTED_PARAMS.items():
+            if key in measure.params and (allowed := _find_fault(info, key, measure.params[key])):
+                raise AssayError(
+                    f"measures: {name!r}: {key} must be {allowed}, not {measure.params[key]!r}"
+                )
+        measure.validate_params()  # type: ignore[no-untyped-call]
+    except (AssertionError, MemoryError, NameError, RecursionError, SyntaxError, TypeError,
+            ValueError):  # fmt: skip
+        return None
+    return measure
+
+
+def is_supported(measure: Any) -> bool:
+    """Say whether ir-measures computes a measure with what is installed."""
+    import ir_measures
+
+    providers: Any = ir_measures.DefaultPipeline
+    return bool(providers.supports(measure))
+
+
+def try_out(measure: Any) -> None:
+    """Compute a measure of small rankings. Raises AssayError where that fails."""
+    try:
+        scores = calculate([repr(measure)], QRELS, RUN)[repr(measure)]
+        if not all(map(math.isfinite, scores.values())):
+            raise ValueError("a score is no number")
+    except Exception as error:  # whatever an evaluator raises that cannot compute it
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise AssayError(
+            f"measures: '{measure!r}': ir-measures cannot compute it of every ranking ({reason}); "
+            "allowed: its other measures, such as nDCG@10"
+        ) from error
+
+
+def _find_fault(info: Any, key: str, value: Any) -> str:
+    """Return what values are allowed for the parameter `key`, or "" if `value` is one."""
+    if info.dtype is int:
+        least = 0 if key in ("min_rel", "max_rel") else 1
+        allowed = f"a whole number from {least} to {MOST}"
+        return "" if type(value) is int and least <= value <= MOST else allowed
+    if info.dtype is float:
+        if key == "recall":  # trec_eval's has two decimals
+            fits = type(value) is float and 0 <= value <= 1 and round(value, 2) == value
+            return "" if fits else "a number from 0.0 to 1.0 with at most two decimals"
+        most = 100.0 if key in ("beta", "T") else 1.0
+        fits = type(value) is float and 0 <= value <= most
+        return "" if fits else f"a number with a decimal point from 0.0 to {most}"
+    if info.dtype is dict:
+        fits = type(value) is dict and all(
+            type(number) is int and 0 <= number <= 1000 for pair in value.items() for number in pair
+        )
+        return "" if fits else "a mapping of whole numbers to whole numbers, from 0 to 1000"
+    return ""

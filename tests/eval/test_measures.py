@@ -1,0 +1,211 @@
+"""Measures by name: every one ir-measures knows is computed, or refused in one line."""
+
+import itertools
+import json
+import math
+import shutil
+import subprocess
+import sys
+
+import ir_measures
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eval.collections.collection import GoldItem
+from eval.gate.settings import GateSettings, MustNotBreak
+from eval.scoring import measures
+from eval.scoring.calculation import qrels, run
+from eval.scoring.join import JoinedHit
+from retrievers.base import AssayError, Chunk
+
+WRONG = (
+    "", "@", "@5", "P@", "P@@5", "P@5@3", "P()@5@", "5", "P;R@5", "P@-1", "P@0", "P@1.5",
+    "P@True", "P@None", "P@'5'", "P@9999999999999999999", "P@٣", "nDCG@0", "Success@0", "AP@0",
+    "Hit@0", "R@0", "R@0tok", "R@tok", f"R@{'9' * 5000}tok", "Tokens", "Tokens@0", "Tokens@x",
+    "Judged@0", "RR@0", "ERR@0", "Empty@5", "P(rel=0)@5", "P(rel=-1)@5", "P(rel=True)@5",
+    "P(rel=9999999999)@5", "P(nothing=1)@5", "P(cutoff=0)", "P(**{})@5", "P(1)@5", "P\0@5",
+    "Bpref(rel=0)", "IPrec@2.0", "IPrec@0.333", "IPrec@1", "SetF(beta=1e400)", "SetF(beta=-1.0)",
+    "Compat(p=2.0)", "nDCG(dcg='exp')@5", "nDCG(gains={1:-1})@5", "nDCG(gains={1:'a'})@5",
+    "nDCG(gains={1:10**9})@5", "nDCG(gains={1:2000000000})@5", "Accuracy", "Accuracy@5",
+    "nDCG(dcg='exp-log2',gains={1:2})@5", "(" * 300 + "P" + ")" * 300, "P@5\nP@6", "ndcg@10",
+    "Hits@5", "alpha_nDCG@10", "RBP(rel=1)",
+)  # fmt: skip
+VALUES = ("0", "1", "-1", "True", "0.5", "2.0", "'log2'", "{}")
+
+# Judgments of every sort: none relevant, all relevant, nothing returned, nothing judged.
+GRADES = {
+    "plain": ([(0, True), (2, True), (0, False), (1, True)], [3]),
+    "only relevant": ([(1, True)], []),
+    "none found": ([(0, False), (0, True)], [1]),
+    "nothing returned": ([], [1, 2]),
+    "nothing relevant": ([(0, True)], [0]),
+    "nothing judged above": ([(0, False)] * 3, [4]),
+}
+
+
+def make_query(name: str) -> tuple[list[JoinedHit], list[GoldItem]]:
+    """Return a ranking of the hits (grade, judged) in GRADES, and its gold with what it misses."""
+    hits, missed = GRADES[name]
+    ranking, gold = [], []
+    for at, (grade, judged) in enumerate(hits):
+        chunk = Chunk(f"c{at}", "d", at * 10, at * 10 + 10, "two words")
+        item = GoldItem(name, f"d[{at}]", "d", at * 10, at * 10 + 10, grade)
+        gold += [item] * judged
+        ranking.append(JoinedHit(chunk, (item,) if grade else (), judged))
+    gold += [GoldItem(name, f"m{at}", "d", 900, 910, grade) for at, grade in enumerate(missed)]
+    return ranking, gold
+
+
+QUERIES = {name: make_query(name) for name in GRADES}
+JOINED = {name: ranking for name, (ranking, _) in QUERIES.items()}
+GOLD = {name: gold for name, (_, gold) in QUERIES.items()}
+
+
+def try_name(name: str) -> str:
+    """Return "" where a measure is computed, else how it is refused."""
+    try:
+        scores = measures.score([name], JOINED, GOLD)[name]
+    except AssayError as error:
+        return str(error)
+    assert scores.keys() == GOLD.keys()
+    assert all(map(math.isfinite, scores.values()))
+    return ""
+
+
+def list_names() -> list[str]:
+    """Return every measure of ir-measures with every parameter of odd values."""
+    names = list(WRONG)
+    for stem, kind in ir_measures.measures.registry.items():
+        names += [stem, *(f"{stem}@{value}" for value in VALUES)]
+        for key, value in itertools.product(kind.SUPPORTED_PARAMS, VALUES):
+            names += [f"{stem}({key}={value})", f"{stem}({key}={value})@5"]
+    return names
+
+
+def main() -> None:
+    """Try every name, in a process of its own: an assertion in C would end this one."""
+    for name in list_names():
+        print(json.dumps(name), file=sys.stderr, flush=True)
+        print(json.dumps([name, try_name(name)]))
+
+
+def test_every_measure_is_computed_or_refused() -> None:
+    code = "import test_measures; test_measures.main()"
+    path = [sys.executable, "-W", "ignore", "-c", f"import sys; sys.path[0:0] = {sys.path}; {code}"]
+    done = subprocess.run(path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    told = dict(map(json.loads, done.stdout.splitlines()))
+    assert [name for name in WRONG if not told[name]] == []
+    computed = [name for name, refusal in told.items() if not refusal]
+    assert {"P@1", "RR@1", "nDCG(dcg='log2')@5", "IPrec@0.5", "ERR@1", "Judged"} <= set(computed)
+    refusals = [refusal for refusal in told.values() if refusal]
+    assert all(text.startswith("measures: ") and "\n" not in text for text in refusals)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.text(alphabet="PRAHitJudge@()=0123456789.,'tok{}: ", max_size=20))
+def test_any_text_is_computed_or_refused(name: str) -> None:
+    told = try_name(name)
+    assert told == "" or told.startswith("measures: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "stored", "spoken"),
+    [
+        ("Hit@5", "Success@5", "Hit@5"),
+        ("Success@5", "Success@5", "Hit@5"),
+        ("MRR@10", "RR@10", "MRR@10"),
+        ("Recall@20", "R@20", "Recall@20"),
+        ("Recall@2000tok", "R@2000tok", "Recall@2000tok"),
+        ("Precision@5", "P@5", "Precision@5"),
+        ("P(rel=2, cutoff=5)", "P(rel=2)@5", "Precision(rel=2)@5"),
+        ("RR", "RR", "MRR"),
+        ("nDCG@10", "nDCG@10", "nDCG@10"),
+        ("Tokens@10", "Tokens@10", "Tokens@10"),
+        ("Empty", "Empty", "Empty"),
+    ],
+)
+def test_either_name_is_understood(name: str, stored: str, spoken: str) -> None:
+    assert measures.check_names([name, stored]) == [stored]
+    assert measures.spoken(name) == spoken
+    scores = measures.score([name, stored], JOINED, GOLD)
+    assert scores[name] == scores[stored]
+
+
+def test_names_in_a_list() -> None:
+    text = "Hit@5, nDCG(dcg='log2', judged_only=True)@10 ,R@2000tok"
+    listed = ["Success@5", "nDCG(judged_only=True)@10", "R@2000tok"]
+    assert measures.split_names(text) == listed
+
+
+def test_an_unknown_measure_is_shown_as_it_is() -> None:
+    assert measures.spoken("Theirs@5") == "Theirs@5"
+    assert measures.spoken("") == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("ndcg@10", "did you mean nDCG@10?"),
+        ("hit@5", "did you mean Hit@5?"),
+        ("Sucess@5", "did you mean Success@5?"),
+        ("Token@10", "did you mean Tokens@10?"),
+        ("nDCG@0", "'nDCG@0': cutoff must be a whole number from 1 to 1000000, not 0"),
+        ("P(rel=0)@5", "rel must be a whole number from 1 to 1000000, not 0"),
+        ("R@0tok", "R@0tok: the number after @ must be from 1 to 1000000, not 0"),
+        ("IPrec@0.333", "recall must be a number from 0.0 to 1.0 with at most two decimals"),
+        ("Accuracy", "'Accuracy': ir-measures cannot compute it of every ranking (float division"),
+        ("Colour@5", "allowed: what ir-measures names and supports, such as nDCG@10"),
+    ],
+)
+def test_a_refusal_says_what_is_allowed(name: str, told: str) -> None:
+    assert told in try_name(name)
+    assert try_name(name).startswith("measures: ")
+
+
+def test_options_of_one_measure_are_not_taken_for_those_of_another() -> None:
+    names = ["nDCG@10", "nDCG(gains={1:9})@10", "nDCG(judged_only=True)@10", "P@5", "P(rel=2)@5"]
+    together = measures.score(names, JOINED, GOLD)
+    for name in names:
+        assert together[name] == measures.score([name], JOINED, GOLD)[name]
+    assert len({tuple(scores.values()) for scores in together.values()}) == len(names)
+
+
+@pytest.mark.skipif(not shutil.which("perl"), reason="gdeval is a Perl script")
+@pytest.mark.parametrize("name", ["ERR@1", "ERR@3", "nDCG(dcg='exp-log2')@2", "ERR@10"])
+def test_what_gdeval_computes(name: str) -> None:
+    """It wants queries that are numbers, grades up to 4, and prints five decimals."""
+    numbers = {query: str(at) for at, query in enumerate(JOINED, start=1)}
+    grades = {numbers[query]: found for query, found in qrels(JOINED, GOLD).items()}
+    rankings = {numbers[query]: found for query, found in run(JOINED).items()}
+    rows = ir_measures.gdeval.iter_calc([ir_measures.parse_measure(name)], grades, rankings)
+    theirs = {row.query_id: row.value for row in rows}
+    for query, score in measures.score([name], JOINED, GOLD)[name].items():
+        assert score == pytest.approx(theirs.get(numbers[query], 0.0), abs=1e-5), query
+
+
+@pytest.mark.parametrize(("name", "highest"), [("ERR@10", 4), ("nDCG(dcg='exp-log2')@10", 16)])
+def test_grades_that_are_too_high_are_refused(name: str, highest: int) -> None:
+    item = GoldItem("q", "g", "d", 0, 10, highest + 1)
+    with pytest.raises(AssayError, match=f"query q has a judgment of grade {highest + 1}"):
+        measures.score([name], {"q": []}, {"q": [item]})
+
+
+def test_what_is_known_of_a_measure() -> None:
+    measure = measures.find("Recall@2000tok")
+    assert measure.meaning == "gold items found in the first 2000 tokens"
+    assert (measure.cutoff, measure.budget, measure.bounds) == (None, 2000, "rising")
+    assert measures.find("AP").meaning.endswith("of all hits")
+    assert measures.find("P(rel=2)@5").bounds == ""
+    assert not measures.find("Tokens@10").is_ranked
+
+
+def test_the_gate_takes_either_name() -> None:
+    held = GateSettings(
+        measures={"MRR@10": 0.02, "Recall@20": 0.03}, must_not_break=MustNotBreak(measure="Hit@5")
+    )
+    assert held.measures == {"RR@10": 0.02, "R@20": 0.03}
+    assert held.scored == ["RR@10", "R@20", "Success@5"]
+    with pytest.raises(ValueError, match="one measure stands twice among Hit@5, Success@5"):
+        GateSettings(measures={"Hit@5": 0.02, "Success@5": 0.03})
