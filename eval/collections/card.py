@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr, ValidationError
 
 from retrievers.base import AssayError
+from retrievers.settings import Settings, explain_errors
+from retrievers.settings.files import parse_mapping, read_text
 
 FILE = "dataset.yaml"
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
@@ -16,11 +17,7 @@ VariantName = Annotated[str, Field(pattern=NAME)]
 Sha256 = Annotated[str, Field(pattern=SHA256)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class Download(_Strict):
+class Download(Settings):
     """An archive (.zip, .tar, .tar.gz, .tgz) on the network."""
 
     url: str = Field(pattern=r"^https?://", description="address of the archive")
@@ -28,7 +25,7 @@ class Download(_Strict):
     folder: str = Field(".", description="folder inside the archive that holds the files")
 
 
-class Sizes(_Strict):
+class Sizes(Settings):
     """What loading the first variant of the judgments must yield."""
 
     documents: int = Field(ge=0)
@@ -37,7 +34,7 @@ class Sizes(_Strict):
     judgments: int = Field(ge=0, description="gold items, those of grade 0 included")
 
 
-class Card(_Strict):
+class Card(Settings):
     """What every card says; each format adds its files."""
 
     name: str = Field(pattern=NAME, description="the folder's name, by which it is found")
@@ -182,21 +179,12 @@ FORMATS: Mapping[str, type[Card]] = {
 
 def read_card(path: Path) -> Card:
     """Return the card in the file `path`. Raises AssayError, naming every key that is wrong."""
-    try:
-        return parse_card(path.read_text(encoding="utf-8"), path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise AssayError(f"{path}: cannot be read: {error}") from None
+    return parse_card(read_text(path), path)
 
 
 def parse_card(text: str, path: Path) -> Card:
     """Return the card that `text` holds; `path` is where it lies or will lie."""
-    try:
-        values = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise AssayError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(values, dict):
-        raise AssayError(f"{path}: a card must be a mapping of keys to values")
-    return make_card(values, path)
+    return make_card(parse_mapping(text, str(path)), path)
 
 
 def make_card(values: Mapping[str, Any], path: Path | None) -> Card:
@@ -207,18 +195,7 @@ def make_card(values: Mapping[str, Any], path: Path | None) -> Card:
     try:
         card = kind.model_validate(values)
     except ValidationError as error:
-        raise AssayError(f"{path}: {_explain(error, kind)}") from None
+        lines = explain_errors(error, kind, values)
+        raise AssayError(f"{path}: {'; '.join(lines)}") from None
     card._path = path
     return card
-
-
-def _explain(error: ValidationError, kind: type[Card]) -> str:
-    parts = []
-    for item in error.errors():
-        # The names of a union's members, which pydantic puts in, say nothing to a reader.
-        keys = [str(key) for key in item["loc"] if key not in ("str", "Download", "list[str]")]
-        message = item["msg"]
-        if item["type"] == "extra_forbidden" and len(keys) == 1:
-            message = f"unknown key; allowed: {', '.join(kind.model_fields)}"
-        parts.append(f"{'.'.join(keys)}: {message}")
-    return "; ".join(dict.fromkeys(parts))
