@@ -23,6 +23,9 @@ class Download(Settings):
     url: str = Field(pattern=r"^https?://", description="address of the archive")
     sha256: Sha256 = Field(description="digest of the archive")
     folder: str = Field(".", description="folder inside the archive that holds the files")
+    max_bytes: int = Field(
+        16 << 30, ge=1, description="the most that the archive, or its files, may take on disk"
+    )
 
 
 class Sizes(Settings):

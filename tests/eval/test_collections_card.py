@@ -240,6 +240,27 @@ def test_a_bad_archive_is_refused(
             fetch(Download(url=address + path, sha256=sha256, folder="set"))
     assert "\n" not in str(caught.value)
     assert not list(cache.parent.rglob("evil"))
+    assert not list(cache.glob("*.partial"))
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tgz"])
+def test_an_archive_that_unpacks_to_too_much_is_refused(cache: Path, name: str) -> None:
+    text = "0" * 100_000
+    content = make_zip(corpus=text) if name == "a.zip" else make_tar("corpus", text)
+    with serve(content) as (address, _):
+        download = Download(url=f"{address}/{name}", sha256=digest(content), max_bytes=99_999)
+        with pytest.raises(AssayError, match=r"more than 99999 bytes; location\.max_bytes"):
+            fetch(download)
+        assert [path.suffix for path in cache.iterdir()] == [".lock"]
+        fetch(download.model_copy(update={"max_bytes": 101_000}))
+
+
+def test_a_download_that_does_not_end_is_refused(cache: Path) -> None:
+    with serve(b"0" * 1000) as (address, _):
+        download = Download(url=f"{address}/a.zip", sha256="0" * 64, max_bytes=999)
+        with pytest.raises(AssayError, match="more than 999 bytes"):
+            fetch(download)
+    assert [path.suffix for path in cache.iterdir()] == [".lock"]
 
 
 def test_a_host_that_does_not_answer_is_one_line(cache: Path) -> None:
