@@ -10,15 +10,10 @@ from eval.collections.formats.reading import read_beir_qrels, read_jsonl, read_t
 from eval.collections.formats.rows import Row, RowError
 from eval.collections.formats.source import GoldBook, Register, Source, read_query_rows
 from eval.collections.formats.trec import list_documents
-from eval.collections.markdown import (
-    TEXT_SUFFIX,
-    find_sections,
-    find_title,
-    is_plain,
-    parse_frontmatter,
-)
 from eval.collections.problems import Problems
 from retrievers.base import Context, Document
+from retrievers.base.frontmatter import Frontmatter, read_frontmatter
+from retrievers.base.markdown import TEXT_SUFFIX, find_title, is_plain, read_headings
 
 SUFFIXES = (".md", ".markdown", TEXT_SUFFIX)
 Span = tuple[str, int, int]
@@ -29,9 +24,9 @@ def list_texts(folder: Path) -> list[Path]:
     return [path for path in list_documents(folder) if path.suffix.lower() in SUFFIXES]
 
 
-def make_document(identifier: str, text: str) -> Document:
+def make_document(identifier: str, text: str, about: Frontmatter | None = None) -> Document:
     """Return the document of a file: its frontmatter is its metadata and may give its title."""
-    metadata = parse_frontmatter(text)
+    metadata = (about or read_frontmatter(text)).metadata
     return Document(identifier, text, find_title(identifier, text, metadata), metadata=metadata)
 
 
@@ -57,8 +52,11 @@ class NativeSource(Source):
             identifier = path.relative_to(folder).as_posix()
             text = read_text(path, self._problems, encoding="utf-8")
             row = Row(path, 0, {})
+            about = read_frontmatter(text)
+            if about.note:
+                self._problems.warn(path, 0, about.note)
             with self._problems.of(row):
-                register.add(row, identifier, text, make_document(identifier, text))
+                register.add(row, identifier, text, make_document(identifier, text, about))
         if not register.items:
             self._problems.error(folder, 0, f"holds no documents; allowed: {', '.join(SUFFIXES)}")
         for copy, original in copies.items():
@@ -188,7 +186,7 @@ def _find_section(heading: str, document: Document) -> tuple[int, int]:
     if is_plain(document.id):
         raise RowError(f'"{document.id}" is plain text and has no sections; give start and end')
     wanted = _fold(heading)
-    found = [item for item in find_sections(document.text) if _fold(item.title) == wanted]
+    found = [item for item in read_headings(document.text) if _fold(item.title) == wanted]
     if len(found) == 1:
         return _trim(document.text, found[0].start, found[0].end)
     if found:
@@ -197,7 +195,7 @@ def _find_section(heading: str, document: Document) -> tuple[int, int]:
         raise RowError(
             f'"{document.id}" has the heading "{heading}" at lines {places}; give start and end'
         )
-    titles = ", ".join(f'"{item.title}"' for item in find_sections(document.text)[:5])
+    titles = ", ".join(f'"{item.title}"' for item in read_headings(document.text)[:5])
     raise RowError(f'"{document.id}" has no heading "{heading}"; it has: {titles or "none"}')
 
 
