@@ -75,11 +75,11 @@ def _explain(
         tag, expected = str(context["tag"]), str(context["expected_tags"])
         near = suggest(tag, (name.strip("'") for name in expected.split(", ")))
         return (*keys, "type"), f"{tag!r} is not one of: {expected}{near}", ""
-    if kind == "union_tag_not_found":
-        tags = ", ".join(tag for model in _models(place) for tag in _tags(model))
-        return keys, f"must be a mapping with the key `type`{tags and f', one of: {tags}'}", ""
     message, value = item["msg"].removeprefix("Value error, "), repr(item["input"])
-    if kind in ("model_type", "dict_type"):
+    if kind in ("union_tag_not_found", "model_attributes_type"):
+        tags = ", ".join(tag for model in _models(place) for tag in _tags(model))
+        message = f"must be a mapping with the key `type`, one of: {tags}"
+    elif kind in ("model_type", "dict_type"):
         message = "must be a mapping of keys to values"
     elif kind != "value_error":
         message = f"{message[:1].lower()}{message[1:]}"

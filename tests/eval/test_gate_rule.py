@@ -106,7 +106,8 @@ def test_what_cannot_be_judged_is_an_error(folder: Path, baseline: Baseline) -> 
         ("latency: {p50: 0.9}", "latency.p50: input should be greater than 1"),
         ("latency: {p99: 2.0}", "latency.p99: unknown key; allowed: p50, p95"),
         ("- 1", "must be a mapping of keys"),
-        ("[", "not YAML"),
+        ("[", "line 1: not YAML"),
+        ("measures: {}\nmeasures: {}", "line 2: the key 'measures' stands twice"),
     ],
 )
 def test_settings_that_make_no_sense(tmp_path: Path, text: str, words: str) -> None:

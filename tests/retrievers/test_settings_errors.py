@@ -59,6 +59,7 @@ CIRCLE = {"type": "circle"}
             "shape.type: 'circel' is not one of: 'square', 'circle'; did you mean circle?",
         ),
         ({"shape": {}}, "shape: must be a mapping with the key `type`, one of: square, circle"),
+        ({"shape": 5}, "with the key `type`, one of: square, circle, not 5"),
         (
             {"shapes": [CIRCLE, CIRCLE | {"radios": 1}]},
             "shapes.1.radios: unknown key; allowed: type, radius; did you mean radius?",
