@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr
 
 from retrievers.base import AssayError
-from retrievers.settings import Settings, explain_errors
+from retrievers.settings import Settings, validate
 from retrievers.settings.files import parse_mapping, read_text
 
 FILE = "dataset.yaml"
@@ -195,10 +195,6 @@ def make_card(values: Mapping[str, Any], path: Path | None) -> Card:
     kind = FORMATS.get(str(values.get("format")))
     if kind is None:
         raise AssayError(f"{path}: format: must be one of {', '.join(FORMATS)}")
-    try:
-        card = kind.model_validate(values)
-    except ValidationError as error:
-        lines = explain_errors(error, kind, values)
-        raise AssayError(f"{path}: {'; '.join(lines)}") from None
+    card = validate(kind, values, str(path))
     card._path = path
     return card

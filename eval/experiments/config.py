@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from eval.experiments.engine_choice import choose_engine
 from eval.experiments.locations import default_dataset
@@ -13,7 +13,7 @@ from eval.runs.latency import LatencySettings
 from eval.scoring import measures
 from retrievers.base import AssayError
 from retrievers.config import PipelineConfig
-from retrievers.settings import validate
+from retrievers.settings import explain_errors
 from retrievers.settings.files import read_mapping
 
 
@@ -48,7 +48,12 @@ def load_config(path: Path, overrides: Sequence[str] = (), engine: str | None = 
         choose_engine(values, engine)
     for override in overrides:
         apply_override(values, override)
-    config = validate(RunConfig, values, f"{path} with overrides" if overrides else str(path))
+    try:
+        config = RunConfig.model_validate(values)
+    except ValidationError as error:
+        source = f"{path} with overrides" if overrides else str(path)
+        lines = explain_errors(error, RunConfig, values)
+        raise AssayError("\n".join(f"{source}: {line}" for line in lines)) from None
     try:
         measures.check_names(config.measures)
     except AssayError as error:

@@ -61,7 +61,7 @@ def read_subject(type_: str, overrides: Sequence[str] = ()) -> Subject:
         return Subject(type_, tuple(overrides), adapter.validate_python(values))
     except ValidationError as error:
         lines = explain_errors(error, EngineSettings, values)
-        raise AssayError("\n".join(f"engine {type_}: {line}" for line in lines)) from None
+        raise AssayError(f"engine {type_}: {'; '.join(lines)}") from None
 
 
 def list_subjects() -> Iterator[Subject]:

@@ -18,14 +18,12 @@ SHOWN = 100  # characters of a value that is refused
 def validate(kind: type[M], values: Any, source: str) -> M:
     """Return `values` as a `kind`.
 
-    Raises AssayError with a line for each wrong key: `source`, the key, what is wrong, and what is
-    allowed.
+    Raises AssayError: `source`, and of each wrong key what is wrong and what is allowed.
     """
     try:
         return kind.model_validate(values)
     except ValidationError as error:
-        lines = explain_errors(error, kind, values)
-        raise AssayError("\n".join(f"{source}: {line}" for line in lines)) from None
+        raise AssayError(f"{source}: {'; '.join(explain_errors(error, kind, values))}") from None
 
 
 def explain_error(error: ValidationError) -> str:

@@ -38,14 +38,15 @@ def read_and_check(path: Path) -> None:
 
 
 def refuse(folder: Path, old: str, new: str) -> str:
-    """Return what refuses GOOD with `old` replaced: a line for each wrong key."""
+    """Return the one line that refuses GOOD with `old` replaced."""
     assert old in GOOD
     path = write(folder, GOOD.replace(old, new))
     with pytest.raises(AssayError) as caught:
         read_and_check(path)
     message = str(caught.value)
-    assert all(line.startswith(f"{path}: ") for line in message.splitlines())
-    return message.replace(f"{path}: ", "")
+    assert "\n" not in message
+    assert message.startswith(f"{path}: ")
+    return message.removeprefix(f"{path}: ")
 
 
 @pytest.mark.parametrize(
