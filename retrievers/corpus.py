@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from retrievers.base import Chunk, Document
-from retrievers.documents.frontmatter import Frontmatter, read_frontmatter
+from retrievers.base.frontmatter import Frontmatter, read_frontmatter
 from retrievers.documents.structure import Structure, parse_document
 from retrievers.models.encoders import CachingEncoder, Encoded
 

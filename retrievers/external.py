@@ -12,7 +12,7 @@ from pydantic.dataclasses import dataclass
 
 from retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
 from retrievers.documents.preparation import DocumentSettings, prepare
-from retrievers.settings import Settings, Workshop
+from retrievers.settings import Settings, Workshop, explain_error
 
 
 class PythonSettings(Settings):
@@ -123,9 +123,8 @@ class HttpRetriever(Retriever):
         except httpx.HTTPError as error:
             raise AssayError(f"{url}: {error or type(error).__name__}") from error
         except ValidationError as error:
-            where = ".".join(str(part) for part in error.errors()[0]["loc"]) or "the answer"
             raise AssayError(
-                f"{url}: {where}: {error.errors()[0]['msg']}; "
+                f"{url}: the answer: {explain_error(error)}; "
                 'expected {"hits": [{"id": "…", "score": 1.0}, …]}'
             ) from error
         hits = [Hit(self._chunk(row.id), row.score) for row in answer.hits]

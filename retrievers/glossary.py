@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from retrievers.base import Document
+from retrievers.base.markdown import is_plain
 from retrievers.corpus import Corpus
 from retrievers.documents.definitions import Definition, defines, find_definitions
 from retrievers.documents.identifiers import identify, split_title
@@ -22,8 +23,8 @@ from retrievers.text.analyzers import WORDS, fold
 CACHE_KIND = "definitions"
 # What decides which definitions are found; a change to it makes those in the cache void.
 SOURCES = (
-    "definitions.py", "frontmatter.py", "identifiers.py", "markdown.py", "paragraphs.py",
-    "sentences.py", "structure.py",
+    "../base/frontmatter.py", "../base/markdown.py", "../settings/files.py", "definitions.py",
+    "identifiers.py", "paragraphs.py", "sentences.py", "structure.py",
 )  # fmt: skip
 
 # A definition and the titles of its section and those above it, outermost first.
@@ -142,7 +143,7 @@ def _find_all(
     here = Path(__file__)
     sources = digest_sources(here, *(here.with_name("documents") / name for name in SOURCES))
     keys = {
-        id_: digest(CACHE_KIND, sources, id_.lower().endswith(".txt"), document.text)
+        id_: digest(CACHE_KIND, sources, is_plain(id_), document.text)
         for id_, document in by_id.items()
     }
     known = workshop.cache.get_many(CACHE_KIND, keys.values())

@@ -4,10 +4,10 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 from retrievers.base import AssayError, Chunk, Document, Quiet
+from retrievers.base.ingestion import Ingested, IngestReport
 from retrievers.config import PipelineConfig
 from retrievers.documents.chunkers import CombineSplitChunker
 from retrievers.documents.definitions import find_definitions
@@ -24,48 +24,9 @@ from retrievers.settings import Workshop
 SPECIAL_TOKENS = 2  # an encoder puts one before the text and one after
 
 
-@dataclass(frozen=True, slots=True)
-class Ingested:
-    """What became of one document.
-
-    `tokens` counts each chunk that is searched, as the chunker does. `oversize` counts those over
-    the chunker's maximum, `unread` those of which the encoder does not read the end. `intact`
-    says that the chunks give the document back; None where the collection prescribes passages.
-    `seconds` are of the stages that did anything: none, when all was in the cache.
-    """
-
-    id: str
-    tokens: tuple[int, ...]
-    oversize: int
-    unread: int
-    intact: bool | None
-    decisions: Mapping[str, int]
-    definitions: int
-    references: int
-    resolved: int
-    embedded: int
-    seconds: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Ingestion:
-    """What became of all documents.
-
-    `seconds` is the wall time by stage: chunk, context, embed and each index. `limit` is the
-    chunker's maximum and `window` what the encoder reads, in tokens. `facts` are the retriever's.
-    """
-
-    documents: tuple[Ingested, ...]
-    seconds: Mapping[str, float]
-    cached: tuple[str, ...]
-    collisions: int
-    limit: int | None
-    window: int | None
-    bytes: int
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-
-def ingest(documents: Sequence[Document], config: PipelineConfig, workshop: Workshop) -> Ingestion:
+def ingest(
+    documents: Sequence[Document], config: PipelineConfig, workshop: Workshop
+) -> IngestReport:
     """Make `documents` searchable by the pipeline of `config`, one stage after the other.
 
     What was done before for the same text and settings is taken from the cache. Raises AssayError
@@ -98,7 +59,7 @@ def ingest(documents: Sequence[Document], config: PipelineConfig, workshop: Work
         if name != "chunk" and not name.endswith(".embed")
     }
     inspector = _Inspector(documents, config, workshop, embedding.window)
-    return Ingestion(
+    return IngestReport(
         documents=tuple(
             inspector.inspect(document, cut, chunks[document.id], embedding)
             for document in documents
@@ -185,6 +146,7 @@ class _Inspector:
             resolved=sum(self._targets.find(item, document.id) is not None for item in references),
             embedded=fresh,
             seconds=seconds,
+            note=structure.frontmatter.note if structure else "",
         )
 
     def _overflows(self, chunk: Chunk) -> bool:

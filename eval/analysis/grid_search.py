@@ -6,22 +6,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from eval.analysis.search_space import Axes, Point, unite
 from eval.analysis.summary import Summary
 from eval.runs.latency import TOTAL
 from eval.scoring.measures import HEADLINE
 from eval.statistics.estimates import Estimate, estimate_mean
+from retrievers.settings import Settings
 
 CONFIG = "config"  # the axis of configs, where there are several
 COST = "p95"  # of latency
 
 
-class SweepSettings(BaseModel):
+class SweepSettings(Settings):
     """All that a sweep's YAML can say. Paths of configs are from the folder of that file."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     name: str = Field(
         "", pattern=r"^([A-Za-z0-9][\w.-]*)?$", description="names its report; the file's, if none"

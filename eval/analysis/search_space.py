@@ -9,6 +9,7 @@ import yaml
 from pydantic import Field
 
 from retrievers.base import AssayError
+from retrievers.settings.files import parse_yaml
 
 Point = Mapping[str, Any]
 # Values by dotted key, as in {"retriever.fusion.k": [10, 60]}.
@@ -47,8 +48,8 @@ def parse_axis(text: str) -> tuple[str, list[Any]]:
     """
     key, equals, values = text.partition("=")
     try:
-        parsed = yaml.safe_load(f"[{values}]")
-    except yaml.YAMLError:
+        parsed = parse_yaml(f"[{values}]", text)
+    except AssayError:
         parsed = None
     if not (key and equals and parsed):
         raise AssayError(f"{text}: an axis is key.path=v1,v2,v3, as in retriever.fusion.k=10,60")

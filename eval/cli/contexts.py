@@ -145,6 +145,7 @@ def read_settings(
     from retrievers.base import AssayError
     from retrievers.language_models.client import CallSettings
     from retrievers.language_models.providers import PROVIDERS
+    from retrievers.settings import explain_error
 
     provider = options["provider"]
     kind = PROVIDERS[provider]
@@ -163,9 +164,8 @@ def read_settings(
     try:
         return kind(**told).build(workshop), CallSettings(**called)
     except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0]).replace("_", "-")
-        raise AssayError(f"--{name}: {first['msg']}, not {first['input']!r}") from None
+        key, _, wrong = explain_error(error).partition(":")
+        raise AssayError(f"--{key.replace('_', '-')}:{wrong}") from None
 
 
 def read_prices(text: str) -> Any:

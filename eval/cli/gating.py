@@ -34,26 +34,16 @@ def load_settings(path: Path | None) -> "GateSettings":
 
     Raises AssayError naming the file, the key and what is wrong.
     """
-    import yaml
-    from pydantic import ValidationError
-
     from eval.gate.settings import GateSettings
     from retrievers.base import AssayError
+    from retrievers.settings import validate
+    from retrievers.settings.files import parse_yaml, read_text
 
     if path is None and not DEFAULT_SETTINGS.exists():
         return GateSettings()
     path = path or DEFAULT_SETTINGS
+    values = parse_yaml(read_text(path), str(path)) or {}
     try:
-        settings = GateSettings.model_validate(yaml.safe_load(path.read_text("utf-8")) or {})
-    except (OSError, UnicodeDecodeError) as error:
-        raise AssayError(f"{path}: cannot be read: {error}") from None
-    except yaml.YAMLError as error:
-        raise AssayError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        reason = first["msg"].removeprefix("Value error, ")
-        raise AssayError(f"{path}: {key or 'the file'}: {reason}") from None
+        return validate(GateSettings, values, str(path))
     except AssayError as error:
-        raise AssayError(f"{path}: {error}") from None
-    return settings
+        raise AssayError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from None

@@ -56,7 +56,8 @@ def ingest(
         skipped = [asdict(item) for item in made.skipped]
         places = {"report": str(page), "mlflow_run": tracked}
         named = {"ingestion": made.id, "source": made.source, "pipeline": made.pipeline}
-        print_json({**named, **made.figures(), "skipped_files": skipped, **places})
+        lists = {"skipped_files": skipped, "notes": made.notes}
+        print_json({**named, **made.figures(), **lists, **places})
         return
     _print(made)
     click.echo(f"report  {page}")

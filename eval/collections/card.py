@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import Field, PrivateAttr
+
+from retrievers.settings import Settings
 
 FILE = "dataset.yaml"
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
@@ -13,19 +15,18 @@ VariantName = Annotated[str, Field(pattern=NAME)]
 Sha256 = Annotated[str, Field(pattern=SHA256)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class Download(_Strict):
+class Download(Settings):
     """An archive (.zip, .tar, .tar.gz, .tgz) on the network."""
 
     url: str = Field(pattern=r"^https?://", description="address of the archive")
     sha256: Sha256 = Field(description="digest of the archive")
     folder: str = Field(".", description="folder inside the archive that holds the files")
+    max_bytes: int = Field(
+        16 << 30, ge=1, description="the most that the archive, or its files, may take on disk"
+    )
 
 
-class Sizes(_Strict):
+class Sizes(Settings):
     """What loading the first variant of the judgments must yield."""
 
     documents: int = Field(ge=0)
@@ -34,7 +35,7 @@ class Sizes(_Strict):
     judgments: int = Field(ge=0, description="gold items, those of grade 0 included")
 
 
-class Card(_Strict):
+class Card(Settings):
     """What every card says; each format adds its files, and says what can be done with them.
 
     `has_folder` is false where the data are no files. `contexts_of` says what each context belongs

@@ -1,28 +1,25 @@
 """Archives on the network, kept unpacked in the cache folder under their digest."""
 
 import hashlib
-import json
-import os
-import shutil
 import tarfile
-import time
 import zipfile
 import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-
-from filelock import FileLock
 
 from eval.collections.card import Download
 from retrievers.base import AssayError
+from retrievers.store.cache import Cache, default_root
 
 KIND = "collections"
 TIMEOUT = 60.0
-DONE = "assay.json"  # the mark of a complete entry, as in the cache of the pipelines' work
+FILES = "files"
+FAULTS = (tarfile.TarError, zipfile.BadZipFile, zlib.error)
 
 
 def folder_of(download: Download) -> Path:
     """Return where the archive's files lie once they have been fetched."""
-    return _entry(download) / "files" / download.folder
+    return default_root() / KIND / download.sha256 / FILES / download.folder
 
 
 def fetch(download: Download) -> Path:
@@ -30,38 +27,20 @@ def fetch(download: Download) -> Path:
 
     Of several processes one downloads and the others wait; a killed one leaves nothing behind
     that counts. Raises AssayError when the download fails, its digest is another, or it is no
-    archive, or one that would write outside its folder.
+    archive, or one that would write outside its folder or more than the card allows.
     """
-    entry = _entry(download)
-    if not (entry / DONE).exists():
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(entry.with_suffix(".lock")):
-            if not (entry / DONE).exists():
-                _make(download, entry)
+
+    def make(folder: Path) -> None:
+        archive = folder / "archive"
+        _download(download, archive)
+        _unpack(download, archive, folder / FILES)
+        archive.unlink()
+
+    Cache(default_root()).folder(KIND, download.sha256, make)
     folder = folder_of(download)
     if not folder.is_dir():
         raise AssayError(f"{download.url}: the archive holds no folder {download.folder!r}")
     return folder
-
-
-def _entry(download: Download) -> Path:
-    # The rule of the pipelines' cache, which the judge does not import.
-    default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "assay"
-    root = Path(os.environ.get("ASSAY_CACHE") or default).expanduser()
-    return root / KIND / download.sha256
-
-
-def _make(download: Download, entry: Path) -> None:
-    begin = time.perf_counter()
-    partial = entry.with_suffix(".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir()
-    archive = partial / "archive"
-    _download(download, archive)
-    _unpack(download.url, archive, partial / "files")
-    archive.unlink()
-    (partial / DONE).write_text(json.dumps({"seconds": time.perf_counter() - begin}))
-    partial.rename(entry)
 
 
 def _download(download: Download, target: Path) -> None:
@@ -77,6 +56,7 @@ def _download(download: Download, target: Path) -> None:
             for block in response.iter_bytes():
                 content.update(block)
                 file.write(block)
+                _check_size(download, file.tell())
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise AssayError(f"{download.url}: cannot be downloaded: {reason}") from None
@@ -86,37 +66,53 @@ def _download(download: Download, target: Path) -> None:
         )
 
 
-def _unpack(url: str, archive: Path, target: Path) -> None:
+def _unpack(download: Download, archive: Path, target: Path) -> None:
     target.mkdir()
     try:
         if zipfile.is_zipfile(archive):
             with zipfile.ZipFile(archive) as zipped:
-                _refuse_escapes(url, zipped.namelist(), target)
+                files = [(item.filename, item.file_size) for item in zipped.infolist()]
+                _check(download, files, target)
                 zipped.extractall(target)
         else:
             with tarfile.open(archive) as tar:
-                _refuse_escapes(url, tar.getnames(), target)
-                _refuse_specials(url, tar)
+                _check(download, _list_files(download, tar), target)
                 # Python before 3.11.4 knows no filter, and needs none after these checks.
                 if hasattr(tarfile, "data_filter"):
                     tar.extraction_filter = tarfile.data_filter
                 tar.extractall(target)
-    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, OSError, EOFError) as error:
+    except (*FAULTS, OSError, EOFError, RuntimeError, ValueError) as error:
         reason = str(error).partition("\n")[0].rstrip(":")
         raise AssayError(
-            f"{url}: cannot be unpacked: {reason}; allowed: .zip, .tar, .tar.gz, .tgz"
+            f"{download.url}: cannot be unpacked: {reason}; allowed: .zip, .tar, .tar.gz, .tgz"
         ) from None
 
 
-def _refuse_escapes(url: str, names: list[str], target: Path) -> None:
-    for name in names:
-        if not (target / name).resolve().is_relative_to(target.resolve()):
-            raise AssayError(f"{url}: refused: {name!r} in the archive leads outside its folder")
-
-
-def _refuse_specials(url: str, tar: tarfile.TarFile) -> None:
+def _list_files(download: Download, tar: tarfile.TarFile) -> Iterator[tuple[str, int]]:
     for member in tar:
         if not (member.isfile() or member.isdir()):
             raise AssayError(
-                f"{url}: refused: {member.name!r} in the archive is neither file nor folder"
+                f"{download.url}: refused: {member.name!r} in the archive is neither file nor"
+                " folder"
             )
+        yield member.name, member.size
+
+
+def _check(download: Download, files: Iterable[tuple[str, int]], target: Path) -> None:
+    """Refuse names that lead out of the folder, and sizes in bytes that add up to too much."""
+    total = 0
+    for name, size in files:
+        if not (target / name).resolve().is_relative_to(target.resolve()):
+            raise AssayError(
+                f"{download.url}: refused: {name!r} in the archive leads outside its folder"
+            )
+        total += size
+        _check_size(download, total)
+
+
+def _check_size(download: Download, size: int) -> None:
+    if size > download.max_bytes:
+        raise AssayError(
+            f"{download.url}: refused: it holds more than {download.max_bytes} bytes; location."
+            "max_bytes in the card allows more"
+        )

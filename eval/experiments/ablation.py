@@ -117,7 +117,7 @@ def check(retriever: Settings) -> str:
     try:
         PipelineSettings.model_validate(retriever)
     except ValidationError as error:
-        return explain_error(error).removeprefix("the file: ")
+        return explain_error(error)
     return ""
 
 

@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Any
 
-import yaml
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from eval.experiments.engine_choice import choose_engine
 from eval.experiments.locations import default_dataset
@@ -15,6 +13,8 @@ from eval.runs.latency import LatencySettings
 from eval.scoring import measures
 from retrievers.base import AssayError
 from retrievers.config import PipelineConfig
+from retrievers.settings import explain_errors
+from retrievers.settings.files import read_mapping
 
 
 class RunConfig(PipelineConfig):
@@ -35,23 +35,6 @@ class RunConfig(PipelineConfig):
     latency: LatencySettings = Field(
         default_factory=LatencySettings, description="how latency is measured"
     )
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML that refuses a key given twice."""
-
-
-def _construct_mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
-    seen = set()
-    for key, _ in node.value:
-        if key.value in seen:
-            line = key.start_mark.line + 1
-            raise AssayError(f"{loader.name}: line {line}: the key {key.value!r} stands twice")
-        seen.add(key.value)
-    return loader.construct_mapping(node, deep=True)
-
-
-_Loader.add_constructor("tag:yaml.org,2002:map", _construct_mapping)
 
 
 def load_config(path: Path, overrides: Sequence[str] = (), engine: str | None = None) -> RunConfig:
@@ -87,8 +70,8 @@ def make_config(
         config = RunConfig.model_validate(values)
     except ValidationError as error:
         source = f"{source} with overrides" if overrides else source
-        lines = [_explain(source, values, item) for item in error.errors()]
-        raise AssayError("\n".join(lines)) from None
+        lines = explain_errors(error, RunConfig, values)
+        raise AssayError("\n".join(f"{source}: {line}" for line in lines)) from None
     try:
         named = measures.check_names(config.measures)
     except AssayError as error:
@@ -121,87 +104,3 @@ def _read_with_bases(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
     if not isinstance(base, str):
         raise AssayError(f"{path}: base: must be the path of a YAML file beside this one")
     return merge(_read_with_bases(path.parent / base, (*above, path.resolve())), values)
-
-
-def read_mapping(path: Path) -> dict[str, Any]:
-    """Read a YAML file that holds a mapping. Raises AssayError, also when a key stands twice."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            loader = _Loader(file)
-            loader.name = str(path)
-            values = loader.get_single_data()
-    except FileNotFoundError:
-        names = ", ".join(sorted(str(other) for other in path.parent.glob("*.yaml"))) or "none"
-        raise AssayError(f"{path}: no such config; there are: {names}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise AssayError(f"{path}: cannot be read: {error}") from None
-    except yaml.YAMLError as error:
-        raise AssayError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
-        raise AssayError(f"{path}: must be a mapping of keys to values")
-    return values
-
-
-def _explain(source: str, values: Mapping[str, Any], error: Any) -> str:
-    """Return one line for one of Pydantic's errors: the key, what is wrong, what is allowed."""
-    keys, model = _locate(values, error)
-    key = ".".join(keys)
-    message = error["msg"].removeprefix("Value error, ")
-    given = repr(error["input"])
-    if error["type"] == "extra_forbidden":
-        message = f"unknown key; allowed: {', '.join(model.model_fields)}"
-    elif error["type"] == "missing":
-        message = "missing"
-    elif error["type"] == "union_tag_invalid":
-        key += ".type"
-        message = f"{error['ctx']['tag']!r} is not one of: {error['ctx']['expected_tags']}"
-    elif error["type"] == "union_tag_not_found":
-        message = "must be a mapping with the key `type`"
-    elif key and given not in message and not isinstance(error["input"], Mapping):
-        message = f"{message[0].lower()}{message[1:]}, not {given}"
-    return f"{source}: {key}: {message}" if key else f"{source}: {message}"
-
-
-def _locate(values: Any, error: Any) -> tuple[list[str], type[BaseModel]]:
-    """Return an error's keys, without the tags of unions, and the model that holds the last."""
-    keys: list[str] = []
-    kind: Any = RunConfig
-    model: type[BaseModel] = RunConfig
-    for number, part in enumerate(error["loc"], start=1):
-        kind = _choose(kind, values)
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            model = kind
-        absent = number == len(error["loc"]) and error["type"] == "missing"
-        if isinstance(values, Mapping) and part not in values and not absent:
-            continue  # the tag of a union, not a key
-        keys.append(str(part))
-        if isinstance(values, Mapping):
-            values = values.get(part)
-        elif isinstance(values, list) and isinstance(part, int):
-            values = values[part]
-        kind = _descend(kind, part)
-    return keys, model
-
-
-def _choose(kind: Any, value: Any) -> Any:
-    """Return the member of a union that `value` names by its `type`; other kinds as they are."""
-    while get_origin(kind) is Annotated:
-        kind = get_args(kind)[0]
-    if get_origin(kind) not in (Union, UnionType):
-        return kind
-    members = [_choose(member, value) for member in get_args(kind)]
-    models = [item for item in members if isinstance(item, type) and issubclass(item, BaseModel)]
-    tag = value.get("type") if isinstance(value, Mapping) else None
-    named = [item for item in models if tag in get_args(_annotation(item, "type"))]
-    return next(iter(named or models or members))
-
-
-def _descend(kind: Any, part: Any) -> Any:
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        return _annotation(kind, str(part))
-    arguments = get_args(kind)
-    return arguments[-1] if get_origin(kind) in (dict, list) else None
-
-
-def _annotation(model: type[BaseModel], name: str) -> Any:
-    return model.model_fields[name].annotation if name in model.model_fields else None

@@ -13,7 +13,7 @@ from retrievers.base import AssayError
 from retrievers.engines.base import Engine
 from retrievers.engines.providers import STRATEGIES, describe_missing
 from retrievers.engines.registry import TYPES, EngineSettings
-from retrievers.settings import Workshop, explain_error
+from retrievers.settings import Workshop, explain_errors
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,8 @@ def read_subject(type_: str, overrides: Sequence[str] = ()) -> Subject:
     try:
         return Subject(type_, tuple(overrides), adapter.validate_python(values))
     except ValidationError as error:
-        keys = type(adapter.validate_python({"type": type_})).model_fields
-        unknown = error.errors()[0]["type"] == "extra_forbidden"
-        allowed = f"; allowed: {', '.join(keys)}" if unknown else ""
-        raise AssayError(f"engine {explain_error(error).replace('.', ': ', 1)}{allowed}") from None
+        lines = explain_errors(error, EngineSettings, values)
+        raise AssayError(f"engine {type_}: {'; '.join(lines)}") from None
 
 
 def list_subjects() -> Iterator[Subject]:

@@ -8,20 +8,19 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from eval.analysis.grid_search import CONFIG, Figures, Result, SweepSettings
 from eval.analysis.search_space import Point, as_overrides, label
 from eval.analysis.summary import estimate_percentiles
 from eval.collections.catalog import find
 from eval.collections.collection import Query
-from eval.experiments.config import RunConfig, load_config, read_mapping
+from eval.experiments.config import RunConfig, load_config
 from eval.experiments.timing import find_timing
 from eval.runs.execution import sample
 from eval.runs.latency import LatencySettings
 from eval.scoring.measures import check_rising
 from retrievers.base import AssayError
-from retrievers.settings import Workshop, explain_error
+from retrievers.settings import Workshop, validate
+from retrievers.settings.files import read_mapping
 from retrievers.store.digest import digest
 
 if TYPE_CHECKING:
@@ -69,11 +68,7 @@ class Done:
 
 def read_sweep(path: Path) -> SweepSettings:
     """Read the sweep at `path`. Raises AssayError naming the file, the key and what is wrong."""
-    values = read_mapping(path)
-    try:
-        settings = SweepSettings.model_validate(values)
-    except ValidationError as error:
-        raise AssayError(f"{path}: {explain_error(error)}") from None
+    settings = validate(SweepSettings, read_mapping(path), str(path))
     key = "collections"
     try:
         for name in settings.collections:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from eval.runs import environment
 from eval.runs.ingestion import DocumentFacts, Ingestion, SkippedFile
 from retrievers.base import Document
+from retrievers.base.ingestion import Ingested
 from retrievers.documents.folder import FolderDocument, Skipped, read_folder
-from retrievers.ingestion import Ingested, ingest
+from retrievers.ingestion import ingest
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 
@@ -39,6 +40,10 @@ def run_ingestion(reference: str, settings: "RunConfig", workshop: Workshop) -> 
     """Ingest the folder or collection that `reference` names by the pipeline of `settings`."""
     source = open_source(reference, workshop)
     made = ingest(source.documents, settings, workshop)
+    documents = [
+        _describe(document, source.files.get(document.id), item)
+        for document, item in zip(source.documents, made.documents, strict=True)
+    ]
     now = datetime.now(UTC)
     return Ingestion(
         id=f"ingest-{settings.name}-{source.name}-{now.strftime('%Y%m%dT%H%M%S.%f')[:-3]}",
@@ -46,19 +51,9 @@ def run_ingestion(reference: str, settings: "RunConfig", workshop: Workshop) -> 
         source=reference,
         pipeline=settings.name,
         config=settings.model_dump(mode="json", include=PIPELINE_KEYS),
-        facts=made.facts,
         environment=environment.describe(),
-        documents=[
-            _describe(document, source.files.get(document.id), item)
-            for document, item in zip(source.documents, made.documents, strict=True)
-        ],
         skipped=[SkippedFile(item.path, item.reason, item.kind) for item in source.skipped],
-        seconds={**source.seconds, **made.seconds},
-        cached=made.cached,
-        collisions=made.collisions,
-        limit=made.limit,
-        window=made.window,
-        bytes=made.bytes,
+        **vars(made) | {"documents": documents, "seconds": {**source.seconds, **made.seconds}},
     )
 
 

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-import yaml
-
 from retrievers.base import AssayError
+from retrievers.settings.files import parse_yaml
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,10 +27,7 @@ def apply_override(values: dict[str, Any], override: str) -> None:
     path, equals, text = override.partition("=")
     if not equals or not path:
         raise AssayError(f"{override}: an override is key.path=value, as in retriever.fusion.k=10")
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise AssayError(f"{override}: the value is not YAML") from None
+    value = parse_yaml(text, override)
     *parents, last = path.split(".")
     place: Any = values
     for key in parents:

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from eval.analysis.search_space import Axes, Point, as_overrides, describe, parse_axis, unite
-from eval.experiments.config import RunConfig, load_config, read_mapping
+from eval.experiments.config import RunConfig, load_config
 from retrievers.base import AssayError
-from retrievers.settings import explain_error
+from retrievers.settings import Settings, validate
+from retrievers.settings.files import read_mapping
 
 if TYPE_CHECKING:
     from retrievers.recipe import PipelineSettings
@@ -22,10 +23,8 @@ B = (0.25, 0.4, 0.6, 0.75, 0.9, 1.0)
 RERANK_DEPTH = (5, 10, 24, 50)
 
 
-class SpaceFile(BaseModel):
+class SpaceFile(Settings):
     """A file of values to try: one grid, or several to be united."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     description: str = ""
     axes: Axes | list[Axes] = Field(description="one grid of values, or several to be united")
@@ -54,10 +53,7 @@ class Space:
 
 def read_space(path: Path) -> Space:
     """Read the space in the file at `path`. Raises AssayError naming the key and what is wrong."""
-    try:
-        axes = SpaceFile.model_validate(read_mapping(path)).axes
-    except ValidationError as error:
-        raise AssayError(f"{path}: {explain_error(error)}") from None
+    axes = validate(SpaceFile, read_mapping(path), str(path)).axes
     return Space(axes if isinstance(axes, list) else [axes], str(path))
 
 

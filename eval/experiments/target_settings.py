@@ -3,32 +3,23 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING
 
 from eval.collections.catalog import find
-from eval.experiments.config import read_mapping
 from eval.scoring.measures import check_names
-from eval.targets.measurements import COMPLEMENT, Change, Measurement, Score
+from eval.targets.measurements import COMPLEMENT, Change, Score
 from eval.targets.settings import Target, TargetsSettings
 from retrievers.base import AssayError
+from retrievers.settings import validate
+from retrievers.settings.files import read_mapping
 
 if TYPE_CHECKING:
     from eval.experiments.target_measurer import ProjectLaboratory
 
-KINDS = ", ".join(
-    get_args(kind.model_fields["type"].annotation)[0] for kind in get_args(Measurement)
-)
-
 
 def load_settings(path: Path) -> TargetsSettings:
     """Read the targets at `path`. Raises AssayError naming the file, the id and the key."""
-    from pydantic import ValidationError
-
-    values = read_mapping(path)
-    try:
-        return TargetsSettings.model_validate(values)
-    except ValidationError as error:
-        raise AssayError(f"{path}: {_explain(error.errors()[0])}") from None
+    return validate(TargetsSettings, read_mapping(path), str(path))
 
 
 def check(settings: TargetsSettings, laboratory: "ProjectLaboratory", path: Path) -> None:
@@ -65,23 +56,3 @@ def choose(settings: TargetsSettings, ids: Sequence[str], path: Path) -> Mapping
         there = ", ".join(settings.targets)
         raise AssayError(f"{path}: there is no target {unknown[0]}; there are: {there}")
     return {name: item for name, item in settings.targets.items() if not ids or name in ids}
-
-
-def _explain(error: Any) -> str:
-    """Return the id of the row, the key, and what is wrong with it."""
-    place = error["loc"]
-    # After the number of a measurement comes the tag that told its class, which is no key.
-    keys = [str(key) for key, before in zip(place, (None, *place), strict=False)
-            if not isinstance(before, int)]  # fmt: skip
-    message = error["msg"].removeprefix("Value error, ")
-    if error["type"] == "extra_forbidden":
-        message = "unknown key"
-    elif error["type"] == "missing":
-        message = "missing"
-    elif error["type"].startswith("union_tag"):
-        keys.append("type")
-        message = f"missing or unknown; allowed: {KINDS}"
-    elif not isinstance(error["input"], dict | list):
-        message = f"{message[0].lower()}{message[1:]}, not {error['input']!r}"
-    row, *rest = keys[1:] if keys[0] == "targets" and keys[1:] else keys
-    return ": ".join(filter(None, (row, ".".join(rest), message)))

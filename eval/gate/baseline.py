@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from eval.analysis.summary import summarise
 from eval.runs.stored import Manifest, StoredRun, write_atomically
 from retrievers.base import AssayError
+from retrievers.settings import explain_error
 
 FORMAT = 1
 DIGITS = 6
@@ -146,7 +147,7 @@ def read(path: Path) -> Baseline:
             f"{path}: no baseline; make one of a run with `assay baseline accept RUN`"
         ) from None
     except (OSError, ValidationError) as error:
-        reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error.strerror
+        reason = explain_error(error) if isinstance(error, ValidationError) else error.strerror
         raise AssayError(f"{path}: not a baseline that can be read: {reason}") from None
     if baseline.format != FORMAT:
         raise AssayError(f"{path}: format {baseline.format}; this version reads {FORMAT}")

@@ -1,15 +1,12 @@
 """What the gate holds a run to."""
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from eval.scoring.measures import find
+from retrievers.settings import Settings
 
 
-class _Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class MustNotBreak(_Settings):
+class MustNotBreak(Settings):
     """Queries that must not score lower than in the baseline, whatever the means do."""
 
     measure: str = Field("Success@10", description="what they are scored by")
@@ -23,14 +20,14 @@ class MustNotBreak(_Settings):
         return find(measure).name
 
 
-class LatencyLimits(_Settings):
+class LatencyLimits(Settings):
     """The largest ratio of latency, head / base, that passes."""
 
     p50: float = Field(1.2, gt=1, description="of the median")
     p95: float = Field(1.3, gt=1, description="of the 95th percentile")
 
 
-class GateSettings(_Settings):
+class GateSettings(Settings):
     """What `configs/gate.yaml` may say."""
 
     measures: dict[str, float] = Field(

@@ -94,7 +94,9 @@ def key_facts(made: Ingestion) -> tuple[str, ...]:
 
 
 def warnings(made: Ingestion) -> tuple[str, ...]:
-    """Return what must not be: chunks that are too large, or do not give their document back."""
+    """Return what must not be: chunks that are too large or do not give their document back, and
+    frontmatter that could not be read.
+    """
     found = []
     if made.failures:
         names = ", ".join(made.failures[:5])
@@ -103,6 +105,7 @@ def warnings(made: Ingestion) -> tuple[str, ...]:
         found.append(f"{count(oversize, 'chunk')} over the maximum of {made.limit:,} tokens")
     if made.collisions:
         found.append(count(made.collisions, "collision of chunk ids", "collisions of chunk ids"))
+    found += [f"{document}: {note}" for document, note in made.notes.items()]
     return tuple(found)
 
 

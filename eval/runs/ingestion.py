@@ -9,36 +9,23 @@ from typing import Any
 import numpy as np
 
 from eval.runs.token_counts import TokenCounts
+from retrievers.base.ingestion import Ingested, IngestReport
 
 WORDS_PER_PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentFacts:
-    """What became of one document.
+class DocumentFacts(Ingested):
+    """What became of one document, and what its file was.
 
     `bytes` is the size of its file, 0 where it came with a collection; `encoding` what its text
-    was in, "" where it was converted. `tokens` counts each chunk, `oversize` those over the
-    chunker's maximum, `unread` those of which the encoder does not read the end. `intact` says
-    that the chunks give the document back; None where nothing was cut. `embedded` counts the
-    vectors made for it; `seconds` holds the stages that did anything for it: convert, chunk, embed.
+    was in, "" where it was converted. `seconds` has the stage convert too.
     """
 
-    id: str
     format: str
     bytes: int
     encoding: str
     words: int
-    tokens: tuple[int, ...]
-    oversize: int
-    unread: int
-    intact: bool | None
-    decisions: Mapping[str, int]
-    definitions: int
-    references: int
-    resolved: int
-    embedded: int
-    seconds: Mapping[str, float]
 
     @property
     def converted(self) -> bool:
@@ -68,27 +55,17 @@ class StageTime:
 
 
 @dataclass(frozen=True)
-class Ingestion:
-    """One ingestion. `seconds` is the wall time by stage; `cached` names the indexes found.
+class Ingestion(IngestReport):
+    """One ingestion: what became of the documents, of which source, by what and where."""
 
-    `limit` is the chunker's maximum and `window` what the encoder reads, in tokens.
-    """
-
+    documents: Sequence[DocumentFacts]
     id: str
     created: str
     source: str
     pipeline: str
     config: Mapping[str, Any]
-    facts: Mapping[str, Any]
     environment: Mapping[str, Any]
-    documents: Sequence[DocumentFacts]
     skipped: Sequence[SkippedFile]
-    seconds: Mapping[str, float]
-    cached: Sequence[str]
-    collisions: int
-    limit: int | None
-    window: int | None
-    bytes: int
 
     @cached_property
     def tokens(self) -> TokenCounts:
@@ -109,6 +86,11 @@ class Ingestion:
     def failures(self) -> list[str]:
         """The ids of the documents that their chunks do not give back."""
         return [item.id for item in self.documents if item.intact is False]
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What could not be read of documents' frontmatter, by their ids."""
+        return {item.id: item.note for item in self.documents if item.note}
 
     @property
     def fresh(self) -> int:

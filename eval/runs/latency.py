@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from retrievers.base import Progress, Retriever
+from retrievers.settings import Settings
 
 TOTAL = "total"
 RETRIES = "retries"  # among the counts of a trace: calls that failed and were made again
 
 
-class LatencySettings(BaseModel):
+class LatencySettings(Settings):
     """How latency is measured."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     queries: int = Field(
         100, ge=0, description="queries timed, evenly spaced, in a fixed random order; 0: none"

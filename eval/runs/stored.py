@@ -28,6 +28,7 @@ from eval.runs.latency import RETRIES, LatencySample
 from eval.runs.token_counts import TokenCounts
 from eval.scoring.join import JoinedHit, Retrieved, join
 from retrievers.base import AssayError, Chunk, Hit, Placed, Ranking, StageTrace
+from retrievers.settings import explain_error
 
 FORMAT = 2
 MANIFEST = "manifest.json"
@@ -193,9 +194,8 @@ def load(folder: Path) -> StoredRun:
     except FileNotFoundError:
         raise AssayError(f"{folder}: no finished run here ({MANIFEST} is missing)") from None
     except ValidationError as error:
-        raise AssayError(
-            f"{path}: not a manifest this version reads: {error.errors()[0]}"
-        ) from None
+        reason = explain_error(error)
+        raise AssayError(f"{path}: not a manifest this version reads: {reason}") from None
     if manifest.format != FORMAT:
         raise AssayError(f"{path}: format {manifest.format}; this version reads {FORMAT}")
     passages = list(read_rows(folder / "passages.jsonl"))

@@ -3,21 +3,16 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from eval.scoring.measures import spoken
 from eval.targets.verdict import Limits
+from retrievers.settings import Settings
 
 COMPLEMENT = "1-"  # before a measure: what is missing from 1, as in 1-R@20
 
 
-class Strict(BaseModel):
-    """Unknown keys and silent conversions are refused."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class _Measurement(Strict):
+class _Measurement(Settings):
     """What every measurement says. Without a limit it is shown and gets no verdict."""
 
     label: str = Field("", description="what tells it from the target's other measurements")

@@ -4,10 +4,11 @@ from typing import Annotated
 
 from pydantic import Field, field_validator, model_validator
 
-from eval.targets.measurements import Measurement, Strict
+from eval.targets.measurements import Measurement
+from retrievers.settings import Settings
 
 
-class Target(Strict):
+class Target(Settings):
     """One criterion: how it is measured, or the reason why that is not possible yet."""
 
     criterion: str = Field(min_length=1, description="what it is about, in words")
@@ -29,14 +30,14 @@ class Target(Strict):
         return self
 
 
-class PipelineReference(Strict):
+class PipelineReference(Settings):
     """A config, and what is changed in it."""
 
     config: str = Field(min_length=1, description="a YAML file beside this one")
     overrides: list[str] = Field(default_factory=list, description="as in retriever.fusion.k=10")
 
 
-class TargetsSettings(Strict):
+class TargetsSettings(Settings):
     """All targets, by id."""
 
     pipelines: dict[str, PipelineReference] = Field(

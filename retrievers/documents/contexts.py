@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from retrievers.base import AssayError, Chunk, Context, Document
-from retrievers.documents.frontmatter import frontmatter_end
+from retrievers.base.frontmatter import frontmatter_end
 from retrievers.settings import Settings
 
 Source = Literal["none", "collection", "headings", "opening"]

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from retrievers.base import AssayError, Chunk, Document
+from retrievers.base.frontmatter import read_frontmatter
 from retrievers.documents.chunkers import (
     Chunker,
     ChunkerSettings,
@@ -20,16 +21,15 @@ from retrievers.documents.chunkers import (
     take_passages,
 )
 from retrievers.documents.contexts import ContextSettings, Source, contextualise
-from retrievers.documents.frontmatter import read_frontmatter
 from retrievers.models.pins import DEFAULT_TOKENIZER
 from retrievers.settings import Settings, Workshop
 from retrievers.store.digest import digest, digest_sources
 
 # What decides how a document is cut; a change to it makes the chunks in the cache void.
 SOURCES = (
-    "chunk_kinds.py", "chunkers", "cutting.py", "definitions.py", "frontmatter.py",
-    "identifiers.py", "markdown.py", "paragraphs.py", "references.py", "sentences.py",
-    "structure.py", "tokens.py",
+    "../base/frontmatter.py", "../base/markdown.py", "../settings/files.py", "chunk_kinds.py",
+    "chunkers", "cutting.py", "definitions.py", "identifiers.py", "paragraphs.py", "references.py",
+    "sentences.py", "structure.py", "tokens.py",
 )  # fmt: skip
 
 

@@ -4,7 +4,6 @@ Markdown is read by a CommonMark parser with tables, once a document. All offset
 points of the document's text.
 """
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,9 +11,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from retrievers.base import Document
-from retrievers.documents.frontmatter import Frontmatter, read_frontmatter
+from retrievers.base.frontmatter import Frontmatter, read_frontmatter
+from retrievers.base.markdown import (
+    find_headings,
+    is_plain,
+    line_starts,
+    read_links,
+    tokenize,
+)
 from retrievers.documents.identifiers import identify
-from retrievers.documents.markdown import line_starts, plain_text, read_links, tokenize
 from retrievers.documents.paragraphs import Paragraph, number_paragraphs
 
 if TYPE_CHECKING:
@@ -102,7 +107,7 @@ class Structure:
 
 def parse_document(document: Document) -> Structure:
     """Return the structure of `document`; one whose id ends in .txt is plain text."""
-    return parse(document.text, plain=document.id.lower().endswith(".txt"))
+    return parse(document.text, plain=is_plain(document.id))
 
 
 def parse(text: str, plain: bool = False) -> Structure:
@@ -115,9 +120,7 @@ def parse(text: str, plain: bool = False) -> Structure:
         blocks = tuple(Block("paragraph", *span) for span in _split_plain(text))
         return Structure(text, Frontmatter(), whole, blocks, (), number_paragraphs(text, whole, ()))
     frontmatter = read_frontmatter(text)
-    # A byte order mark would keep the first line from being a heading; a space does not.
-    body = re.sub(r"\A\ufeff", " ", text[frontmatter.end :])
-    tokens = tokenize(body)
+    tokens = tokenize(text[frontmatter.end :])
     starts = line_starts(text, frontmatter.end)
     sections = tuple(_read_sections(text, tokens, starts))
     blocks = tuple(_read_blocks(text, tokens, starts))
@@ -136,12 +139,10 @@ def _start(section: Section) -> int:
 
 def _read_sections(text: str, tokens: "list[Token]", starts: list[int]) -> Iterator[Section]:
     begin = starts[0]
-    marks: list[tuple[int, int, int, str]] = []
-    for token, inline in pairwise(tokens):
-        if token.type == "heading_open" and token.level == 0 and token.map:
-            first, last = token.map
-            title = plain_text(inline).strip()
-            marks.append((starts[first], starts[last], int(token.tag[1]), title))
+    marks = [
+        (heading.start, heading.body, heading.level, heading.title)
+        for heading in find_headings(tokens, starts)
+    ]
     if not marks or marks[0][0] > begin:
         marks.insert(0, (begin, begin, 0, ""))
     ends = [start for start, *_ in marks[1:]] + [len(text)]

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from retrievers.base import IndexReport
+from retrievers.base import IndexReport, markdown
 from retrievers.corpus import Corpus
-from retrievers.documents import code, markdown, structure
+from retrievers.documents import code, structure
 from retrievers.documents.code import CodeSpan, find_code, name_language
 from retrievers.legs import bm25
 from retrievers.legs.base import Kind, Leg, LegResult

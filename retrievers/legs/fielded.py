@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import Field
 
 from retrievers.base import Chunk, IndexReport
+from retrievers.base.frontmatter import Frontmatter
 from retrievers.corpus import Corpus
-from retrievers.documents.frontmatter import Frontmatter
 from retrievers.legs import bm25, bm25f
 from retrievers.legs.base import Kind, Leg, LegResult
 from retrievers.legs.bm25f import FieldScorer, FieldTerms

@@ -181,7 +181,7 @@ def _label(chunk: Chunk) -> str:
 def _key(corpus: Corpus) -> str:
     here = Path(__file__)
     return digest(
-        digest_sources(here, here.parents[1] / "documents"),
+        digest_sources(here, here.parents[1] / "base", here.parents[1] / "documents"),
         [(chunk.doc_id, chunk.start, chunk.end) for chunk in corpus.chunks],
         {id_: [document.title, document.text] for id_, document in corpus.documents.items()},
     )

@@ -1,14 +1,156 @@
-"""What is wrong with settings, in one line for people."""
+"""What is wrong with settings: a line for each key, with what was given and what is allowed."""
 
-from pydantic import ValidationError
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from retrievers.base import AssayError
+
+M = TypeVar("M", bound=BaseModel)
+
+SHOWN = 100  # characters of a value that is refused
+
+
+def validate(kind: type[M], values: Any, source: str) -> M:
+    """Return `values` as a `kind`.
+
+    Raises AssayError: `source`, and of each wrong key what is wrong and what is allowed.
+    """
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        raise AssayError(f"{source}: {'; '.join(explain_errors(error, kind, values))}") from None
 
 
 def explain_error(error: ValidationError) -> str:
-    """Return the first of Pydantic's complaints: the key and what is wrong."""
-    first = error.errors()[0]
-    # A union of forms complains of each by its name, which is no key.
-    parts = [str(part) for part in first["loc"] if "[" not in str(part)]
-    message = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "extra_forbidden":
-        message = "unknown key"
-    return f"{'.'.join(parts) or 'the file'}: {message[:1].lower()}{message[1:]}"
+    """Return the first line on values that were no mapping yet, such as JSON."""
+    return explain_errors(error)[0]
+
+
+def explain_errors(error: ValidationError, kind: Any = None, values: Any = None) -> list[str]:
+    """Return a line for each wrong key of `values`, which are no `kind`."""
+    found = [(*_locate(kind, values, item["loc"]), item) for item in error.errors()]
+    paths = {keys for keys, *_ in found}
+    messages: dict[tuple[str, ...], list[str]] = {}
+    given: dict[tuple[str, ...], str] = {}
+    for keys, holder, place, item in found:
+        # Of the members of a union the one that the value comes nearest to says what is wrong.
+        if any(keys == path[: len(keys)] != path for path in paths):
+            continue
+        path, message, value = _explain(keys, holder, place, item)
+        said = messages.setdefault(path, [])
+        if message not in said:
+            said.append(message)
+        given[path] = value
+    return [
+        ": ".join(filter(None, (".".join(path), " or ".join(said) + given[path])))
+        for path, said in messages.items()
+    ]
+
+
+def suggest(name: str, allowed: Iterable[str]) -> str:
+    """Return `; did you mean …?` where one of `allowed` is nearly `name`, else nothing."""
+    near = get_close_matches(name, list(allowed), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _explain(
+    keys: tuple[str, ...], holder: Any, place: Any, item: ErrorDetails
+) -> tuple[tuple[str, ...], str, str]:
+    """Return the key that is meant, what is wrong with it, and the value where that helps."""
+    kind, context = item["type"], item.get("ctx", {})
+    if kind == "extra_forbidden":
+        allowed = list(_fields(holder))
+        listed = f"; allowed: {', '.join(allowed)}" if allowed else ""
+        return keys, f"unknown key{listed}{suggest(keys[-1], allowed)}", ""
+    if kind == "missing":
+        return keys, "missing", ""
+    if kind == "union_tag_invalid":
+        tag, expected = str(context["tag"]), str(context["expected_tags"])
+        near = suggest(tag, (name.strip("'") for name in expected.split(", ")))
+        return (*keys, "type"), f"{tag!r} is not one of: {expected}{near}", ""
+    message, value = item["msg"].removeprefix("Value error, "), repr(item["input"])
+    if kind in ("union_tag_not_found", "model_attributes_type"):
+        tags = ", ".join(tag for model in _models(place) for tag in _tags(model))
+        message = f"must be a mapping with the key `type`, one of: {tags}"
+    elif kind in ("model_type", "dict_type"):
+        message = "must be a mapping of keys to values"
+    elif kind != "value_error":
+        message = f"{message[:1].lower()}{message[1:]}"
+    told = kind == "value_error" and value in message
+    if told or not keys or isinstance(item["input"], Mapping | BaseModel):
+        return keys, message, ""
+    return keys, message, f", not {value if len(value) <= SHOWN else f'{value[:SHOWN]}…'}"
+
+
+def _locate(kind: Any, values: Any, parts: Sequence[int | str]) -> tuple[tuple[str, ...], Any, Any]:
+    """Return an error's keys, without the names of a union's members, what holds the last of them,
+    and what is expected there.
+    """
+    keys: list[str] = []
+    holder = kind
+    for number, part in enumerate(parts, start=1):
+        if values is None:  # not known, so that every part counts
+            keys.append(str(part))
+            continue
+        kind = _choose(kind, values)
+        if isinstance(values, Mapping):
+            # A key may be missing; else what is no key here names a member of a union.
+            if part not in values and not (number == len(parts) and part in _fields(kind)):
+                continue
+            values = values.get(part, {})
+        elif isinstance(values, list) and isinstance(part, int):
+            values = values[part]
+        else:
+            continue
+        keys.append(str(part))
+        holder, kind = kind, _descend(kind, part)
+    return tuple(keys), holder, kind
+
+
+def _choose(kind: Any, value: Any) -> Any:
+    """Return the member of a union that `value` fits: by its `type`, or a list for a list."""
+    if get_origin(kind) is Annotated:
+        return _choose(get_args(kind)[0], value)
+    if get_origin(kind) not in (Union, UnionType):
+        return kind
+    members = [_choose(member, value) for member in get_args(kind)]
+    if not isinstance(value, Mapping):
+        return next((item for item in members if get_origin(item) is list), members[0])
+    models = _models(kind)
+    named = [model for model in models if value.get("type") in _tags(model)]
+    mappings = [item for item in members if get_origin(item) is dict]
+    return next(iter(named or models or mappings or members))
+
+
+def _models(kind: Any) -> list[type[BaseModel]]:
+    """Return the models that a type names, unions opened."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return [kind]
+    if get_origin(kind) is Annotated:
+        return _models(get_args(kind)[0])
+    if get_origin(kind) in (Union, UnionType):
+        return [model for member in get_args(kind) for model in _models(member)]
+    return []
+
+
+def _tags(model: type[BaseModel]) -> tuple[str, ...]:
+    """Return what the key `type` of a model may be."""
+    return get_args(_fields(model).get("type"))
+
+
+def _fields(kind: Any) -> Mapping[str, Any]:
+    """Return the types of a model's keys by name; nothing of what is no model."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return {name: field.annotation for name, field in kind.model_fields.items()}
+    return {}
+
+
+def _descend(kind: Any, part: Any) -> Any:
+    if get_origin(kind) in (dict, list):
+        return get_args(kind)[-1]
+    return _fields(kind).get(str(part))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from retrievers.base import Chunk, Hit
+from retrievers.base.markdown import tokenize
 from retrievers.corpus import Corpus
-from retrievers.documents.markdown import tokenize
 from retrievers.models.pins import DEFAULT_TOKENIZER
 from retrievers.settings import Settings, Workshop
 from retrievers.stages.base import Stage, StageResult

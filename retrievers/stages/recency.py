@@ -8,8 +8,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from retrievers.base import Hit
+from retrievers.base.frontmatter import Frontmatter
 from retrievers.corpus import Corpus
-from retrievers.documents.frontmatter import Frontmatter
 from retrievers.settings import Settings, Workshop
 from retrievers.stages.base import Stage, StageResult
 

@@ -138,7 +138,11 @@ class Cache:
         shutil.rmtree(partial, ignore_errors=True)  # what a killed process left
         partial.mkdir()
         begin = time.perf_counter()
-        make(partial)
+        try:
+            make(partial)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
         seconds = time.perf_counter() - begin
         (partial / META).write_text(json.dumps({"seconds": seconds}))
         shutil.rmtree(path, ignore_errors=True)  # what could not be read

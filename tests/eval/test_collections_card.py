@@ -48,18 +48,20 @@ def test_the_first_variant_is_the_default(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("- a\n", "a card must be a mapping"),
+        ("- a\n", "must be a mapping of keys to values"),
         ("name: [x\n", "not YAML"),
+        (MINIMAL + "title: Twice\n", "line 4: the key 'title' stands twice"),
+        (MINIMAL + "source: 2024-02-30\n", "line 4: not YAML: day is out of range"),
         ("name: x\ntitle: X\n", "format: must be one of beir, trec, irds, native"),
         ("name: x\ntitle: X\nformat: csv\n", "format: must be one of"),
         (MINIMAL + "colour: red\n", "colour: unknown key; allowed: name, title"),
-        (MINIMAL + "sizes: {documents: many}\n", "sizes.documents: Input should be a valid int"),
-        (MINIMAL + "min_grade: '2'\n", "min_grade: Input should be a valid integer"),
-        (MINIMAL + "judgments: {}\n", "judgments: Dictionary should have at least 1 item"),
-        (MINIMAL + "digests: {docs: abc}\n", "digests.docs: String should match"),
-        (MINIMAL.replace("tiny", "a/b"), "name: String should match"),
-        ("name: x\ntitle: X\nformat: irds\nlocation: x\n", "location: String should match"),
-        (MINIMAL + "location: {url: 'http://x/a.zip'}\n", "location.sha256: Field required"),
+        (MINIMAL + "sizes: {documents: many}\n", "sizes.documents: input should be a valid int"),
+        (MINIMAL + "min_grade: '2'\n", "min_grade: input should be a valid integer"),
+        (MINIMAL + "judgments: {}\n", "judgments: dictionary should have at least 1 item"),
+        (MINIMAL + "digests: {docs: abc}\n", "digests.docs: string should match"),
+        (MINIMAL.replace("tiny", "a/b"), "name: string should match"),
+        ("name: x\ntitle: X\nformat: irds\nlocation: x\n", "location: string should match"),
+        (MINIMAL + "location: {url: 'http://x/a.zip'}\n", "location.sha256: missing"),
     ],
 )
 def test_a_wrong_card_is_refused_in_one_line(tmp_path: Path, text: str, message: str) -> None:
@@ -243,6 +245,27 @@ def test_a_bad_archive_is_refused(
             fetch(Download(url=address + path, sha256=sha256, folder="set"))
     assert "\n" not in str(caught.value)
     assert not list(cache.parent.rglob("evil"))
+    assert not list(cache.glob("*.partial"))
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tgz"])
+def test_an_archive_that_unpacks_to_too_much_is_refused(cache: Path, name: str) -> None:
+    text = "0" * 100_000
+    content = make_zip(corpus=text) if name == "a.zip" else make_tar("corpus", text)
+    with serve(content) as (address, _):
+        download = Download(url=f"{address}/{name}", sha256=digest(content), max_bytes=99_999)
+        with pytest.raises(AssayError, match=r"more than 99999 bytes; location\.max_bytes"):
+            fetch(download)
+        assert [path.suffix for path in cache.iterdir()] == [".lock"]
+        fetch(download.model_copy(update={"max_bytes": 101_000}))
+
+
+def test_a_download_that_does_not_end_is_refused(cache: Path) -> None:
+    with serve(b"0" * 1000) as (address, _):
+        download = Download(url=f"{address}/a.zip", sha256="0" * 64, max_bytes=999)
+        with pytest.raises(AssayError, match="more than 999 bytes"):
+            fetch(download)
+    assert [path.suffix for path in cache.iterdir()] == [".lock"]
 
 
 def test_a_host_that_does_not_answer_is_one_line(cache: Path) -> None:

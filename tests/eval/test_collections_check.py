@@ -46,6 +46,17 @@ def test_a_sound_collection_has_no_problems(sound: Path) -> None:
     assert check(read_card(sound / "dataset.yaml")) == []
 
 
+def test_frontmatter_that_cannot_be_read_is_a_warning(sound: Path) -> None:
+    (sound / "docs/a.md").write_text("---\ntitle: A: b\n---\n# A\n\nFirst text.\n")
+    (sound / "docs/b.md").write_text("---\ndate: 2024-02-30\n---\n# B\n")
+    assert list(problems(sound)) == [
+        f"{sound}/docs/a.md: warning: frontmatter: line 2: not YAML: mapping values are not allowed"
+        " here; no field of it is read",
+        f"{sound}/docs/b.md: warning: frontmatter: line 2: not YAML: day is out of range for month;"
+        " no field of it is read",
+    ]
+
+
 def test_everything_wrong_is_reported_at_once(sound: Path) -> None:
     seal(read_card(sound / "dataset.yaml"))
     (sound / "docs/twin.md").write_text("# A\n\nFirst text.\n")

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.collections import load
-from eval.collections.markdown import find_sections, find_title, parse_frontmatter
 from retrievers.base import AssayError, Context
+from retrievers.base.frontmatter import read_frontmatter
+from retrievers.base.markdown import find_title, read_headings
 
 GUIDE = """\
 ---
@@ -165,12 +166,12 @@ def test_a_folder_without_documents_is_refused(native: Path) -> None:
 
 def test_headings_in_code_quotes_and_lists_open_no_section() -> None:
     text = "# One\n\n```\n# no\n```\n\n> # no\n\n- # no\n\nTwo\n===\n\nx\n"
-    assert [section.title for section in find_sections(text)] == ["One", "Two"]
+    assert [section.title for section in read_headings(text)] == ["One", "Two"]
 
 
 def test_sections_stand_at_the_right_place_with_any_line_end() -> None:
     text = "\ufeff---\r\ntitle: x\r\n---\r\n# A\r\n\r\nx\u2028y\r\n\r\n## B #\r\n\r\nz"
-    first, second = find_sections(text)
+    first, second = read_headings(text)
     assert text[first.start : first.end] == "# A\r\n\r\nx\u2028y\r\n\r\n## B #\r\n\r\nz"
     assert (second.title, text[second.start : second.end]) == ("B", "## B #\r\n\r\nz")
 
@@ -180,6 +181,7 @@ def test_sections_stand_at_the_right_place_with_any_line_end() -> None:
     [
         ("a/b.md", "# One #\n", "One"),
         ("a/b.md", "x\n\n## Two\n\n# Three\n", "Three"),
+        ("a/b.md", "\ufeffThe *first* `call`\n===\n", "The first call"),
         ("a/b.md", "```sh\n# comment\n```\n# Real\n", "Real"),
         ("a/b.md", "---\nauthor: x\n---\n# After\n", "After"),
         ("a/b.md", "---\ntitle: '  '\n---\nno heading\n", "b"),
@@ -188,7 +190,7 @@ def test_sections_stand_at_the_right_place_with_any_line_end() -> None:
     ],
 )
 def test_titles(path: str, text: str, title: str) -> None:
-    assert find_title(path, text, parse_frontmatter(text)) == title
+    assert find_title(path, text, read_frontmatter(text).metadata) == title
 
 
 LINES = st.sampled_from(
@@ -198,7 +200,7 @@ LINES = st.sampled_from(
 
 @given(st.lists(LINES, max_size=12).map("\n".join))
 def test_sections_nest_and_start_at_headings(text: str) -> None:
-    sections = find_sections(text)
+    sections = read_headings(text)
     assert [item.start for item in sections] == sorted({item.start for item in sections})
     for section in sections:
         words = text[section.start : section.end].lstrip("# ").split()

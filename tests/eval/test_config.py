@@ -65,6 +65,11 @@ def test_overrides_reach_into_lists_and_make_what_is_missing() -> None:
         ("retriever.legs.keyword={}", "type"),
         ("retriever.fusion.weights.sparse=1", "no such leg; allowed: dense, keyword"),
         ("retriever.stages.0.depht=5", "retriever.stages.0.depht: unknown key; allowed: type"),
+        ("retriever.stages.0.depht=5", "did you mean depth?"),
+        ("retriever.legs.keyword.type=bm52", "did you mean bm25?"),
+        ("limit=2024-02-30", "limit=2024-02-30: line 1: not YAML"),
+        ("limit=&a [*a]", "*a stands within itself"),
+        ("measures={a: 1, a: 2}", "the key 'a' stands twice"),
         ("name=a b", "name"),
     ],
 )

@@ -10,14 +10,14 @@ from eval.collections.authoring.known_item_queries import (
     TYPES,
     Derived,
     derive,
-    find_body,
     read_keywords,
 )
 from eval.collections.authoring.near_duplicates import edit, plant
 from eval.collections.authoring.quotes import Place
 from eval.collections.formats.native import make_document
-from eval.collections.markdown import find_sections
 from retrievers.base import AssayError, Document
+from retrievers.base.frontmatter import frontmatter_end
+from retrievers.base.markdown import read_headings
 
 GUIDE = """---
 title: Setup Guide
@@ -110,7 +110,7 @@ def test_an_identifier_is_answered_wherever_it_stands_but_in_frontmatter() -> No
     assert found.ambiguous == {"identifier": 2}
     places = found.lookups[0].places
     assert [place.doc_id for place in places] == ["admin.md", "guide.md", "guide.md"]
-    assert all(at.start > find_body(documents[at.doc_id].text) for at in places)
+    assert all(at.start > frontmatter_end(documents[at.doc_id].text) for at in places)
 
 
 def test_an_identifier_in_many_documents_is_not_distinctive() -> None:
@@ -197,7 +197,7 @@ def test_names_are_not_edited() -> None:
 def test_an_edit_keeps_lengths_and_headings(text: str) -> None:
     edited = edit(text)
     assert [len(line) for line in edited.split("\n")] == [len(line) for line in text.split("\n")]
-    assert find_sections(edited) == find_sections(text)
+    assert read_headings(edited) == read_headings(text)
 
 
 def test_every_third_document_is_copied_and_every_third_edited() -> None:

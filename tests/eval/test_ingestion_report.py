@@ -123,6 +123,8 @@ def test_what_must_not_be_is_said_first() -> None:
         "2 chunks over the maximum of 800 tokens",
         "1 collision of chunk ids",
     )
+    note = "frontmatter: line 2: not YAML: …; no field of it is read"
+    assert report.warnings(make_ingestion(make_document("a.md", note=note))) == (f"a.md: {note}",)
 
 
 def test_reports_hold_every_number_and_no_markup_of_others(tmp_path: Path) -> None:

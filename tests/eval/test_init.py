@@ -188,7 +188,7 @@ def test_nothing_is_overwritten_without_force(here: Path) -> None:
     ("arguments", "message"),
     [
         (["nowhere"], "nowhere: there is no such folder"),
-        (["my-docs", "--name", "a b"], "name: String should match pattern"),
+        (["my-docs", "--name", "a b"], "name: string should match pattern"),
         (["my-docs", "--questions", "none.csv"], "none.csv: there is no such file"),
         (["my-docs", "--questions", "bad.csv"], "bad.csv: no column of questions; one must be"),
         (["my-docs", "--questions", "bad.jsonl"], "bad.jsonl:1: not JSON"),

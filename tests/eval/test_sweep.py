@@ -187,7 +187,7 @@ def test_grids_may_be_united_and_axes_left_out(tmp_path: Path) -> None:
         ("base: a.yaml\ncollections: []", ("collections", "at least 1")),
         ("base: a.yaml\ncollections: [nowhere]", ("collections", "nowhere", "harbourline")),
         ("base: a.yaml\ncollections: [harbourline]", ("a.yaml", "no such config")),
-        ("base: a.yaml", ("collections", "required")),
+        ("base: a.yaml", ("collections", "missing")),
         ("[1]", ("mapping",)),
     ],
 )

@@ -52,11 +52,23 @@ def refuse(folder: Path, old: str, new: str) -> str:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("as_written: always first", "asWritten: x", "T-1: as_written: missing"),
-        ("type: score", "type: guess", "T-1: measurements.0.type: missing or unknown; allowed: sc"),
-        ("type: score, ", "", "T-1: measurements.0.type: missing or unknown; allowed: score, ch"),
-        ("at_least: 0.99", "least: 0.99", "T-1: measurements.0.least: unknown key"),
-        ("at_least: 0.99", "at_least: high", "T-1: measurements.0.at_least: input should be a"),
+        ("as_written: always first", "asWritten: x", "targets.T-1.as_written: missing"),
+        (
+            "type: score",
+            "type: guess",
+            "T-1.measurements.0.type: 'guess' is not one of: 'score',",
+        ),
+        (
+            "type: score, ",
+            "",
+            "T-1.measurements.0: must be a mapping with the key `type`, one of: sc",
+        ),
+        (
+            "at_least: 0.99",
+            "least: 0.99",
+            "T-1.measurements.0.least: unknown key; allowed: label,",
+        ),
+        ("at_least: 0.99", "at_least: high", "T-1.measurements.0.at_least: input should be a"),
         (", at_least: 0.99", "", "T-1: measurements: one of them needs a limit"),
         ("at_least: 0.99", "at_least: 1, more_than: 1", "more_than: not allowed beside at_least"),
         ("    reason: no stage does it yet\n", "", "T-2: measurements: missing; or give the"),

@@ -1,4 +1,4 @@
-"""Ingestion: what it counts is true, only what changed is done again, nothing stale stays."""
+"""IngestReport: what it counts is true, only what changed is done again, nothing stale stays."""
 
 import os
 import shutil
@@ -12,8 +12,9 @@ from processes import ROOT, pipelines
 
 from eval.experiments.config import RunConfig, load_config
 from retrievers.base import AssayError, Document, Passage
+from retrievers.base.ingestion import IngestReport
 from retrievers.documents.folder import read_folder
-from retrievers.ingestion import Ingestion, ingest
+from retrievers.ingestion import ingest
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
 
@@ -47,7 +48,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     return Workshop(cache)
 
 
-def work(made: Ingestion) -> dict[str, tuple[set[str], int]]:
+def work(made: IngestReport) -> dict[str, tuple[set[str], int]]:
     """Return the stages and the number of vectors made for each document that had any."""
     return {item.id: (set(item.seconds), item.embedded) for item in made.documents if item.seconds}
 
@@ -79,7 +80,7 @@ def test_content_counts_and_not_time_or_place(fresh: Workshop, tmp_path: Path) -
     for document in DOCUMENTS:
         (tmp_path / document.id).write_text(document.text, encoding="utf-8")
 
-    def ingest_folder(folder: Path) -> Ingestion:
+    def ingest_folder(folder: Path) -> IngestReport:
         read = read_folder(folder, fresh)
         texts = [Document(item.id, item.converted.text) for item in read.documents]
         return ingest(texts, config, fresh)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from listed import cut, descends, ids, make_corpus, make_hits
 
 from retrievers.base import Chunk, Definition, Document, Hit
+from retrievers.base.markdown import tokenize
 from retrievers.corpus import Corpus
-from retrievers.documents.markdown import tokenize
 from retrievers.documents.preparation import DocumentSettings, prepare
 from retrievers.models.tokens import Tokenizer
 from retrievers.settings import Workshop

@@ -11,7 +11,7 @@ from listed import apply, descends, ids, make_chunk, make_corpus, make_hits
 from pydantic import TypeAdapter, ValidationError
 
 from retrievers.base import Document, Hit
-from retrievers.documents.frontmatter import Frontmatter
+from retrievers.base.frontmatter import Frontmatter
 from retrievers.recipe import PipelineSettings
 from retrievers.stages.calibrate import Calibrate, CalibrateSettings
 from retrievers.stages.recency import Recency, RecencySettings, find_date

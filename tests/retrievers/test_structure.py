@@ -1,5 +1,6 @@
 """Sections, blocks, links, numbered paragraphs and frontmatter of worked documents."""
 
+import json
 from itertools import pairwise
 from pathlib import Path
 
@@ -8,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrievers.base import Document
-from retrievers.documents.frontmatter import read_frontmatter
+from retrievers.base.frontmatter import read_frontmatter
+from retrievers.base.markdown import read_headings
 from retrievers.documents.identifiers import identify, split_title
 from retrievers.documents.structure import parse, parse_document
 
@@ -211,6 +213,8 @@ def test_frontmatter() -> None:
     assert found.related == ("other",)
     assert found.text == "A title\nWhat it is\none, two\nx, y\nOther\nAnn, Bob\npolicy"
     assert found.note == ""
+    assert found.metadata["date"] == "2024-01-02"
+    assert found.metadata["related"] == [["other"]]
 
 
 @pytest.mark.parametrize(
@@ -220,13 +224,23 @@ def test_frontmatter() -> None:
         ("date: 2024-13-45", "not YAML"),
         ("- a", "a list"),
         ("? {a: 1}\n: b", "not YAML"),
+        ("title: a\ndate: 2024-02-30", "frontmatter: line 3: not YAML: day is out of range"),
+        ("title: a\ntitle: b", "frontmatter: line 3: the key 'title' stands twice"),
+        ("title: &a [*a]", "frontmatter: line 2: *a stands within itself"),
     ],
 )
 def test_broken_frontmatter_is_a_note(block: str, note: str) -> None:
     found = read_frontmatter(f"---\n{block}\n---\nBody")
     assert note in found.note
-    assert found.title == ""
+    assert found.note.endswith("; no field of it is read")
+    assert (found.title, found.metadata) == ("", {})
     assert found.end
+
+
+@given(st.text())
+def test_any_frontmatter_is_read_or_noted(block: str) -> None:
+    found = read_frontmatter(f"---\n{block}\n---\n")
+    assert json.loads(json.dumps(found.metadata)) == found.metadata or found.note
 
 
 def test_unclosed_frontmatter_is_text() -> None:
@@ -260,6 +274,12 @@ def test_sections_cover_what_is_not_frontmatter(text: str) -> None:
     for item in structure.paragraphs:
         assert "(" in text[item.start : item.end]
     assert all(one.start < other.start for one, other in pairwise(structure.paragraphs))
+
+
+@given(MARKDOWN)
+def test_what_is_judged_and_what_is_cut_have_the_same_sections(text: str) -> None:
+    cut = [(item.start, item.level, item.title) for item in parse(text).sections if item.level]
+    assert [(item.start, item.level, item.title) for item in read_headings(text)] == cut
 
 
 def test_the_default_collection_parses() -> None:

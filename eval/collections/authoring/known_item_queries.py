@@ -14,8 +14,9 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from eval.collections.authoring.quotes import Place
-from eval.collections.markdown import FRONTMATTER, find_sections, is_plain
 from retrievers.base import Document
+from retrievers.base.frontmatter import frontmatter_end
+from retrievers.base.markdown import is_plain, read_headings, tokenize
 
 SPREAD = 3  # an identifier in more documents than this is not distinctive
 WORD_LENGTH, CUT_LENGTH = 8, 4  # letters of a word worth cutting short, and left of it at least
@@ -120,7 +121,7 @@ class Library:
 
     def keep_bodies(self, places: Iterable[Place]) -> list[Place]:
         """Return those of `places` that do not lie in frontmatter, which is not searched."""
-        return [at for at in places if at.start >= find_body(self.documents[at.doc_id].text)]
+        return [at for at in places if at.start >= frontmatter_end(self.documents[at.doc_id].text)]
 
 
 def derive_titles(library: Library) -> Candidates:
@@ -182,7 +183,7 @@ def derive_truncated(library: Library) -> Candidates:
     """
     words = sorted(library.words)
     for document in library.originals:
-        body = document.text[find_body(document.text) :]
+        body = document.text[frontmatter_end(document.text) :]
         counts = Counter(word.lower() for word in PROSE.findall(body))
         taken: dict[str, list[Place]] = {}
         for word in sorted(counts, key=lambda word: (-counts[word], word)):
@@ -212,7 +213,7 @@ def list_sections(document: Document) -> Iterator[tuple[str, Place]]:
     """Yield the heading and the place of each section, without white space at its end."""
     if is_plain(document.id):
         return
-    for section in find_sections(document.text):
+    for section in read_headings(document.text):
         text = document.text[section.start : section.end]
         if WORD.search(section.title):
             end = section.start + len(text.rstrip())
@@ -221,12 +222,9 @@ def list_sections(document: Document) -> Iterator[tuple[str, Place]]:
 
 def list_code(document: Document) -> Iterator[str]:
     """Yield the blocks and spans of code in a Markdown document."""
-    from markdown_it import MarkdownIt
-
     if is_plain(document.id):
         return
-    body = document.text[find_body(document.text) :]
-    for token in MarkdownIt("commonmark").parse(body):
+    for token in tokenize(document.text[frontmatter_end(document.text) :]):
         if token.type in ("fence", "code_block"):
             yield token.content
         for child in token.children or []:
@@ -242,12 +240,6 @@ def read_keywords(document: Document) -> list[str]:
         return []
     words = (" ".join(str(value).split()) for value in values)
     return list(dict.fromkeys(filter(None, words)))
-
-
-def find_body(text: str) -> int:
-    """Return where the text after the frontmatter begins."""
-    block = FRONTMATTER.match(text)
-    return block.end() if block else 0
 
 
 def whole(document: Document) -> Place:

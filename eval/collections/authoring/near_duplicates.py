@@ -4,8 +4,8 @@ import hashlib
 import re
 from collections.abc import Mapping
 
-from eval.collections.authoring.known_item_queries import find_body
 from retrievers.base import AssayError
+from retrievers.base.frontmatter import frontmatter_end
 
 FOLDER = "copies"
 EVERY = 3  # of every three documents one is copied as it is, one edited, one left alone
@@ -38,7 +38,7 @@ def edit(text: str) -> str:
 
     Headings, code, tables, names and the frontmatter stay, and so do all offsets.
     """
-    body = find_body(text)
+    body = frontmatter_end(text)
     lines, fenced = [], False
     for line in text[body:].splitlines(keepends=True):
         fenced ^= bool(FENCE.match(line))

@@ -20,20 +20,17 @@ from eval.collections.formats.places import (
 from eval.collections.formats.reading import read_beir_qrels, read_jsonl, read_text
 from eval.collections.formats.rows import Row
 from eval.collections.formats.source import GoldBook, Register, Source, read_query_rows
-from eval.collections.markdown import (
-    TEXT_SUFFIX,
-    find_title,
-    parse_frontmatter,
-)
 from retrievers.base import Chunk, Context, Document
+from retrievers.base.frontmatter import Frontmatter, read_frontmatter
+from retrievers.base.markdown import TEXT_SUFFIX, find_title
 
 TABLE = ".tsv"  # judgments of anchors, among which no span can stand
 SUFFIXES = (".md", ".markdown", TEXT_SUFFIX)
 
 
-def make_document(identifier: str, text: str) -> Document:
+def make_document(identifier: str, text: str, about: Frontmatter | None = None) -> Document:
     """Return the document of a file: its frontmatter is its metadata and may give its title."""
-    metadata = parse_frontmatter(text)
+    metadata = (about or read_frontmatter(text)).metadata
     return Document(identifier, text, find_title(identifier, text, metadata), metadata=metadata)
 
 
@@ -99,8 +96,11 @@ class NativeSource(Source[NativeCard]):
             identifier = path.relative_to(folder).as_posix()
             text = read_text(path, self._problems, encoding="utf-8")
             row = Row(path, 0, {})
+            about = read_frontmatter(text)
+            if about.note:
+                self._problems.warn(path, 0, about.note)
             with self._problems.of(row):
-                register.add(row, identifier, text, make_document(identifier, text))
+                register.add(row, identifier, text, make_document(identifier, text, about))
         if not register.items:
             self._problems.error(folder, 0, f"holds no documents; allowed: {', '.join(SUFFIXES)}")
         for copy, original in copies.items():

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from eval.collections.collection import GoldItem
 from eval.collections.formats.rows import Row, RowError
-from eval.collections.markdown import find_sections, is_plain
 from retrievers.base import Document
+from retrievers.base.markdown import is_plain, read_headings
 
 Span = tuple[str, int, int]  # a document's id, start and end
 
@@ -72,7 +72,7 @@ def _find_section(heading: str, document: Document) -> tuple[int, int]:
     if is_plain(document.id):
         raise RowError(f'"{document.id}" is plain text and has no sections; give start and end')
     wanted = _fold(heading)
-    found = [item for item in find_sections(document.text) if _fold(item.title) == wanted]
+    found = [item for item in read_headings(document.text) if _fold(item.title) == wanted]
     if len(found) == 1:
         return _trim(document.text, found[0].start, found[0].end)
     if found:
@@ -81,7 +81,7 @@ def _find_section(heading: str, document: Document) -> tuple[int, int]:
         raise RowError(
             f'"{document.id}" has the heading "{heading}" at lines {places}; give start and end'
         )
-    titles = ", ".join(f'"{item.title}"' for item in find_sections(document.text)[:5])
+    titles = ", ".join(f'"{item.title}"' for item in read_headings(document.text)[:5])
     raise RowError(f'"{document.id}" has no heading "{heading}"; it has: {titles or "none"}')
 
 

@@ -1,7 +1,9 @@
 """The contract of a retriever: documents in, rankings of passages out.
 
-This module is all that the judge (`eval`) knows of retrieval. It has no dependency but the
-standard library, so that a retriever written elsewhere can keep the contract cheaply.
+This package, with the store and the base of settings, is all that the judge (`eval`) knows of
+retrieval. This module of it has no dependency but the standard library, so that a retriever
+written elsewhere can keep the contract cheaply; beside it stand the readers of Markdown and
+frontmatter, so that what is judged and what is retrieved are sections of one reading.
 """
 
 from abc import ABC, abstractmethod

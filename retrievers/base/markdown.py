@@ -1,10 +1,14 @@
-"""Reading Markdown with markdown-it-py: tokens, offsets of lines, links and wikilinks."""
+"""Reading Markdown with markdown-it-py: tokens, offsets of lines, headings, links, wikilinks."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
+from functools import cache, lru_cache
+from itertools import pairwise
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from retrievers.base.frontmatter import frontmatter_end
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -13,6 +17,7 @@ if TYPE_CHECKING:
 
 # What CommonMark ends a line at, and nothing else.
 LINE_END = re.compile(r"\r\n|\n|\r")
+TEXT_SUFFIX = ".txt"
 WIKILINK = re.compile(r"\[\[([^\[\]|\n]+)(?:\|([^\[\]\n]+))?\]\]")
 
 
@@ -27,9 +32,62 @@ class LinkToken:
     wiki: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """Characters `start` to `end` under one heading, the heading itself included, up to the next
+    of the same or a higher level. `body` is where the heading line ends, `title` its text without
+    markup.
+    """
+
+    title: str
+    level: int
+    start: int
+    body: int
+    end: int
+
+
+def is_plain(path: str) -> bool:
+    """Say whether the document at `path` is plain text, in which `#` opens no heading."""
+    return path.lower().endswith(TEXT_SUFFIX)
+
+
+def find_title(path: str, text: str, metadata: Mapping[str, Any]) -> str:
+    """Return the title in the frontmatter, else the first top heading, else the file's stem."""
+    if isinstance(metadata.get("title"), str) and metadata["title"].strip():
+        return str(metadata["title"]).strip()
+    headings = () if is_plain(path) else read_headings(text)
+    top = (heading.title for heading in headings if heading.level == 1 and heading.title)
+    return next(top, PurePosixPath(path).stem)
+
+
+@lru_cache(maxsize=256)
+def read_headings(text: str) -> tuple[Heading, ...]:
+    """Return the headings of a Markdown document in order."""
+    begin = frontmatter_end(text)
+    return tuple(find_headings(tokenize(text[begin:]), line_starts(text, begin)))
+
+
+def find_headings(tokens: "Sequence[Token]", starts: Sequence[int]) -> list[Heading]:
+    """Return the headings among `tokens`, whose lines begin at `starts`, in order.
+
+    Headings inside quotes, lists and code open no section and are left out.
+    """
+    found = []
+    # By level, where the next heading that ends a section of this level begins.
+    ends = [starts[-1]] * 7
+    for inline, token in pairwise(reversed(tokens)):
+        if token.type == "heading_open" and token.level == 0 and token.map:
+            level, (first, last) = int(token.tag[1]), token.map
+            title = plain_text(inline).strip()
+            found.append(Heading(title, level, starts[first], starts[last], ends[level]))
+            ends[level:] = [starts[first]] * (7 - level)
+    return found[::-1]
+
+
 def tokenize(text: str) -> "list[Token]":
     """Return the block tokens of `text`; inline tokens are their children."""
-    return _parser().parse(text)
+    # A byte order mark would keep the first line from being a heading; a space does not.
+    return _parser().parse(f" {text[1:]}" if text.startswith("\ufeff") else text)
 
 
 def line_starts(text: str, begin: int) -> list[int]:

@@ -1,9 +1,12 @@
 """The YAML block at the head of a document, as typed fields."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from retrievers.base import AssayError
 
 BLOCK = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.S | re.M)
 UNCLOSED = re.compile(r"\ufeff?---[ \t]*\r?\n[\w-]+:[ \t]")
@@ -15,7 +18,8 @@ class Frontmatter:
     """What a document says of itself. `end` is where the block ends, 0 without one.
 
     `dates` holds date, created, modified and updated, where given, as ISO 8601 where YAML knows
-    them for dates. `note` says in words why a block could not be read; the fields are then empty.
+    them for dates; `metadata` every field there is, as JSON values. `note` says in words why a
+    block could not be read, and what is lost.
     """
 
     end: int = 0
@@ -28,6 +32,7 @@ class Frontmatter:
     category: str = ""
     dates: Mapping[str, str] = field(default_factory=dict)
     related: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
 
     @property
@@ -48,8 +53,8 @@ def read_frontmatter(text: str) -> Frontmatter:
     """Return the frontmatter of `text`. A broken block gives a note, never an error."""
     block = BLOCK.match(text)
     if block is None:
-        unclosed = UNCLOSED.match(text) is not None
-        return Frontmatter(note="frontmatter is opened by --- and not closed" if unclosed else "")
+        unclosed = "frontmatter is opened by --- and not closed; it is read as text"
+        return Frontmatter(note=unclosed if UNCLOSED.match(text) else "")
     values, note = _load(block[1])
     return Frontmatter(
         end=block.end(),
@@ -62,23 +67,22 @@ def read_frontmatter(text: str) -> Frontmatter:
         category=_one(values.get("category") or values.get("type")),
         dates={name: _one(values[name]) for name in DATES if values.get(name) is not None},
         related=_many(values.get("related")),
-        note=note,
+        # Dates and other values that JSON lacks become strings.
+        metadata=json.loads(json.dumps(values, default=str)),
+        note=note and f"{note}; no field of it is read",
     )
 
 
-def _load(block: str) -> tuple[dict[Any, Any], str]:
-    import yaml
+def _load(block: str) -> tuple[dict[str, Any], str]:
+    from retrievers.settings.files import parse_yaml
 
     try:
-        values = yaml.safe_load(block)
-    # Not every broken scalar is a YAMLError: `2024-13-45` is a ValueError of the date's making.
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        return {}, f"frontmatter is not YAML: {' '.join(str(error).split())[:200]}"
-    if values is None:
-        return {}, ""
-    if not isinstance(values, dict):
-        return {}, f"frontmatter is a {type(values).__name__}, not a mapping"
-    return values, ""
+        values = parse_yaml(block, "frontmatter", line=2)
+    except AssayError as error:
+        return {}, str(error)
+    if values is None or isinstance(values, dict):
+        return values or {}, ""
+    return {}, f"frontmatter is a {type(values).__name__}, not a mapping"
 
 
 def _one(value: Any) -> str:

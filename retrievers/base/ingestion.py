@@ -1,0 +1,49 @@
+"""What became of documents that a pipeline took in: facts that it finds and the judge reports."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What became of one document.
+
+    `tokens` counts each chunk that is searched, as the chunker does. `oversize` counts those over
+    the chunker's maximum, `unread` those of which the encoder does not read the end. `intact`
+    says that the chunks give the document back; None where the collection prescribes passages.
+    `embedded` counts the vectors made for it. `seconds` are of the stages that did anything: none,
+    when all was in the cache. `note` says what of the frontmatter could not be read.
+    """
+
+    id: str
+    tokens: tuple[int, ...]
+    oversize: int
+    unread: int
+    intact: bool | None
+    decisions: Mapping[str, int]
+    definitions: int
+    references: int
+    resolved: int
+    embedded: int
+    seconds: Mapping[str, float]
+    note: str = field(default="", kw_only=True)
+
+
+@dataclass(frozen=True)
+class IngestReport:
+    """What became of all documents.
+
+    `seconds` is the wall time by stage: chunk, context, embed and each index; `cached` names the
+    indexes found. `limit` is the chunker's maximum and `window` what the encoder reads, in tokens.
+    `facts` are the retriever's.
+    """
+
+    documents: Sequence[Ingested]
+    seconds: Mapping[str, float]
+    cached: Sequence[str]
+    collisions: int
+    limit: int | None
+    window: int | None
+    bytes: int
+    facts: Mapping[str, Any]
