@@ -56,7 +56,7 @@ def targets(
     """
     from eval.cli.console import print_json
     from eval.experiments.locations import reports_folder
-    from eval.experiments.target_measurer import ProjectLaboratory
+    from eval.experiments.target_measurer import ProjectTargetMeasurer
     from eval.experiments.target_settings import check, choose, load_settings
     from eval.progress import ConsoleProgress
     from eval.targets import measure_targets
@@ -71,9 +71,9 @@ def targets(
     if readme:
         _replace_table(readme, "")  # refuses before minutes go into measuring
     below = reports_folder() / "targets"
-    laboratory = ProjectLaboratory(settings, path.parent, below / "measured", again, progress)
-    check(settings, laboratory, path)
-    results = measure_targets(chosen, laboratory, progress)
+    measurer = ProjectTargetMeasurer(settings, path.parent, below / "measured", again, progress)
+    check(settings, measurer, path)
+    results = measure_targets(chosen, measurer, progress)
     files = write(results, output or below)
     if readme:
         _write_table(readme, results)

@@ -40,8 +40,8 @@ SOURCES = (
 NOT_MEASURED = {"label", "at_least", "more_than", "at_most", "less_than"}
 
 
-class ProjectLaboratory:
-    """The `Laboratory` of the command line. What it made once in a call it gives again."""
+class ProjectTargetMeasurer:
+    """The `TargetMeasurer` of this project. What it made once in a call it gives again."""
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from eval.targets.settings import Target, TargetsSettings
 from retrievers.base import AssayError
 
 if TYPE_CHECKING:
-    from eval.experiments.target_measurer import ProjectLaboratory
+    from eval.experiments.target_measurer import ProjectTargetMeasurer
 
 KINDS = ", ".join(
     get_args(kind.model_fields["type"].annotation)[0] for kind in get_args(Measurement)
@@ -31,7 +31,7 @@ def load_settings(path: Path) -> TargetsSettings:
         raise AssayError(f"{path}: {_explain(error.errors()[0])}") from None
 
 
-def check(settings: TargetsSettings, laboratory: "ProjectLaboratory", path: Path) -> None:
+def check(settings: TargetsSettings, measurer: "ProjectTargetMeasurer", path: Path) -> None:
     """Raise AssayError unless all configs, collections and measures that are named exist.
 
     That a collection's data or a model is not here is no error of the file.
@@ -43,7 +43,7 @@ def check(settings: TargetsSettings, laboratory: "ProjectLaboratory", path: Path
                 find(measurement.dataset)
             for key, pipeline in measurement.pipelines.items():
                 with _naming(f"{place}.{key}"):
-                    laboratory.config(pipeline, measurement.dataset)
+                    measurer.config(pipeline, measurement.dataset)
             if isinstance(measurement, Score | Change):
                 with _naming(f"{place}.measure"):
                     check_names([measurement.measure.removeprefix(COMPLEMENT)])
