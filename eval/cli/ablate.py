@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -23,9 +26,9 @@ STYLES = {"better": "green", "worse": "red"}
 
 
 @click.command()
-@click.argument("config", type=click.Path(path_type=Path))
-@click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
-@click.option("--measures", help="What to compare, separated by commas, by ir-measures' names.")
+@options.CONFIG
+@options.OVERRIDES
+@options.MEASURES
 @click.option(
     "--timed",
     type=click.IntRange(0),
@@ -34,8 +37,8 @@ STYLES = {"better": "green", "worse": "red"}
     help="Queries timed without each part; the whole pipeline is timed as its config says.",
 )
 @click.option("--dry-run", is_flag=True, help="List the variants and run nothing.")
-@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.NO_TRACK
+@options.JSON
 def ablate(
     config: Path,
     overrides: tuple[str, ...],
@@ -55,7 +58,6 @@ def ablate(
     Exit code: 0 all variants ran, 1 some failed, 2 the pipeline cannot be run.
     """
     from eval.analysis.ablation import MEASURES
-    from eval.cli.console import print_json
     from eval.experiments.ablation import ablate as run_all
     from eval.experiments.ablation import make_plan
     from eval.experiments.config import load_config
@@ -86,7 +88,6 @@ def ablate(
 
 def _list(plan: "Plan", as_json: bool) -> None:
     from eval.analysis.ablation import describe
-    from eval.cli.console import print_json
 
     tables = {"removals": plan.removals, "additions": plan.additions}
     if as_json:

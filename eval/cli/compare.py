@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -22,15 +25,15 @@ WIDTH = 112  # columns that the table needs
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="BASE OTHER... [KEY.PATH=VALUE]...")
-@click.option("--measures", help="What to compare, separated by commas, by ir-measures' names.")
+@options.MEASURES
 @click.option(
     "--effect",
     type=click.FloatRange(0, 1, min_open=True),
     help="The smallest difference that would matter.  [default: 0.05]",
 )
 @click.option("--no-report", is_flag=True, help="Write no report, and log nothing to MLflow.")
-@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.NO_TRACK
+@options.JSON
 def compare(
     runs: tuple[str, ...],
     measures: str | None,
@@ -47,7 +50,6 @@ def compare(
     own among the runs; the same comparison gives the same files.
     """
     from eval.analysis import comparison
-    from eval.cli.console import print_json
     from eval.experiments.locations import reports_folder
     from eval.experiments.run_references import resolve, split_overrides
     from eval.progress import ConsoleProgress

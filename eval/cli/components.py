@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
@@ -21,11 +24,9 @@ class Component:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.JSON
 def components(as_json: bool) -> None:
     """List all that a config can name, one line each, with the extra each needs."""
-    from eval.cli.console import print_json
-
     found = list(list_components())
     if as_json:
         print_json({"components": [asdict(component) for component in found]})

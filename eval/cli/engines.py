@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 if TYPE_CHECKING:
     from eval.experiments.engine_settings import Subject
     from eval.experiments.inventory import Removable
@@ -22,7 +25,7 @@ def engines() -> None:
 
 
 @engines.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.JSON
 def list_(as_json: bool) -> None:
     """List every engine with its state here, and what the stores known by name can do.
 
@@ -30,7 +33,6 @@ def list_(as_json: bool) -> None:
     """
     from dataclasses import asdict
 
-    from eval.cli.console import print_json
     from eval.experiments.inventory import list_engines, list_providers
 
     found, providers = list(list_engines()), list(list_providers())
@@ -55,7 +57,7 @@ def list_(as_json: bool) -> None:
 @click.argument("names", nargs=-1, metavar="[ENGINE]...")
 @click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
 @click.option("--cache", "cached", is_flag=True, help="Remove built indexes in the cache too.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.JSON
 def clean(names: tuple[str, ...], dry_run: bool, cached: bool, as_json: bool) -> None:
     """Drop every index that Assay made on the servers of ENGINE, or of all that are configured.
 
@@ -63,7 +65,6 @@ def clean(names: tuple[str, ...], dry_run: bool, cached: bool, as_json: bool) ->
     such processes left on this machine. What is needed is made again. Nothing else is touched: an
     index counts only where its name and the note in it are those that Assay gives.
     """
-    from eval.cli.console import print_json
     from eval.experiments.engine_settings import read_subject
     from eval.experiments.inventory import find_cached, is_configured, list_stores
     from retrievers.base import AssayError

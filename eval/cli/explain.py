@@ -4,6 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -22,7 +25,7 @@ STYLES = {"found": "green", "in no chunk": "red", "in no leg": "red", "beyond de
 @click.option(
     "-k", default=10, type=click.IntRange(min=1), help="How many hits count.", show_default=True
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.JSON
 def explain(run: str, query: str | None, k: int, as_json: bool) -> None:
     """Tell where the answers of RUN went: found, or where on their way they were lost.
 
@@ -30,7 +33,6 @@ def explain(run: str, query: str | None, k: int, as_json: bool) -> None:
     folder, or the id of a run in MLflow. Nothing of a stored run is searched again.
     """
     from eval.analysis.attribution import attribute
-    from eval.cli.console import print_json
     from eval.experiments.run_references import resolve
     from eval.progress import ConsoleProgress
     from retrievers.base import AssayError

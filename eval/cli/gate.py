@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from eval.cli.gating import BASELINES, JSON, SETTINGS
+from eval.cli import options
+from eval.cli.output import print_json
 
 if TYPE_CHECKING:
     from eval.gate.rule import GateReport, LatencyVerdict
@@ -23,10 +24,10 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.command()
 @click.argument("target", required=False, metavar="CONFIG|RUN")
-@click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
+@options.OVERRIDES
 @click.option("--base", help="Gate latency too, against the checkout or the config at this path.")
-@BASELINES
-@SETTINGS
+@options.BASELINES
+@options.GATE_SETTINGS
 @click.option("--strict", is_flag=True, help="Exit with 1 also when the gate cannot tell.")
 @click.option("--junit", type=FILE, help="Write JUnit XML to this file.")
 @click.option("--markdown", type=FILE, help="Write a Markdown comment to this file.")
@@ -37,7 +38,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--self-test", is_flag=True, help="Check the gate itself on resampled runs.")
 @click.option("--trials", type=click.IntRange(200), default=1000, help="Trials of --self-test.")
-@JSON
+@options.JSON
 def gate(
     target: str | None,
     overrides: tuple[str, ...],
@@ -58,7 +59,6 @@ def gate(
     where it cannot tell. Latency is gated only with --base: base and head are then timed
     interleaved, and their ratio counts.
     """
-    from eval.cli.console import print_json
     from eval.cli.gate_delivery import Outputs
     from eval.cli.gate_table import print_report
     from eval.cli.gating import baselines_folder, load_settings
@@ -168,7 +168,6 @@ def _test_itself(
 ) -> NoReturn:
     import numpy as np
 
-    from eval.cli.console import print_json
     from eval.cli.gate_table import print_self_test
     from eval.experiments.run_references import resolve
     from eval.gate.baseline import make

@@ -19,7 +19,6 @@ SETTINGS = click.option(
     type=click.Path(path_type=Path),
     help="Settings of the gate.  [default: configs/gate.yaml]",
 )
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
 
 
 def baselines_folder(chosen: Path | None) -> Path:

@@ -4,14 +4,17 @@ from pathlib import Path
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--dataset", required=True, help="The collection it was searched on.")
 @click.option("--name", help="What to call the run; with several systems, the beginning of it.")
 @click.option("--depth", type=click.IntRange(1), default=100, show_default=True)
-@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.NO_TRACK
+@options.JSON
 def import_(
     file: Path, dataset: str, name: str | None, depth: int, no_track: bool, as_json: bool
 ) -> None:
@@ -23,7 +26,6 @@ def import_(
     from eval import report
     from eval.analysis.exports import export
     from eval.analysis.summary import summarise
-    from eval.cli.console import print_json
     from eval.cli.table import print_summary
     from eval.collections.loading import load
     from eval.experiments.locations import reports_folder

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 if TYPE_CHECKING:
     from eval.runs.ingestion import Ingestion
     from retrievers.base import Progress
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("documents")
-@click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
+@options.OVERRIDES
 @click.option(
     "--config",
     type=click.Path(path_type=Path),
@@ -23,8 +26,8 @@ if TYPE_CHECKING:
     help="The pipeline that takes the documents in.",
 )
 @click.option("--again", is_flag=True, help="Do all of it anew: what times are measured on.")
-@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.NO_TRACK
+@options.JSON
 def ingest(
     documents: str,
     overrides: tuple[str, ...],
@@ -38,7 +41,6 @@ def ingest(
     Reports sizes, checks and times, and what could not be read. Only what changed since the last
     time is done anew, by what files hold. Overrides change single keys of the config.
     """
-    from eval.cli.console import print_json
     from eval.experiments.config import load_config
     from eval.experiments.ingestion import forgetful, run_ingestion
     from eval.experiments.locations import reports_folder

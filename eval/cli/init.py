@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eval.cli.console import print_json
+from eval.cli import options
+from eval.cli.output import print_json
 
 if TYPE_CHECKING:
     from eval.collections.authoring.author import Authored
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     help="Where the card goes; by default ./datasets/NAME.",
 )
 @click.option("--force", is_flag=True, help="Overwrite a collection that is there already.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.JSON
 def init(
     folder: Path,
     questions: Path | None,

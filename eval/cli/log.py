@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 if TYPE_CHECKING:
     from eval.analysis.summary import Summary
     from eval.tracking import Logged
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
 @click.argument("runs", nargs=-1, required=True)
 @click.option("--reports", type=click.Path(path_type=Path), help="Folder of the stored runs.")
 @click.option("--again", is_flag=True, help="Send a run that the store already holds once more.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.JSON
 def log(runs: tuple[str, ...], reports: Path | None, again: bool, as_json: bool) -> None:
     """Send stored RUNS to MLflow: those made while tracking was down, or for another store.
 
@@ -23,7 +26,6 @@ def log(runs: tuple[str, ...], reports: Path | None, again: bool, as_json: bool)
     $MLFLOW_TRACKING_URI, or mlflow.db in this folder.
     """
     from eval import tracking
-    from eval.cli.console import print_json
     from eval.experiments.locations import reports_folder
     from eval.runs.stored import find
 

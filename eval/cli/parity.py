@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 if TYPE_CHECKING:
     from eval.experiments.engine_bench import Bench
     from eval.experiments.engine_settings import Subject
@@ -17,14 +20,14 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("words", nargs=-1, metavar="[ENGINE] [COLLECTION]... [KEY=VALUE]...")
 @click.option("--all", "every", is_flag=True, help="Every engine that runs here.")
-@click.option("--limit", type=click.IntRange(1), help="Ask only so many queries: a quick look.")
+@options.LIMIT
 @click.option(
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
     help="With --all: the folder of engines.md and engines.json.  [default: the reports]",
 )
-@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.NO_TRACK
+@options.JSON
 def parity(
     words: tuple[str, ...],
     every: bool,
@@ -48,7 +51,6 @@ def parity(
     Exit code: 0 done, whatever the verdicts; 1 with --all, where an engine failed; 2 for what is
     to be mended.
     """
-    from eval.cli.console import print_json
     from eval.cli.parity_output import deliver, print_all, print_one
     from eval.experiments.workshop import make_workshop
     from retrievers.base import AssayError

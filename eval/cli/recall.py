@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 if TYPE_CHECKING:
     from eval.parity.curve import Curve
     from retrievers.base import Progress
@@ -16,9 +19,9 @@ WIDTH = 150  # columns that the table needs
 @click.argument("engine")
 @click.argument("words", nargs=-1, metavar="[COLLECTION] [KEY=VALUE]...")
 @click.option("--sweep", required=True, metavar="KEY=V1,V2,…", help="The setting and its values.")
-@click.option("--limit", type=click.IntRange(1), help="Ask only so many queries: a quick look.")
-@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.LIMIT
+@options.NO_TRACK
+@options.JSON
 def recall(
     engine: str,
     words: tuple[str, ...],
@@ -35,7 +38,6 @@ def recall(
     p95, with those of exact search beside them.
     """
     from eval.analysis.search_space import parse_axis
-    from eval.cli.console import print_json
     from eval.collections.catalog import find
     from eval.experiments.ann_sweep import list_variants, run_sweep
     from eval.experiments.engine_bench import open_bench

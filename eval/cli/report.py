@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 if TYPE_CHECKING:
     from eval.analysis.comparison import Comparison
 
 
 @click.command()
 @click.argument("run")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.JSON
 def report(run: str, as_json: bool) -> None:
     """Compute measures, exports and report of RUN anew, without searching.
 
@@ -31,7 +34,6 @@ def _report_run(reference: str, as_json: bool) -> None:
     from eval import report as reports
     from eval.analysis.exports import export
     from eval.analysis.summary import summarise
-    from eval.cli.console import print_json
     from eval.cli.table import print_summary
     from eval.experiments.locations import reports_folder
     from eval.runs import stored as runs
@@ -55,7 +57,6 @@ def _find_comparison(reports: Path, reference: str) -> Path | None:
 
 def _report_comparison(folder: Path, as_json: bool) -> None:
     from eval.cli.compare import print_comparison
-    from eval.cli.console import print_json
     from eval.report.comparison import write
 
     compared = _compare_again(folder)

@@ -4,14 +4,17 @@ from pathlib import Path
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 
 @click.command()
-@click.argument("config", type=click.Path(path_type=Path))
-@click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
+@options.CONFIG
+@options.OVERRIDES
 @click.option("--engine", metavar="NAME", help="Search in this engine, with its defaults.")
 @click.option("--again", is_flag=True, help="Measure again though an equal run is stored.")
-@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.NO_TRACK
+@options.JSON
 def run(
     config: Path,
     overrides: tuple[str, ...],
@@ -32,7 +35,6 @@ def run(
     from eval import report
     from eval.analysis.exports import export
     from eval.analysis.summary import summarise
-    from eval.cli.console import print_json
     from eval.cli.table import print_summary
     from eval.experiments.config import load_config
     from eval.experiments.run import make_run, track

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -16,12 +19,12 @@ EXCERPT = 240  # characters of a hit that are shown
 
 
 @click.command()
-@click.argument("config", type=click.Path(path_type=Path))
+@options.CONFIG
 @click.argument("query")
-@click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
+@options.OVERRIDES
 @click.option("--k", type=click.IntRange(1), default=5, show_default=True, help="Hits to show.")
 @click.option("--context", is_flag=True, help="Print the context that a prompt would get.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.JSON
 def search(
     config: Path, query: str, overrides: tuple[str, ...], k: int, context: bool, as_json: bool
 ) -> None:
@@ -30,7 +33,6 @@ def search(
     Times are those of a second search, when models are loaded, without any cache of answers. The
     context holds what the stage `context` keeps; without that stage, the hits shown.
     """
-    from eval.cli.console import print_json
     from eval.collections.loading import load
     from eval.experiments.config import load_config
     from eval.experiments.workshop import make_workshop

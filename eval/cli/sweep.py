@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -21,10 +24,10 @@ WIDTH = 100  # columns that the table needs
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
+@options.OVERRIDES
 @click.option("--dry-run", is_flag=True, help="List the points and run nothing.")
-@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.NO_TRACK
+@options.JSON
 def sweep(
     file: Path, overrides: tuple[str, ...], dry_run: bool, no_track: bool, as_json: bool
 ) -> None:
@@ -38,7 +41,6 @@ def sweep(
     A point that fails is reported, and the others go on. Exit code: 0 all points ran, 1 some
     failed, 2 the file cannot be run.
     """
-    from eval.cli.console import print_json
     from eval.experiments.grid_search import Runner, list_tasks, read_sweep
     from eval.experiments.locations import reports_folder
     from eval.experiments.workshop import make_workshop
@@ -66,7 +68,6 @@ def sweep(
 
 
 def _list(settings: "SweepSettings", tasks: "Sequence[Task]", as_json: bool) -> None:
-    from eval.cli.console import print_json
 
     if as_json:
         points = [{"settings": dict(t.point), "collection": t.config.dataset} for t in tasks]

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 if TYPE_CHECKING:
     from eval.targets import Results, Verdict
     from retrievers.base import Progress
@@ -32,8 +35,8 @@ WIDTH = 120  # columns that the table needs
     help="The targets.",
 )
 @click.option("--again", is_flag=True, help="Measure anew what equal calls measured before.")
-@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.NO_TRACK
+@options.JSON
 @click.option(
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
@@ -54,7 +57,6 @@ def targets(
     Each is met, missed, or neither is shown; or it cannot be measured yet, for a reason. A target
     that is missed is a result like any other: the command ends with 0.
     """
-    from eval.cli.console import print_json
     from eval.experiments.locations import reports_folder
     from eval.experiments.target_measurer import ProjectTargetMeasurer
     from eval.experiments.target_settings import check, choose, load_settings

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 if TYPE_CHECKING:
     from eval.analysis.nested_cv import Tuning
     from eval.analysis.search_space import Point
@@ -21,8 +24,8 @@ MOST_POINTS = 500
 
 
 @click.command()
-@click.argument("config", type=click.Path(path_type=Path))
-@click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
+@options.CONFIG
+@options.OVERRIDES
 @click.option("--space", type=click.Path(path_type=Path), help="A YAML file of values to try.")
 @click.option("--over", multiple=True, metavar="KEY=V1,V2", help="Values to try; repeatable.")
 @click.option("--trials", type=click.IntRange(1), help="Try so many points, drawn at random.")
@@ -42,8 +45,8 @@ MOST_POINTS = 500
     type=click.Path(path_type=Path),
     help="The config to write.  [default: tuned/<name>.yaml below the reports]",
 )
-@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.NO_TRACK
+@options.JSON
 def tune(
     config: Path,
     overrides: tuple[str, ...],
@@ -66,7 +69,6 @@ def tune(
     interval of that gain lies above 0 and p is at most .05. The best config is written in any case.
     """
     from eval.analysis.search_space import draw
-    from eval.cli.console import print_json
     from eval.cli.tuning_table import describe_gain, print_tuning
     from eval.collections.loading import load
     from eval.experiments.config import load_config

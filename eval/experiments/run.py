@@ -32,11 +32,6 @@ def make_plan(settings: RunConfig, again: bool = False) -> Plan:
 
 def track(summary: Summary, progress: Progress) -> str | None:
     """Log to MLflow and return the id of the MLflow run; say so where tracking is down."""
-    try:
-        return tracking.log_once(summary)
-    except tracking.TrackingError as error:
-        progress.say(
-            f"assay: {error}; the run is kept in {summary.run.folder}: "
-            f"send it later with `assay log {summary.run.manifest.id}`"
-        )
-        return None
+    run = summary.run
+    kept = f"the run is kept in {run.folder}: send it later with `assay log {run.manifest.id}`"
+    return tracking.attempt(lambda: tracking.log_once(summary), kept, progress)

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import platform
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -59,6 +60,11 @@ def command() -> list[str]:
     """Return the command line that does what is being done."""
     given = _ARGUMENTS.get()
     return ["assay", *(sys.argv[1:] if given is None else given)]
+
+
+def command_line() -> str:
+    """Return `command` as it is typed."""
+    return shlex.join(command())
 
 
 @contextmanager

@@ -1,0 +1,62 @@
+"""What commands print: JSON for programs, tables for people, and where results lie."""
+
+import json
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+
+def print_json(value: object) -> None:
+    """Print one JSON object on standard output."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+def print_places(
+    path: Path, tracked: str | None = None, what: str = "report", of: str = "run"
+) -> None:
+    """Print where results lie, and the MLflow run that has them, which is that `of` something."""
+    click.echo(f"{what:<8}{path}")
+    if tracked:
+        click.echo(f"MLflow  {of} {tracked}; `make mlflow` opens the UI")
+
+
+def make_console(width: int = 0) -> "Console":
+    """Return a console of at least `width` columns, those that a table needs."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.width = max(console.width, width)
+    return console
+
+
+def make_table(
+    first: str,
+    *others: str,
+    title: str | None = None,
+    left: Collection[str] = (),
+    ruled: bool = True,
+    whole: bool = False,
+) -> "Table":
+    """Return a table of a column of names and columns of figures, which stand right but for `left`.
+
+    `ruled` draws a line below the headings; with `whole` no figure is broken over lines.
+    """
+    from rich import box
+    from rich.table import Table
+
+    table = Table(
+        title=title,
+        title_justify="left",
+        box=box.SIMPLE_HEAD if ruled else None,
+        pad_edge=False,
+    )
+    table.add_column(first, no_wrap=True)
+    for name in others:
+        table.add_column(name, justify="left" if name in left else "right", no_wrap=whole)
+    return table
