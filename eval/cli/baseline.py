@@ -28,7 +28,7 @@ def accept(run: str, baselines: Path | None, settings: Path | None, as_json: boo
     Nothing else writes a baseline. Runs that are degraded, sampled, or of code that was not
     committed are refused. Commit the file: its diff shows the queries that changed.
     """
-    from eval.cli.gating import baselines_folder, load_settings
+    from eval.experiments.gate import baselines_folder, load_settings
     from eval.experiments.run_references import is_config, resolve
     from eval.gate import baseline as baselining
     from eval.progress import ConsoleProgress
@@ -59,7 +59,7 @@ def accept(run: str, baselines: Path | None, settings: Path | None, as_json: boo
 @options.JSON
 def show(name: str | None, baselines: Path | None, as_json: bool) -> None:
     """Show the baseline NAME, as in hybrid_rrf@scifact, or all."""
-    from eval.cli.gating import baselines_folder
+    from eval.experiments.gate import baselines_folder
     from eval.gate import baseline as baselining
 
     folder = baselines_folder(baselines)

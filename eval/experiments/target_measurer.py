@@ -19,6 +19,7 @@ from eval.experiments.ingestion import forgetful, run_ingestion
 from eval.experiments.run import make_run
 from eval.experiments.workshop import make_workshop
 from eval.runs import environment
+from eval.runs.execution import sample
 from eval.runs.ingestion import Ingestion
 from eval.runs.interleaved_timing import interleave
 from eval.runs.latency import LatencySample, measure
@@ -103,9 +104,8 @@ class ProjectTargetMeasurer:
     ) -> tuple[Sequence[float], Sequence[float]]:
         """Return the milliseconds of two pipelines, paired by query, timed interleaved."""
         limits = self.config(pipeline, dataset).latency
-        texts = [query.text for query in self.collection(dataset).queries]
-        count = min(len(texts), limits.queries)
-        chosen = [texts[at * len(texts) // count] for at in range(count)]
+        asked = sample(self.collection(dataset).queries, limits.queries)
+        chosen = [query.text for query in asked]
         if not chosen:
             raise AssayError(f"{pipeline}: latency.queries is 0, so that there is nothing to time")
         contenders = [make_contender(*self._arguments(name, dataset)) for name in (base, pipeline)]
