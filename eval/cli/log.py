@@ -10,7 +10,6 @@ from eval.cli import options
 from eval.cli.output import print_json
 
 if TYPE_CHECKING:
-    from eval.analysis.summary import Summary
     from eval.tracking import Logged
 
 
@@ -27,10 +26,11 @@ def log(runs: tuple[str, ...], reports: Path | None, again: bool, as_json: bool)
     """
     from eval import tracking
     from eval.experiments.locations import reports_folder
-    from eval.runs.stored import find
+    from eval.experiments.run import export_summary
+    from eval.runs.stored import find, load
 
     folders = {find(reports or reports_folder(), reference).resolve() for reference in runs}
-    summaries = [_summarise(folder) for folder in sorted(folders)]
+    summaries = [export_summary(load(folder)) for folder in sorted(folders)]
     logged = tracking.log(summaries, shlex.join(["assay", "log", *runs]), again)
     if as_json:
         print_json({"runs": [_row(entry) for entry in logged]})
@@ -39,19 +39,6 @@ def log(runs: tuple[str, ...], reports: Path | None, again: bool, as_json: bool)
         place = f"{entry.tracking_uri}, experiment {entry.experiment}, as {entry.run_id}"
         done = f"sent to {place}" if entry.fresh else f"already in {place}; --again sends it anew"
         click.echo(f"{entry.run}: {done}")
-
-
-def _summarise(folder: Path) -> "Summary":
-    """Compute the figures of a stored run, and write the files that go with them."""
-    from eval.analysis.exports import export
-    from eval.analysis.summary import summarise
-    from eval.runs.stored import load
-    from eval.scoring import measures
-
-    run = load(folder)
-    summary = summarise(run, run.manifest.config.get("measures") or measures.DEFAULT)
-    export(summary)
-    return summary
 
 
 def _row(entry: "Logged") -> dict[str, object]:

@@ -1,20 +1,45 @@
 """What commands print: JSON for programs, tables for people, and where results lie."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from retrievers.base import T
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+    from eval.tracking.record import Record
+    from retrievers.base import Progress
 
 
 def print_json(value: object) -> None:
     """Print one JSON object on standard output."""
     click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+def track(no_track: bool, log: Callable[[], T], kept: str, progress: "Progress") -> T | None:
+    """Unless asked not to, log to MLflow by `log`: see `eval.tracking.attempt`."""
+    from eval.tracking import attempt
+
+    return None if no_track else attempt(log, kept, progress)
+
+
+def track_runs(
+    no_track: bool, records: "Sequence[Record]", folder: Path, progress: "Progress"
+) -> str | None:
+    """Unless asked not to, log runs with the report in `folder`; return the id of their parent."""
+    from eval.runs.environment import command_line
+    from eval.tracking.sweep import log_sweep
+
+    def log() -> str | None:
+        return log_sweep(records, command_line(), folder) if records else None
+
+    return track(no_track, log, f"the runs and the report in {folder} are kept", progress)
 
 
 def print_places(

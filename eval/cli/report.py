@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from eval.cli import options
-from eval.cli.output import print_json
+from eval.cli.output import print_json, print_places
 
 if TYPE_CHECKING:
     from eval.analysis.comparison import Comparison
@@ -31,17 +31,12 @@ def report(run: str, as_json: bool) -> None:
 
 
 def _report_run(reference: str, as_json: bool) -> None:
-    from eval import report as reports
-    from eval.analysis.exports import export
-    from eval.analysis.summary import summarise
     from eval.cli.table import print_summary
     from eval.experiments.locations import reports_folder
+    from eval.experiments.run import write_report
     from eval.runs import stored as runs
 
-    stored = runs.load(runs.find(reports_folder(), reference))
-    summary = summarise(stored, stored.manifest.config["measures"])
-    export(summary)
-    page = reports.write(summary)
+    summary, page = write_report(runs.load(runs.find(reports_folder(), reference)))
     if as_json:
         print_json({**summary.as_json(), "report": str(page)})
     else:
@@ -65,7 +60,7 @@ def _report_comparison(folder: Path, as_json: bool) -> None:
         print_json({**compared.as_json(), "report": str(page)})
     else:
         print_comparison(compared)
-        click.echo(f"report  {page}")
+        print_places(page)
 
 
 def _compare_again(folder: Path) -> "Comparison":

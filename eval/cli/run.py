@@ -32,20 +32,15 @@ def run(
     With --engine a leg of type native_hybrid searches in that engine; where there is none, a dense
     leg does, and is fused here with the others. `assay engines list` has the names.
     """
-    from eval import report
-    from eval.analysis.exports import export
-    from eval.analysis.summary import summarise
     from eval.cli.table import print_summary
     from eval.experiments.config import load_config
-    from eval.experiments.run import make_run, track
+    from eval.experiments.run import make_run, track, write_report
     from eval.progress import ConsoleProgress
 
     progress = ConsoleProgress()
     settings = load_config(config, overrides, engine)
     outcome = make_run(settings, again, progress)
-    summary = summarise(outcome.run, settings.measures)
-    export(summary)
-    page = report.write(summary)
+    summary, page = write_report(outcome.run, settings.measures)
     tracked = None if no_track else track(summary, progress)
     if as_json:
         print_json({**summary.as_json(), "report": str(page), "mlflow_run": tracked})

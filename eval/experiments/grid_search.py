@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
@@ -10,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from eval.analysis.grid_search import CONFIG, Figures, Result, SweepSettings
+from eval.analysis.grid_search import CONFIG, Figures, Result, Sweep, SweepSettings
 from eval.analysis.search_space import Point, as_overrides, label
 from eval.collections.catalog import find
 from eval.experiments.config import RunConfig, load_config, read_mapping
+from eval.runs import environment
 from eval.scoring.measures import check_names
 from retrievers.base import AssayError
 from retrievers.settings import Workshop, explain_error
+from retrievers.store.digest import digest
 
 if TYPE_CHECKING:
     from eval.analysis.summary import Summary
@@ -164,6 +167,26 @@ class Runner:
             export(summary)
             report.write(summary)
         return summary
+
+
+def run_sweep(
+    settings: SweepSettings, tasks: Sequence[Task], workshop: Workshop, reports: Path
+) -> tuple[Sweep, list["Record"]]:
+    """Run every task; return what became of them, and what MLflow is told.
+
+    The same points make the same id.
+    """
+    done = Runner(settings.measure, workshop, reports).run(tasks)
+    found = Sweep(
+        id=f"sweep-{settings.name}-{digest([task.config for task in tasks])[:8]}",
+        name=settings.name,
+        description=settings.description,
+        headline=settings.measure,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        environment=environment.describe(),
+        results=tuple(item.result for item in done),
+    )
+    return found, [item.record for item in done if item.record]
 
 
 def _shared(task: Task) -> tuple[str, str]:

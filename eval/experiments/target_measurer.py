@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -115,9 +115,8 @@ class ProjectTargetMeasurer:
         """Ingest a collection; `anew` finds nothing in the cache but models."""
 
         def make() -> Ingestion:
-            usual = make_workshop()
-            with forgetful(usual) if anew else nullcontext(usual) as workshop:
-                return run_ingestion(dataset, self.config(pipeline, dataset), workshop)
+            config = self.config(pipeline, dataset)
+            return run_ingestion(dataset, config, make_workshop(), anew)
 
         found = self._once(make, "ingest", pipeline, dataset, anew)
         assert isinstance(found, Ingestion)
