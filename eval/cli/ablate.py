@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from eval.cli import options
-from eval.cli.output import make_console, make_table, print_json, print_places, track_runs
+from eval.cli.output import make_console, make_table, present, print_json, track_runs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -74,11 +74,7 @@ def ablate(
     found, records = run_all(plan, workshop, reports_folder())
     page = report.write(found, reports_folder() / found.id)
     tracked = track_runs(no_track, records, page.parent, workshop.progress)
-    if as_json:
-        print_json({**found.as_json(), "report": str(page), "mlflow_parent": tracked})
-    else:
-        _print(found)
-        print_places(page, tracked, of="parent")
+    present(found, as_json, _print, report=page, mlflow_parent=tracked)
     sys.exit(1 if found.failed else 0)
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from eval.cli import options
-from eval.cli.output import make_console, make_table, print_json, print_places, track
+from eval.cli.output import make_console, make_table, present, track
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,13 +69,7 @@ def compare(
 
         kept = f"the report is kept in {folder}: the same call sends it"
         tracked = track(no_track, log, kept, progress)
-    if as_json:
-        places = {"report": page and str(page), "mlflow_run": tracked}
-        print_json({**compared.as_json(), **places})
-        return
-    print_comparison(compared)
-    if page:
-        print_places(page, tracked)
+    present(compared, as_json, print_comparison, report=page, mlflow_run=tracked)
 
 
 def print_comparison(compared: "Comparison") -> None:

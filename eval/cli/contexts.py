@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from eval.cli import options
-from eval.cli.output import print_json
+from eval.cli.output import present
 
 if TYPE_CHECKING:
     from eval.experiments.contexts import Forecast, Job, Result
@@ -62,17 +62,10 @@ def contexts(collection: str, config: Path, as_json: bool, **asked: Any) -> None
 
     job = prepare_job(collection, config, asked)
     if asked["dry_run"]:
-        forecast = estimate(job)
-        if as_json:
-            print_json(forecast.as_json())
-        else:
-            _print_forecast(forecast)
+        present(estimate(job), as_json, _print_forecast)
         return
     result = run_job(job, asked["output"])
-    if as_json:
-        print_json(result.as_json())
-    else:
-        _print_result(result)
+    present(result, as_json, _print_result)
     if result.failure:
         raise AssayError(result.failure)
 

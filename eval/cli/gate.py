@@ -9,7 +9,7 @@ from typing import NoReturn
 import click
 
 from eval.cli import options
-from eval.cli.output import print_json
+from eval.cli.output import present, print_json
 
 SELF_TEST = "configs/bm25.yaml"
 
@@ -71,10 +71,7 @@ def gate(
         outputs.deliver_failure(target, str(error))
         raise
     outputs.deliver(report)
-    if as_json:
-        print_json(report.as_json())
-    else:
-        print_report(report)
+    present(report, as_json, print_report)
     failed = report.verdict == "regression" or (strict and report.verdict == "cannot tell")
     sys.exit(1 if failed else 0)
 

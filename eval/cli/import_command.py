@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from eval.cli import options
-from eval.cli.output import print_json
+from eval.cli.output import print_json, print_places
 
 
 @click.command("import")
@@ -35,6 +35,7 @@ def import_(
         tracked = None if no_track else track(summary, progress)
         printed.append({**summary.as_json(), "report": str(page), "mlflow_run": tracked})
         if not as_json:
-            print_summary(summary, page, tracked, reused=outcome.reused)
+            print_summary(summary, outcome.reused)
+            print_places(report=page, mlflow_run=tracked)
     if as_json:
         print_json({"runs": printed})

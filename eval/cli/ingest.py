@@ -61,7 +61,7 @@ def ingest(
         print_json({**named, **made.figures(), "skipped_files": skipped, **places})
         return
     _print(made)
-    print_places(page, tracked)
+    print_places(report=page, mlflow_run=tracked)
 
 
 def _print(made: "Ingestion") -> None:

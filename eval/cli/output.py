@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
@@ -20,6 +20,39 @@ if TYPE_CHECKING:
 def print_json(value: object) -> None:
     """Print one JSON object on standard output."""
     click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+class Described(Protocol):
+    """A result that can be told to programs."""
+
+    def as_json(self) -> dict[str, Any]: ...  # noqa: D102
+
+
+D = TypeVar("D", bound=Described)
+
+
+def present(
+    found: D, as_json: bool, show: Callable[[D], None], **places: "Path | str | None"
+) -> None:
+    """Print a result as JSON, or else by `show`, and where it lies: see `print_places`."""
+    if as_json:
+        print_json({**found.as_json(), **{name: at and str(at) for name, at in places.items()}})
+    else:
+        show(found)
+        print_places(**places)
+
+
+def print_places(**places: "Path | str | None") -> None:
+    """Print where a result lies, by what is there; None is nowhere.
+
+    `mlflow_run` and `mlflow_parent` are the ids of such runs in MLflow.
+    """
+    for name, place in places.items():
+        kind, _, what = name.partition("_")
+        if place and what:
+            click.echo(f"MLflow  {what} {place}; `make mlflow` opens the UI")
+        elif place:
+            click.echo(f"{kind:<8}{place}")
 
 
 def track(no_track: bool, log: Callable[[], T], kept: str, progress: "Progress") -> T | None:
@@ -40,15 +73,6 @@ def track_runs(
         return log_sweep(records, command_line(), folder) if records else None
 
     return track(no_track, log, f"the runs and the report in {folder} are kept", progress)
-
-
-def print_places(
-    path: Path, tracked: str | None = None, what: str = "report", of: str = "run"
-) -> None:
-    """Print where results lie, and the MLflow run that has them, which is that `of` something."""
-    click.echo(f"{what:<8}{path}")
-    if tracked:
-        click.echo(f"MLflow  {of} {tracked}; `make mlflow` opens the UI")
 
 
 def make_console(width: int = 0) -> "Console":

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from eval.cli import options
-from eval.cli.output import print_json
+from eval.cli.output import present
 
 
 @click.command()
@@ -54,10 +54,5 @@ def parity(
     workshop = make_workshop()
     found = list(examine_all(request, limit, workshop))
     delivered = deliver(found, every, output, not no_track, workshop.progress)
-    if as_json:
-        print_json(delivered.as_json())
-    elif every:
-        print_all(delivered)
-    else:
-        print_one(delivered)
+    present(delivered, as_json, print_all if every else print_one)
     sys.exit(1 if any(item.failed for item in delivered.absent) else 0)

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from eval.cli.output import make_console, make_table, print_places
 from eval.parity.quality import MEASURES, SYSTEMS
 from eval.parity.results import Parity
@@ -30,7 +28,7 @@ def print_one(delivered: "Delivered") -> None:
     """Print the parity of one engine."""
     (parity,) = delivered.parities
     _print(make_console(WIDTH), parity)
-    print_places(delivered.pages[parity.id], delivered.tracked.get(parity.id))
+    print_places(report=delivered.pages[parity.id], mlflow_run=delivered.tracked.get(parity.id))
 
 
 def print_all(delivered: "Delivered") -> None:
@@ -45,7 +43,7 @@ def print_all(delivered: "Delivered") -> None:
         word = "failed" if item.failed else "left out"
         console.print(f"{word}: {item.reason}", markup=False, soft_wrap=True)
     for page in delivered.files:
-        click.echo(f"page    {page}")
+        print_places(page=page)
 
 
 def _print(console: "Console", parity: Parity) -> None:

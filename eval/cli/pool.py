@@ -41,7 +41,7 @@ def pool(runs: tuple[str, ...], depth: int, limit: int | None, output: Path, as_
     """
     from eval.analysis.pooling import make_pool
     from eval.collections.authoring.worksheet import render
-    from eval.experiments.run_references import resolve, split_overrides
+    from eval.experiments.run_references import resolve_all
     from eval.progress import ConsoleProgress
     from eval.runs.stored import write_atomically
     from retrievers.base import AssayError
@@ -50,9 +50,7 @@ def pool(runs: tuple[str, ...], depth: int, limit: int | None, output: Path, as_
         raise AssayError(
             f"{output}: is there already, and may hold grades; say --output with another name"
         )
-    references, overrides = split_overrides(runs)
-    progress = ConsoleProgress()
-    stored = [resolve(reference, overrides, progress) for reference in references]
+    stored = resolve_all(runs, ConsoleProgress())
     made = make_pool(stored, depth)
     written = made.pairs[:limit]
     if written:

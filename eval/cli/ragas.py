@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from eval.cli import options
-from eval.cli.output import make_console, make_table, print_json, print_places
+from eval.cli.output import make_console, make_table, present, print_places
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,17 +76,9 @@ def ragas(
     stored = resolve_all(runs, progress)
     task = Task(chosen, k, [(run, make_samples(run, k, limit)) for run in stored])
     if desk and dry_run:
-        forecast = estimate(task, desk)
-        if as_json:
-            print_json(forecast.as_json())
-        else:
-            _print_forecast(forecast)
+        present(estimate(task, desk), as_json, _print_forecast)
         return
-    scored = score(task, desk, progress, track=not no_track)
-    if as_json:
-        print_json(scored.as_json())
-    else:
-        _print_scored(scored)
+    present(score(task, desk, progress, track=not no_track), as_json, _print_scored)
 
 
 def _print_forecast(forecast: "Forecast") -> None:
@@ -112,7 +104,7 @@ def _print_scored(scored: "Scored") -> None:
     console = make_console(WIDTH)
     for result, run_id in zip(scored.results, scored.tracked, strict=True):
         _print_result(console, result)
-        print_places(result.path, run_id, what="scores")
+        print_places(scores=result.path, mlflow_run=run_id)
     click.echo(
         "Intervals: 95 %, bootstrap over queries. τ: Kendall's tau-b of the two scores over"
         " queries.\ndiffer: queries whose scores differ. docs/ragas.md explains where, and why."

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from eval.cli import options
-from eval.cli.output import make_console, make_table, print_json, print_places, track
+from eval.cli.output import make_console, make_table, present, track
 
 if TYPE_CHECKING:
     from eval.parity.curve import Curve
@@ -49,11 +49,7 @@ def recall(
     kept = f"the report in {page.parent} is kept"
     log = partial(log_curve, curve, page.parent)
     tracked = track(no_track, log, kept, workshop.progress)
-    if as_json:
-        print_json({**curve.as_json(), "report": str(page), "mlflow_run": tracked})
-        return
-    _print(curve)
-    print_places(page, tracked)
+    present(curve, as_json, _print, report=page, mlflow_run=tracked)
 
 
 def _print(curve: "Curve") -> None:

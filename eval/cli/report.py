@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from eval.cli import options
-from eval.cli.output import print_json, print_places
+from eval.cli.output import present
 
 if TYPE_CHECKING:
     from eval.analysis.comparison import Comparison
@@ -37,10 +37,7 @@ def _report_run(reference: str, as_json: bool) -> None:
     from eval.runs import stored as runs
 
     summary, page = write_report(runs.load(runs.find(reports_folder(), reference)))
-    if as_json:
-        print_json({**summary.as_json(), "report": str(page)})
-    else:
-        print_summary(summary, page, tracked=None, reused=False)
+    present(summary, as_json, print_summary, report=page)
 
 
 def _find_comparison(reports: Path, reference: str) -> Path | None:
@@ -56,11 +53,7 @@ def _report_comparison(folder: Path, as_json: bool) -> None:
 
     compared = _compare_again(folder)
     page = write(compared, folder.parent)
-    if as_json:
-        print_json({**compared.as_json(), "report": str(page)})
-    else:
-        print_comparison(compared)
-        print_places(page)
+    present(compared, as_json, print_comparison, report=page)
 
 
 def _compare_again(folder: Path) -> "Comparison":

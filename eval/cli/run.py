@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from eval.cli import options
-from eval.cli.output import print_json
+from eval.cli.output import present
 
 
 @click.command()
@@ -32,6 +32,8 @@ def run(
     With --engine a leg of type native_hybrid searches in that engine; where there is none, a dense
     leg does, and is fused here with the others. `assay engines list` has the names.
     """
+    from functools import partial
+
     from eval.cli.table import print_summary
     from eval.experiments.config import load_config
     from eval.experiments.run import make_run, track, write_report
@@ -42,7 +44,5 @@ def run(
     outcome = make_run(settings, again, progress)
     summary, page = write_report(outcome.run, settings.measures)
     tracked = None if no_track else track(summary, progress)
-    if as_json:
-        print_json({**summary.as_json(), "report": str(page), "mlflow_run": tracked})
-        return
-    print_summary(summary, page, tracked, reused=outcome.reused)
+    show = partial(print_summary, reused=outcome.reused)
+    present(summary, as_json, show, report=page, mlflow_run=tracked)

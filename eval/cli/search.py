@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from eval.cli import options
-from eval.cli.output import make_console, make_table, print_json
+from eval.cli.output import make_console, make_table, present
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,10 +37,7 @@ def search(
     from eval.experiments.config import load_config
 
     found = searching.search(load_config(config, overrides), query, k, context)
-    if as_json:
-        print_json(found.as_json())
-    else:
-        _print(found)
+    present(found, as_json, _print)
 
 
 def _print(found: "Found") -> None:

@@ -1,10 +1,9 @@
 """The tables a run ends with."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eval.analysis.summary import Summary
-from eval.cli.output import make_console, make_table, print_places
+from eval.cli.output import make_console, make_table
 from eval.report.formats import retried
 from eval.runs.ann_recall import EXPLANATION, find_recalls
 from eval.runs.latency import TOTAL
@@ -15,8 +14,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def print_summary(summary: Summary, page: Path, tracked: str | None, reused: bool) -> None:
-    """Print measures and latencies with their intervals, and where the report is."""
+def print_summary(summary: Summary, reused: bool = False) -> None:
+    """Print measures and latencies with their intervals."""
     console = make_console()
     manifest = summary.run.manifest
     count = len(summary.run.queries)
@@ -35,7 +34,6 @@ def print_summary(summary: Summary, page: Path, tracked: str | None, reused: boo
         console.print(f"{retried(manifest.retries)}.", style="yellow")
     if reused:
         console.print(f"Nothing has changed since {manifest.created}; --again measures again.")
-    print_places(page, tracked)
 
 
 def _measures(summary: Summary) -> "Table":

@@ -86,7 +86,7 @@ def targets(
         print_json({**results.as_json(), **places})
         return
     _print(results)
-    print_places(files[0], tracked)
+    print_places(report=files[0], mlflow_run=tracked)
 
 
 def _print(results: "Results") -> None:

@@ -72,4 +72,4 @@ def tune(
         print_json({**tuned.as_json(), "output": str(path), "mlflow_run": tracked})
         return
     print_tuning(tuned)
-    print_places(path, tracked, what="config")
+    print_places(config=path, mlflow_run=tracked)
