@@ -1,12 +1,14 @@
 """`assay ablate`: what each part of a pipeline adds, and what it costs."""
 
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from eval.cli import options
+from eval.cli.output import make_console, make_table, present, print_json, track_runs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,17 +17,16 @@ if TYPE_CHECKING:
     from eval.analysis.ablation import Ablation, Row
     from eval.analysis.differences import Difference
     from eval.experiments.ablation import Plan
-    from eval.tracking.record import Record
-    from retrievers.base import Progress
 
 WIDTH = 124  # columns that the tables need
+LONGEST_NAME = 30
 STYLES = {"better": "green", "worse": "red"}
 
 
 @click.command()
-@click.argument("config", type=click.Path(path_type=Path))
-@click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
-@click.option("--measures", help="What to compare, separated by commas, by ir-measures' names.")
+@options.CONFIG
+@options.OVERRIDES
+@options.MEASURES
 @click.option(
     "--timed",
     type=click.IntRange(0),
@@ -34,8 +35,8 @@ STYLES = {"better": "green", "worse": "red"}
     help="Queries on which all variants are timed by turns.",
 )
 @click.option("--dry-run", is_flag=True, help="List the variants and run nothing.")
-@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.NO_TRACK
+@options.JSON
 def ablate(
     config: Path,
     overrides: tuple[str, ...],
@@ -55,7 +56,6 @@ def ablate(
     Exit code: 0 all variants ran, 1 some failed, 2 the pipeline cannot be run.
     """
     from eval.analysis.ablation import MEASURES
-    from eval.cli.console import print_json
     from eval.experiments.ablation import ablate as run_all
     from eval.experiments.ablation import make_plan
     from eval.experiments.config import load_config
@@ -72,20 +72,13 @@ def ablate(
     workshop = make_workshop()
     found, records = run_all(plan, workshop, reports_folder())
     page = report.write(found, reports_folder() / found.id)
-    tracked = None if no_track else _track(records, page.parent, workshop.progress)
-    if as_json:
-        print_json({**found.as_json(), "report": str(page), "mlflow_parent": tracked})
-    else:
-        print_ablation(found)
-        click.echo(f"report  {page}")
-        if tracked:
-            click.echo(f"MLflow  parent {tracked}; `make mlflow` opens the UI")
+    tracked = track_runs(no_track, records, page.parent, workshop.progress)
+    present(found, as_json, _print, report=page, mlflow_parent=tracked)
     sys.exit(1 if found.failed else 0)
 
 
 def _list(plan: "Plan", as_json: bool) -> None:
     from eval.analysis.ablation import describe
-    from eval.cli.console import print_json
 
     tables = {"removals": plan.removals, "additions": plan.additions}
     if as_json:
@@ -104,38 +97,25 @@ def _list(plan: "Plan", as_json: bool) -> None:
             click.echo(f"  {row.label}{': ' if row.refusal else ''}{row.refusal}")
 
 
-def _track(records: "Sequence[Record]", folder: Path, progress: "Progress") -> str | None:
-    from eval.tracking import TrackingError
-    from eval.tracking.sweep import log_sweep
-
-    try:
-        return log_sweep(records, shlex.join(["assay", *sys.argv[1:]]), folder)
-    except TrackingError as error:
-        progress.say(f"assay: {error}; the runs and the report in {folder} are kept")
-        return None
-
-
-def print_ablation(found: "Ablation") -> None:
+def _print(found: "Ablation") -> None:
     """Print both tables, what they come to, and what the figures mean."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    console.width = max(console.width, WIDTH)
+    console = make_console(WIDTH)
     for line in found.warnings:
         console.print(line, style="bold red", markup=False)
     title = f"{found.name} on {found.collection} (n = {found.queries})"
     console.print(title, style="bold", markup=False)
-    _print(console, found, found.removals, "Each part of the whole: the pipeline minus without it")
+    title = "Each part of the whole: the pipeline minus without it"
+    _print_rows(console, found, found.removals, title)
     if found.additions:
         legs = ", ".join(found.plain_legs)
         title = f"Each part alone: the plain pipeline ({legs}) with it minus plain"
-        _print(console, found, found.additions, title)
+        _print_rows(console, found, found.additions, title)
     for line in found.conclusions:
         console.print(line, markup=False, soft_wrap=True)
     console.print(_explain(found))
 
 
-def _print(console: "Console", found: "Ablation", rows: "Sequence[Row]", title: str) -> None:
+def _print_rows(console: "Console", found: "Ablation", rows: "Sequence[Row]", title: str) -> None:
     console.print()
     console.print(_table(found, rows, title))
     for row in rows:
@@ -146,23 +126,20 @@ def _print(console: "Console", found: "Ablation", rows: "Sequence[Row]", title: 
 
 def _table(found: "Ablation", rows: "Sequence[Row]", title: str) -> "Table":
     from rich.markup import escape
-    from rich.table import Table
 
     from eval.report.formats import p_value
     from eval.scoring.measures import spoken
 
-    table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False)
-    table.add_column("part", max_width=30)
-    for at, name in enumerate(found.measures):
-        for heading in (spoken(name), "p") if at else (spoken(name), "95 % interval", "p"):
-            table.add_column(heading, justify="right", no_wrap=True)
-    for heading in ("changed", "tokens", "p95 ms", "in all"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    first, *others = map(spoken, found.measures)
+    headings = [first, "95 % interval", "p", *(name for other in others for name in (other, "p"))]
+    costs = ("changed", "tokens", "p95 ms", "in all")
+    table = make_table("part", *headings, *costs, title=escape(title), ruled=False, whole=True)
+    table.columns[0].no_wrap, table.columns[0].max_width = False, LONGEST_NAME
     for row in rows:
         if row.differences:
-            first, *others = row.differences
-            cells = [_value(first), _interval(first), p_value(first.adjusted)]
-            cells += [text for item in others for text in (_value(item), p_value(item.adjusted))]
+            item, *further = row.differences
+            cells = [_value(item), _interval(item), p_value(item.adjusted)]
+            cells += [text for item in further for text in (_value(item), p_value(item.adjusted))]
             table.add_row(escape(row.label), *cells, *_costs(row))
     return table
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eval.cli.gating import BASELINES, JSON, SETTINGS
+from eval.cli import options
+from eval.cli.output import print_json
 
 if TYPE_CHECKING:
     from eval.gate.baseline import Baseline
@@ -18,17 +19,16 @@ def baseline() -> None:
 
 @baseline.command()
 @click.argument("run")
-@BASELINES
-@SETTINGS
-@JSON
+@options.BASELINES
+@options.GATE_SETTINGS
+@options.JSON
 def accept(run: str, baselines: Path | None, settings: Path | None, as_json: bool) -> None:
     """Make RUN the baseline: the id of a run, the beginning of one, its folder or MLflow's id.
 
     Nothing else writes a baseline. Runs that are degraded, sampled, or of code that was not
     committed are refused. Commit the file: its diff shows the queries that changed.
     """
-    from eval.cli.console import print_json
-    from eval.cli.gating import baselines_folder, load_settings
+    from eval.experiments.gate import baselines_folder, load_settings
     from eval.experiments.run_references import is_config, resolve
     from eval.gate import baseline as baselining
     from eval.progress import ConsoleProgress
@@ -55,12 +55,11 @@ def accept(run: str, baselines: Path | None, settings: Path | None, as_json: boo
 
 @baseline.command()
 @click.argument("name", required=False)
-@BASELINES
-@JSON
+@options.BASELINES
+@options.JSON
 def show(name: str | None, baselines: Path | None, as_json: bool) -> None:
     """Show the baseline NAME, as in hybrid_rrf@scifact, or all."""
-    from eval.cli.console import print_json
-    from eval.cli.gating import baselines_folder
+    from eval.experiments.gate import baselines_folder
     from eval.gate import baseline as baselining
 
     folder = baselines_folder(baselines)

@@ -2,6 +2,9 @@
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 
 @click.group()
 def cache() -> None:
@@ -9,10 +12,9 @@ def cache() -> None:
 
 
 @cache.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.JSON
 def info(as_json: bool) -> None:
     """Show what each kind of entry takes."""
-    from eval.cli.console import print_json
     from retrievers.store.cache import Cache, default_root
 
     store = Cache(default_root())
@@ -28,10 +30,9 @@ def info(as_json: bool) -> None:
 
 @cache.command()
 @click.argument("kind", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.JSON
 def clear(kind: str | None, as_json: bool) -> None:
     """Remove the entries of KIND, or all; what is needed is made again."""
-    from eval.cli.console import print_json
     from retrievers.store.cache import Cache, default_root
 
     removed = Cache(default_root()).clear(kind)

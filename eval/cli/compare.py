@@ -1,11 +1,11 @@
 """`assay compare`: runs beside a base, query by query."""
 
-import shlex
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from eval.cli import options
+from eval.cli.output import make_console, make_table, present, track
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
     from eval.analysis.comparison import Comparison, Pair
     from eval.analysis.differences import Difference
-    from eval.analysis.summary import Summary
-    from eval.runs.stored import StoredRun
-    from retrievers.base import Progress
 
 STYLES = {"better": "green", "worse": "red", "too few queries": "yellow"}
 WIDTH = 112  # columns that the table needs
@@ -23,15 +20,15 @@ WIDTH = 112  # columns that the table needs
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="BASE OTHER... [KEY.PATH=VALUE]...")
-@click.option("--measures", help="What to compare, separated by commas, by ir-measures' names.")
+@options.MEASURES
 @click.option(
     "--effect",
     type=click.FloatRange(0, 1, min_open=True),
     help="The smallest difference that would matter.  [default: 0.05]",
 )
 @click.option("--no-report", is_flag=True, help="Write no report, and log nothing to MLflow.")
-@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.NO_TRACK
+@options.JSON
 def compare(
     runs: tuple[str, ...],
     measures: str | None,
@@ -47,64 +44,40 @@ def compare(
     judged alike: same collection, queries, judgments and join rule. The report is a folder of its
     own among the runs; the same comparison gives the same files.
     """
-    from eval.analysis import comparison
+    from eval import tracking
+    from eval.analysis.comparison import DEFAULT
     from eval.analysis.differences import EFFECT
-    from eval.cli.console import print_json
     from eval.experiments.comparison import compare_references
     from eval.experiments.locations import reports_folder
+    from eval.experiments.run import write_report
     from eval.experiments.run_references import split_overrides
     from eval.progress import ConsoleProgress
     from eval.report import comparison as report
+    from eval.runs.environment import command_line
     from eval.scoring.measures import split_names
 
-    wanted = split_names(measures) if measures else comparison.DEFAULT
+    wanted = split_names(measures) if measures else DEFAULT
     references, overrides = split_overrides(runs)
     progress = ConsoleProgress()
     compared = compare_references(references, overrides, wanted, effect or EFFECT, progress)
-    page = None if no_report else report.write(compared, reports_folder())
-    tracked = _track(compared, page.parent, progress) if page and not no_track else None
-    if as_json:
-        places = {"report": page and str(page), "mlflow_run": tracked}
-        print_json({**compared.as_json(), **places})
-        return
-    print_comparison(compared)
-    if page:
-        click.echo(f"report  {page}")
-    if tracked:
-        click.echo(f"MLflow  run {tracked}")
+    page, tracked = None, None
+    if not no_report:
+        page = report.write(compared, reports_folder())
+        folder = page.parent
 
+        def log() -> str:
+            return tracking.log_comparison(
+                compared, folder, command_line(), lambda run: write_report(run)[0]
+            )
 
-def _track(compared: "Comparison", folder: Path, progress: "Progress") -> str | None:
-    """Log to MLflow and return the id of the MLflow run; say so where tracking is down."""
-    from eval import tracking
-
-    command = shlex.join(["assay", *sys.argv[1:]])
-    try:
-        return tracking.log_comparison(compared, folder, command, _complete)
-    except tracking.TrackingError as error:
-        progress.say(f"assay: {error}; the report is kept in {folder}: the same call sends it")
-        return None
-
-
-def _complete(run: "StoredRun") -> "Summary":
-    """Compute all figures of a run, and write the exports and the report that go with them."""
-    from eval import report
-    from eval.analysis.exports import export
-    from eval.analysis.summary import summarise
-    from eval.scoring import measures
-
-    summary = summarise(run, run.manifest.config.get("measures") or measures.DEFAULT)
-    export(summary)
-    report.write(summary)
-    return summary
+        kept = f"the report is kept in {folder}: the same call sends it"
+        tracked = track(no_track, log, kept, progress)
+    present(compared, as_json, print_comparison, report=page, mlflow_run=tracked)
 
 
 def print_comparison(compared: "Comparison") -> None:
     """Print a table for each run beside the base, what it costs, and what the figures mean."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    console.width = max(console.width, WIDTH)
+    console = make_console(WIDTH)
     manifest = compared.base.run.manifest
     count = len(compared.base.run.queries)
     for line in compared.warnings:
@@ -120,22 +93,13 @@ def print_comparison(compared: "Comparison") -> None:
 
 def _table(pair: "Pair") -> "Table":
     from rich.markup import escape
-    from rich.table import Table
 
     from eval.scoring.measures import spoken
 
     base, other = pair.base.run.manifest.name, pair.other.run.manifest.name
-    table = Table(
-        title=f"{other} against {base}  ({pair.other.run.manifest.id})",
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-        padding=(0, 1),
-    )
-    table.add_column("measure", no_wrap=True)
-    for title in ("base", "other", "shows", "diff", "95 % interval", "p", "d", "+/=/−"):
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
+    title = f"{other} against {base}  ({pair.other.run.manifest.id})"
+    figures = ("base", "other", "shows", "diff", "95 % interval", "p", "d", "+/=/−", "verdict")
+    table = make_table("measure", *figures, title=title, left=("verdict",), ruled=False, whole=True)
     for item in pair.differences:
         _add(table, spoken(item.measure), item)
     if pair.by_type:

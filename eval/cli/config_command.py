@@ -5,6 +5,9 @@ from pathlib import Path
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 
 @click.group()
 def config() -> None:
@@ -13,13 +16,12 @@ def config() -> None:
 
 @config.command()
 @click.argument("path", type=click.Path(path_type=Path))
-@click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.OVERRIDES
+@options.JSON
 def show(path: Path, overrides: tuple[str, ...], as_json: bool) -> None:
     """Show the config at PATH with its bases, overrides and every default."""
     import yaml
 
-    from eval.cli.console import print_json
     from eval.experiments.config import load_config
 
     values = load_config(path, overrides).model_dump(mode="json")

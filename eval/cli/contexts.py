@@ -1,18 +1,19 @@
 """`assay contexts`: contexts from a language model (Anthropic's contextual retrieval)."""
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from eval.cli import options
+from eval.cli.output import present
+
 if TYPE_CHECKING:
-    from eval.collections.card import Card
-    from retrievers.base import Chunk
-    from retrievers.contextualisation.plans import Plan
-    from retrievers.language_models.base import LanguageModel
-    from retrievers.language_models.client import CallSettings
-    from retrievers.settings import Workshop
+    from eval.experiments.contexts import Forecast, Job, Result
+
+NAMED = 5  # chunks without a context that are shown by name
 
 
 @click.command()
@@ -30,29 +31,25 @@ if TYPE_CHECKING:
     required=True,
     help="openai: also any service that speaks its chat completions, by --base-url.",
 )
-@click.option("--model", help="Default: a small one of the provider's.")
-@click.option("--base-url", help="Address of a compatible service; keys are not part of it.")
+@options.MODEL
+@options.BASE_URL
 @click.option(
     "--max-cost-usd", type=float, help="Budget of these chunks over all runs; never exceeded."
 )
-@click.option(
-    "--prices",
-    metavar="IN,WRITE,READ,OUT",
-    help="US dollars per million tokens: prompt, written to and read from the cache, answer.",
-)
-@click.option("--concurrency", type=int, help="Calls at a time.  [default: 10]")
+@options.PRICES
+@options.CONCURRENCY
 @click.option("--max-tokens", type=int, help="Longest context.  [default: 100]")
-@click.option("--thinking-tokens", type=int, help="To think in before it; 0 is off.  [default: 0]")
+@options.THINKING
 @click.option(
     "--window-tokens",
     type=click.IntRange(min=500),
     help="Longest prompt; of longer documents a part is shown.  [default: the model's]",
 )
-@click.option("--timeout-seconds", type=float, help="Of one call.  [default: 60]")
+@options.TIMEOUT
 @click.option("--output", type=click.Path(path_type=Path), help="The file to write or replace.")
-@click.option("--dry-run", is_flag=True, help="Estimate tokens and cost; make no call.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-def contexts(collection: str, config: Path, as_json: bool, **options: Any) -> None:
+@options.DRY_RUN
+@options.JSON
+def contexts(collection: str, config: Path, as_json: bool, **asked: Any) -> None:
     """Write a context for each chunk of COLLECTION, made by a language model.
 
     Each call sends a whole document and one of its chunks. Answers are kept: a run that was
@@ -60,152 +57,88 @@ def contexts(collection: str, config: Path, as_json: bool, **options: Any) -> No
     ANTHROPIC_API_KEY and OPENAI_API_KEY alone. Free, and without a model:
     documents.context.source=headings, or opening.
     """
-    from eval.cli import contexts_output
-    from eval.cli.console import print_json
+    from eval.experiments.contexts import estimate, prepare_job, run_job
     from retrievers.base import AssayError
-    from retrievers.contextualisation.generation import generate
-    from retrievers.contextualisation.plans import estimate
-    from retrievers.language_models.client import find_prices
 
-    job = prepare_job(collection, config, options)
-    if options["dry_run"]:
-        expected = estimate(job.plan, job.model, find_prices(job.model, job.settings))
-        if as_json:
-            print_json(contexts_output.estimate_as_json(job, expected))
-        else:
-            contexts_output.print_estimate(job, expected)
+    job = prepare_job(collection, config, asked)
+    if asked["dry_run"]:
+        present(estimate(job), as_json, _print_forecast)
         return
-    path = choose_place(job, options["output"])
-    outcome = generate(job.plan, job.model, job.settings, job.workshop)
-    result = contexts_output.Result(job, outcome, None if outcome.stopped else path)
-    if not outcome.stopped:
-        write(job, result.texts, path, replace=bool(options["output"]))
-    if as_json:
-        print_json(result.as_json())
-    else:
-        contexts_output.print_result(result)
-    if outcome.stopped:
-        raise AssayError(
-            f"{outcome.stopped}; {len(result.done)} of {len(job.plan.keys)} chunks are done and"
-            " kept: the same command goes on from there"
+    result = run_job(job, asked["output"])
+    present(result, as_json, _print_result)
+    if result.failure:
+        raise AssayError(result.failure)
+
+
+def _print_forecast(forecast: "Forecast") -> None:
+    job, expected = forecast.job, forecast.estimate
+    _print_head(job)
+    click.echo("about, if all goes well:")
+    _print_tokens(job.itemise(expected.usage), expected.usd if job.charged else None)
+    if expected.worst_usd:
+        click.echo(f"at most, by the bytes sent: {expected.worst_usd:.4f} USD")
+
+
+def _print_result(result: "Result") -> None:
+    job, outcome = result.job, result.outcome
+    run, before = outcome.run, outcome.earlier
+    _print_head(job)
+    if run.calls:
+        _print_tokens(job.itemise(run.usage), run.usd if job.charged else None)
+    _print_lost("this run", run.lost, run.lost_usd)
+    if before.calls:
+        click.echo(f"earlier runs: {before.calls} calls, {before.usd:.4f} USD")
+        _print_lost("earlier runs", before.lost, before.lost_usd)
+    if job.settings.max_cost_usd is not None:
+        spent = run.committed_usd + before.committed_usd
+        click.echo(f"budget: {spent:.4f} of {job.settings.max_cost_usd:.4f} USD")
+    cut = f", {result.cut} cut off at max_tokens" if result.cut else ""
+    click.echo(f"contexts: {len(result.texts)} of {len(job.plan.keys)} chunks{cut}")
+    if outcome.narrowed:
+        click.echo(f"{outcome.narrowed} prompts did not fit and were sent with less of the text")
+    for why, count in Counter(result.without.values()).items():
+        chunks = [chunk for chunk, reason in result.without.items() if reason == why]
+        more = ", …" if count > NAMED else ""
+        click.echo(f"without one: {count} chunks ({why}): {', '.join(chunks[:NAMED])}{more}")
+    if result.path:
+        click.echo(f"wrote {result.path}")
+        click.echo(result.next_step)
+
+
+def _print_head(job: "Job") -> None:
+    from eval.experiments.model_choice import PRICE_LIST
+
+    plan = job.plan
+    click.echo(
+        f"{job.card.name}: {len(plan.keys)} chunks, {job.known} known, {job.pending} to ask"
+        f" {job.model.name} (window {plan.window} tokens)"
+    )
+    if plan.windowed:
+        click.echo(
+            f"{len(plan.windowed)} documents are longer than that: of these, the opening and what"
+            " surrounds the chunk are shown"
         )
+    if plan.alone:
+        click.echo(f"{plan.alone} chunks are all of their document: there is nothing to add")
+    prices = job.prices
+    if prices is None:
+        click.echo("prices: not known; --prices gives them")
+    elif job.charged:
+        source = "as given" if job.settings.prices else f"list of {PRICE_LIST}"
+        step = f", for prompts up to {prices.step} tokens" if prices.step else ""
+        each = (prices.input, prices.cache_write, prices.cache_read, prices.output)
+        rates = " / ".join(f"{price:g}" for price in each)
+        click.echo(f"prices: {rates} USD per million tokens ({source}{step})")
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What is asked: a collection's chunks in order, the model, and what is known already."""
-
-    reference: str
-    card: "Card"
-    config: Path
-    chunks: "list[Chunk]"
-    plan: "Plan"
-    model: "LanguageModel"
-    settings: "CallSettings"
-    workshop: "Workshop"
+def _print_tokens(items: Sequence[tuple[str, int, float | None]], total: float | None) -> None:
+    for kind, tokens, usd in items:
+        cost = "" if usd is None else f"{usd:>12.4f} USD"
+        click.echo(f"  {kind.replace('_', ' '):<12}{tokens:>14,} tokens{cost}")
+    if total is not None:
+        click.echo(f"  {'total':<12}{total:>33.4f} USD")
 
 
-def prepare_job(collection: str, config: Path, options: dict[str, Any]) -> Job:
-    """Cut the collection as `config` says, and find out what is known of its chunks."""
-    from eval.collections.catalog import find
-    from eval.collections.contexts import read_documents
-    from eval.experiments.config import load_config
-    from eval.experiments.locations import threads
-    from eval.progress import ConsoleProgress
-    from retrievers.base import AssayError
-    from retrievers.contextualisation.plans import make_plan
-    from retrievers.contextualisation.prompts import in_order
-    from retrievers.documents.contexts import ContextSettings
-    from retrievers.documents.preparation import prepare
-    from retrievers.settings import Workshop
-    from retrievers.store.cache import Cache, default_root
-
-    documents_settings = load_config(config).documents
-    card, _ = find(collection)
-    documents = read_documents(card)
-    if card.contexts_of == "passage" and not documents_settings.passages:
-        raise AssayError(
-            f"{config}: documents.passages: must be true, because contexts of a {card.format}"
-            " collection belong to the passages it prescribes"
-        )
-    workshop = Workshop(Cache(default_root()), ConsoleProgress(), threads())
-    model, settings = read_settings(options, workshop)
-    bare = documents_settings.model_copy(update={"context": ContextSettings(source="none")})
-    chunks = in_order(documents, prepare(documents, bare, workshop).chunks)
-    plan = make_plan(documents, chunks, model, options["window_tokens"], workshop.cache)
-    return Job(collection, card, config, chunks, plan, model, settings, workshop)
-
-
-def read_settings(
-    options: dict[str, Any], workshop: "Workshop"
-) -> "tuple[LanguageModel, CallSettings]":
-    """Return the model and how it is called. Raises AssayError naming the option that is wrong."""
-    from pydantic import ValidationError
-
-    from retrievers.base import AssayError
-    from retrievers.language_models.client import CallSettings
-    from retrievers.language_models.providers import PROVIDERS
-    from retrievers.settings import explain_error
-
-    provider = options["provider"]
-    kind = PROVIDERS[provider]
-    given = {key: value for key, value in options.items() if value is not None}
-    called: dict[str, Any] = {
-        key: given.pop(key) for key in ("concurrency", "max_cost_usd") if key in given
-    }
-    if "prices" in given:
-        called["prices"] = read_prices(given["prices"])
-    names = ("model", "base_url", "max_tokens", "thinking_tokens", "timeout_seconds")
-    told = {key: given[key] for key in names if key in given}
-    for key in told.keys() - kind.model_fields.keys():
-        raise AssayError(f"--{key.replace('_', '-')}: the provider {provider} has no such setting")
-    if provider == "local" and "window_tokens" in given:
-        told["context_tokens"] = given["window_tokens"]
-    try:
-        return kind(**told).build(workshop), CallSettings(**called)
-    except ValidationError as error:
-        key, _, wrong = explain_error(error).partition(":")
-        raise AssayError(f"--{key.replace('_', '-')}:{wrong}") from None
-
-
-def read_prices(text: str) -> Any:
-    """Return the prices in `text`: four numbers."""
-    from retrievers.base import AssayError
-    from retrievers.language_models.prices import Prices
-
-    try:
-        numbers = [float(part) for part in text.split(",")]
-        names = ("input", "cache_write", "cache_read", "output")
-        return Prices.model_validate(dict(zip(names, numbers, strict=True)))
-    except ValueError:  # pydantic's is one
-        raise AssayError(
-            f"--prices: {text!r} is not four prices; allowed: INPUT,CACHE_WRITE,CACHE_READ,OUTPUT"
-            " in US dollars per million tokens, as in 1,1.25,0.1,5"
-        ) from None
-
-
-def choose_place(job: Job, output: Path | None) -> Path:
-    """Return where to write, found out before anything is paid for."""
-    import os
-
-    from eval.collections.contexts import find_place
-    from retrievers.base import AssayError
-
-    path = output or find_place(job.card)
-    if output is None and path.exists() and job.plan.requests:
-        raise AssayError(f"{path}: is there already; --output {path} replaces it")
-    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise AssayError(f"--output {path}: cannot be written; give a file in a folder of yours")
-    return path
-
-
-def write(job: Job, texts: dict[str, str], path: Path, *, replace: bool) -> None:
-    """Write the contexts at once or not at all; another file there is replaced only if asked."""
-    from eval.collections.contexts import render
-    from eval.runs.stored import write_atomically
-    from retrievers.base import AssayError
-
-    content = render(job.card, job.chunks, texts).encode()
-    if path.exists() and not replace and path.read_bytes() != content:
-        raise AssayError(f"{path}: is there already; --output {path} replaces it")
-    write_atomically(path, content)
+def _print_lost(when: str, calls: int, usd: float) -> None:
+    if calls:
+        click.echo(f"{when}: {calls} calls brought no answer and may have cost {usd:.4f} USD")

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from eval.cli.console import print_json
+from eval.cli import options
 from eval.cli.derive import derive
+from eval.cli.output import print_json
 
 if TYPE_CHECKING:
     from eval.collections.card import Card
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 SAMPLES = 3
 COLUMNS = ("name", "title", "format", "documents", "queries", "where")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
 @click.group()
@@ -28,7 +28,7 @@ dataset.add_command(derive)
 
 
 @dataset.command("list")
-@json_option
+@options.JSON
 def list_(as_json: bool) -> None:
     """List the collections there are, and whether each can be used here."""
     from eval.collections.catalog import list_cards
@@ -42,7 +42,7 @@ def list_(as_json: bool) -> None:
 
 @dataset.command()
 @click.argument("name")
-@json_option
+@options.JSON
 def show(name: str, as_json: bool) -> None:
     """Show what a collection is, and some of its queries. NAME may be NAME:VARIANT."""
     from eval.collections.catalog import find
@@ -66,7 +66,7 @@ def show(name: str, as_json: bool) -> None:
 
 @dataset.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
-@json_option
+@options.JSON
 def check(names: tuple[str, ...], as_json: bool) -> None:
     """Report everything that is wrong with collections; exit 2 if any of it is an error."""
     from dataclasses import asdict
@@ -91,7 +91,7 @@ def check(names: tuple[str, ...], as_json: bool) -> None:
 
 @dataset.command()
 @click.argument("name")
-@json_option
+@options.JSON
 def seal(name: str, as_json: bool) -> None:
     """Write the actual sizes and digests of a collection into its card."""
     from eval.collections.catalog import find_card

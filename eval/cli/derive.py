@@ -4,6 +4,9 @@ from pathlib import Path
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 
 @click.command()
 @click.argument("collection")
@@ -15,7 +18,7 @@ import click
 )
 @click.option("--kinds", help="Some of the kinds, with commas between them.  [default: all]")
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.JSON
 def derive(collection: str, output: Path, kinds: str | None, force: bool, as_json: bool) -> None:
     """Make look-up queries of the documents of COLLECTION, and a collection of both.
 
@@ -26,7 +29,6 @@ def derive(collection: str, output: Path, kinds: str | None, force: bool, as_jso
     """
     from dataclasses import asdict
 
-    from eval.cli.console import print_json
     from eval.collections.authoring.known_item_collections import KINDS, make_lookups, read_origins
     from retrievers.base import AssayError
 

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 if TYPE_CHECKING:
-    from eval.experiments.engine_settings import Subject
     from eval.experiments.inventory import Removable
 
 LEGEND = """\
@@ -22,7 +24,7 @@ def engines() -> None:
 
 
 @engines.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.JSON
 def list_(as_json: bool) -> None:
     """List every engine with its state here, and what the stores known by name can do.
 
@@ -30,7 +32,6 @@ def list_(as_json: bool) -> None:
     """
     from dataclasses import asdict
 
-    from eval.cli.console import print_json
     from eval.experiments.inventory import list_engines, list_providers
 
     found, providers = list(list_engines()), list(list_providers())
@@ -55,7 +56,7 @@ def list_(as_json: bool) -> None:
 @click.argument("names", nargs=-1, metavar="[ENGINE]...")
 @click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
 @click.option("--cache", "cached", is_flag=True, help="Remove built indexes in the cache too.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.JSON
 def clean(names: tuple[str, ...], dry_run: bool, cached: bool, as_json: bool) -> None:
     """Drop every index that Assay made on the servers of ENGINE, or of all that are configured.
 
@@ -63,45 +64,19 @@ def clean(names: tuple[str, ...], dry_run: bool, cached: bool, as_json: bool) ->
     such processes left on this machine. What is needed is made again. Nothing else is touched: an
     index counts only where its name and the note in it are those that Assay gives.
     """
-    from eval.cli.console import print_json
-    from eval.experiments.engine_settings import read_subject
-    from eval.experiments.inventory import find_cached, is_configured, list_stores
+    from eval.experiments.inventory import clean as clean_all
     from retrievers.base import AssayError
-    from retrievers.store.cache import Cache, default_root
 
-    subjects = [read_subject(name) for name in names] or list(filter(is_configured, list_stores()))
-    types = [subject.type for subject in subjects]
-    removed: list[Removable] = []
-    problems = [line for subject in subjects if (line := _clean(subject, dry_run, removed))]
-    in_cache = list(find_cached(types, Cache(default_root())))
-    if cached:
-        for item in in_cache:
-            if not dry_run:
-                item.remove()
-            removed.append(item)
+    cleaned = clean_all(names, dry_run, cached)
     if as_json:
-        print_json({"dry_run": dry_run, "removed": [_as_json(item) for item in removed]})
+        removed = [item.as_json() for item in cleaned.removed]
+        print_json({"dry_run": dry_run, "removed": removed})
     else:
-        _print(removed, dry_run, bool(problems))
-        if in_cache and not cached:
-            _point_to_cache(in_cache)
-    if problems:
-        raise AssayError("\n".join(problems))
-
-
-def _clean(subject: "Subject", dry_run: bool, removed: "list[Removable]") -> str:
-    """Remove what an engine keeps, adding it to `removed`; return what went wrong, if anything."""
-    from eval.experiments.inventory import find_removable
-    from retrievers.base import AssayError
-
-    try:
-        for item in find_removable(subject):
-            if not dry_run:
-                item.remove()
-            removed.append(item)
-    except AssayError as error:
-        return str(error)
-    return ""
+        _print(cleaned.removed, dry_run, bool(cleaned.problems))
+        if cleaned.kept:
+            _point_to_cache(cleaned.kept)
+    if cleaned.problems:
+        raise AssayError("\n".join(cleaned.problems))
 
 
 def _print(removed: "Sequence[Removable]", dry_run: bool, failed: bool) -> None:
@@ -122,13 +97,3 @@ def _point_to_cache(in_cache: "Sequence[Removable]") -> None:
 
 def _size(size: int | None) -> str:
     return "size not told" if size is None else f"{size:,} bytes"
-
-
-def _as_json(item: "Removable") -> dict[str, object]:
-    return {
-        "engine": item.engine,
-        "kind": item.kind,
-        "name": item.name,
-        "detail": item.detail,
-        "bytes": item.bytes,
-    }

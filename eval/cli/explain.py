@@ -4,6 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from eval.cli import options
+from eval.cli.output import make_console, make_table, print_json
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -22,7 +25,7 @@ STYLES = {"found": "green", "in no chunk": "red", "in no leg": "red", "beyond de
 @click.option(
     "-k", default=10, type=click.IntRange(min=1), help="How many hits count.", show_default=True
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.JSON
 def explain(run: str, query: str | None, k: int, as_json: bool) -> None:
     """Tell where the answers of RUN went: found, or where on their way they were lost.
 
@@ -30,7 +33,6 @@ def explain(run: str, query: str | None, k: int, as_json: bool) -> None:
     folder, or the id of a run in MLflow. Nothing of a stored run is searched again.
     """
     from eval.analysis.attribution import attribute
-    from eval.cli.console import print_json
     from eval.experiments.run_references import resolve
     from eval.progress import ConsoleProgress
     from retrievers.base import AssayError
@@ -59,12 +61,9 @@ def _describe(run: "StoredRun", attribution: "Attribution", query: str) -> dict[
 
 
 def _print_run(run: "StoredRun", attribution: "Attribution") -> None:
-    from rich.console import Console
-
     totals = {fate: number for fate, number in attribution.totals().items() if number}
     items = sum(totals.values())
-    console = Console(highlight=False)
-    console.width = max(console.width, WIDTH)
+    console = make_console(WIDTH)
     console.print(
         f"{run.manifest.id}: {items:,} gold items of {len(run.queries):,} queries, "
         f"first {attribution.k} hits",
@@ -83,7 +82,7 @@ def _totals(attribution: "Attribution", totals: dict[str, int]) -> "Table":
 
     from eval.analysis.attribution import MEANINGS
 
-    table = _table("fate", "items", "share")
+    table = make_table("fate", "items", "share")
     for name in ("where", "meaning"):
         table.add_column(name)
     whole = sum(totals.values())
@@ -104,7 +103,7 @@ def _totals(attribution: "Attribution", totals: dict[str, int]) -> "Table":
 def _types(attribution: "Attribution", fates: list[str]) -> "Table":
     from rich.markup import escape
 
-    table = _table("type of query", *fates)
+    table = make_table("type of query", *fates)
     for kind, totals in attribution.by_type.items():
         table.add_row(
             escape(kind), *(f"{totals[fate]:,}" if totals[fate] else "–" for fate in fates)
@@ -117,7 +116,7 @@ def _ceilings(attribution: "Attribution") -> "Table":
 
     from eval.scoring.measures import spoken
 
-    table = _table("candidates of", "how many", *map(spoken, attribution.reached))
+    table = make_table("candidates of", "how many", *map(spoken, attribution.reached))
     rows = [(escape(at.step), f"{at.candidates:.1f}", at.measures) for at in attribution.ceilings]
     for step, candidates, scores in [*rows, ("as ranked", "", attribution.reached)]:
         figures = (f"{at.value:.3f} ({at.low:.3f} – {at.high:.3f})" for at in scores.values())
@@ -127,9 +126,7 @@ def _ceilings(attribution: "Attribution") -> "Table":
 
 
 def _print_query(run: "StoredRun", attribution: "Attribution", query: str) -> None:
-    from rich.console import Console
-
-    console = Console(highlight=False)
+    console = make_console()
     console.print(f"{query}: {run.queries[query].text}", style="bold", markup=False)
     for number, item in enumerate(attribution.items[query], start=1):
         _print_item(console, run, item, number)
@@ -149,14 +146,3 @@ def _excerpt(run: "StoredRun", item: "ItemFate") -> str:
     from eval.report.formats import shorten
 
     return shorten(run.gold_texts[item.item.id], EXCERPT)
-
-
-def _table(first: str, *others: str) -> "Table":
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(first, no_wrap=True)
-    for name in others:
-        table.add_column(name, justify="right")
-    return table

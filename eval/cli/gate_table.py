@@ -3,6 +3,8 @@
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
+from eval.cli.output import make_console, make_table
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -23,19 +25,15 @@ LONGEST_TEXT = 70
 def print_report(report: "GateReport") -> None:
     """Print what was judged, the verdict on each, and the verdict on the whole."""
     from rich.markup import escape
-    from rich.table import Table
 
     from eval.gate.output import explain, signed
     from eval.scoring.measures import spoken
 
-    console = _console()
+    console = make_console(WIDTH)
     baseline = report.baseline
     title = f"{baseline.label} against its baseline ({len(report.head.queries)} queries)"
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("measure", no_wrap=True)
-    for name in ("baseline", "head", "difference (95 %)", "p", "matters", "finds", "+/=/−"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
+    figures = ("baseline", "head", "difference (95 %)", "p", "matters", "finds", "+/=/−", "verdict")
+    table = make_table("measure", *figures, title=title, left=("verdict",), ruled=False, whole=True)
     for item in report.measures:
         table.add_row(
             spoken(item.measure),
@@ -82,35 +80,26 @@ def _conclude(report: "GateReport") -> str:
 
 def print_self_test(result: "SelfTest", target: str) -> None:
     """Print how often the gate was wrong on resampled runs, and what it found."""
-    from rich.table import Table
-
     from eval.scoring.measures import spoken
 
-    console = _console()
+    console = make_console(WIDTH)
     console.print(f"Self-test of the gate on {target}: {result.queries} queries")
-    table = Table(box=None, pad_edge=False)
-    table.add_column("unchanged runs", no_wrap=True)
-    for name in ("trials", "false alarms", "allowed"):
-        table.add_column(name, justify="right")
+    table = make_table("unchanged runs", "trials", "false alarms", "allowed", ruled=False)
     for quiet in result.unchanged:
         label = f"{quiet.moved:.0%} of queries moved either way" if quiet.moved else "rerun"
         rate = _rate(quiet.alarms / quiet.trials, quiet.holds)
         table.add_row(label, str(quiet.trials), rate, f"< {quiet.allowed:.0%}")
     console.print(table)
-    table = Table(box=None, pad_edge=False)
-    table.add_column(f"planted drop of {spoken(result.measure)}", no_wrap=True)
-    for name in ("trials", "power stated", "found"):
-        table.add_column(name, justify="right")
+    planted_drop = f"planted drop of {spoken(result.measure)}"
+    table = make_table(planted_drop, "trials", "power stated", "found", ruled=False)
     for planted in result.planted:
         rate = _rate(planted.found / planted.trials, planted.holds)
         table.add_row(f"{planted.drop:.3f}", str(planted.trials), f"{planted.stated:.1%}", rate)
     console.print(table)
     if not result.planted:
         console.print("So few queries show no drop at all reliably: the gate cannot tell.")
-    table = Table(box=None, pad_edge=False)
-    table.add_column("other rules on the same trials", no_wrap=True)
-    table.add_column("false alarms", justify="right")
-    table.add_column("found, of drops stated at 80 %", justify="right")
+    rates = ("false alarms", "found, of drops stated at 80 %")
+    table = make_table("other rules on the same trials", *rates, ruled=False)
     for other in result.alternatives:
         table.add_row(other.rule, f"{other.alarms:.1%}", f"{other.found:.1%}")
     if result.alternatives:
@@ -120,11 +109,3 @@ def print_self_test(result: "SelfTest", target: str) -> None:
 
 def _rate(value: float, holds: bool) -> str:
     return f"[{'green' if holds else 'bold red'}]{value:.1%}[/]"
-
-
-def _console() -> "Console":
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    console.width = max(console.width, WIDTH)
-    return console

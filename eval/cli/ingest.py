@@ -1,20 +1,20 @@
 """`assay ingest`: what a pipeline makes of documents before the first query."""
 
-from contextlib import nullcontext
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from eval.cli import options
+from eval.cli.output import make_console, print_json, print_places, track
+
 if TYPE_CHECKING:
     from eval.runs.ingestion import Ingestion
-    from retrievers.base import Progress
 
 
 @click.command()
 @click.argument("documents")
-@click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
+@options.OVERRIDES
 @click.option(
     "--config",
     type=click.Path(path_type=Path),
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     help="The pipeline that takes the documents in.",
 )
 @click.option("--again", is_flag=True, help="Do all of it anew: what times are measured on.")
-@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.NO_TRACK
+@options.JSON
 def ingest(
     documents: str,
     overrides: tuple[str, ...],
@@ -38,20 +38,22 @@ def ingest(
     Reports sizes, checks and times, and what could not be read. Only what changed since the last
     time is done anew, by what files hold. Overrides change single keys of the config.
     """
-    from eval.cli.console import print_json
+    from dataclasses import asdict
+    from functools import partial
+
     from eval.experiments.config import load_config
-    from eval.experiments.ingestion import forgetful, run_ingestion
+    from eval.experiments.ingestion import run_ingestion
     from eval.experiments.locations import reports_folder
     from eval.experiments.workshop import make_workshop
     from eval.report import ingestion as report
+    from eval.tracking.ingestion import log_ingestion
 
-    settings = load_config(config, overrides)
-    usual = make_workshop()
-    with forgetful(usual) if again else nullcontext(usual) as workshop:
-        made = run_ingestion(documents, settings, workshop)
+    workshop = make_workshop()
+    made = run_ingestion(documents, load_config(config, overrides), workshop, again)
     folder = reports_folder() / made.id
     page = report.write(made, folder)
-    tracked = None if no_track else _track(made, folder, usual.progress)
+    log, kept = partial(log_ingestion, made, folder), f"the report is kept in {folder}"
+    tracked = track(no_track, log, kept, workshop.progress)
     if as_json:
         skipped = [asdict(item) for item in made.skipped]
         places = {"report": str(page), "mlflow_run": tracked}
@@ -60,30 +62,15 @@ def ingest(
         print_json({**named, **made.figures(), **lists, **places})
         return
     _print(made)
-    click.echo(f"report  {page}")
-    if tracked:
-        click.echo(f"MLflow  run {tracked}")
-
-
-def _track(made: "Ingestion", folder: Path, progress: "Progress") -> str | None:
-    from eval.tracking import TrackingError
-    from eval.tracking.ingestion import log_ingestion
-
-    try:
-        return log_ingestion(made, folder)
-    except TrackingError as error:
-        progress.say(f"assay: {error}; the report is kept in {folder}")
-        return None
+    print_places(report=page, mlflow_run=tracked)
 
 
 def _print(made: "Ingestion") -> None:
-    from rich.console import Console
-
     from eval.cli.skipped_files import describe_skipped
     from eval.report import ingestion as report
     from eval.report.histogram import bin_rows, draw_bars
 
-    console = Console(highlight=False)
+    console = make_console()
     for line in describe_skipped(made.skipped):
         console.print(line, markup=False, soft_wrap=True)
     console.print(f"{made.source} by {made.pipeline}", style="bold", markup=False)

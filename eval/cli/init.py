@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eval.cli.console import print_json
+from eval.cli import options
+from eval.cli.output import print_json
 
 if TYPE_CHECKING:
     from eval.collections.authoring.author import Authored
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     help="Where the card goes; by default ./datasets/NAME.",
 )
 @click.option("--force", is_flag=True, help="Overwrite a collection that is there already.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.JSON
 def init(
     folder: Path,
     questions: Path | None,
@@ -44,14 +45,9 @@ def init(
     found is listed, and written to unlocated.csv. Exits with 2 if no question could be placed.
     """
     from eval.cli.skipped_files import describe_skipped
-    from eval.collections.authoring.author import Origin, author
-    from eval.experiments.workshop import make_workshop
-    from retrievers.documents.folder import read_folder
+    from eval.experiments.authoring import author_folder
 
-    read = read_folder(folder, make_workshop())
-    texts = {item.id: item.converted.text for item in read.documents}
-    origin = Origin(folder, None if read.untouched else texts)
-    made = author(origin, questions, name, output, force=force)
+    made, read = author_folder(folder, questions, name, output, force=force)
     if as_json:
         skipped = [{"path": item.path, "reason": item.reason} for item in read.skipped]
         print_json(_describe(made) | {"skipped": skipped})

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 if TYPE_CHECKING:
     from eval.collections.authoring.labelling import Labelled
     from eval.collections.authoring.labels import Labels
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1),
     help="The highest grade there is; by default the highest given in the collection.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.JSON
 def label(
     file: Path, collection: str | None, output: Path | None, highest: int | None, as_json: bool
 ) -> None:
@@ -80,8 +83,6 @@ def _read_collection(file: Path, rows: "list[Row]") -> str:
 def _report_wrong(file: Path, found: "list[Problem]", as_json: bool) -> None:
     from dataclasses import asdict
 
-    from eval.cli.console import print_json
-
     if as_json:
         print_json({"ok": False, "problems": [asdict(problem) for problem in found]})
         return
@@ -92,7 +93,6 @@ def _report_wrong(file: Path, found: "list[Problem]", as_json: bool) -> None:
 
 
 def _report(labels: "Labels", made: "Labelled | None", as_json: bool) -> None:
-    from eval.cli.console import print_json
 
     if as_json:
         print_json(_describe(labels, made))

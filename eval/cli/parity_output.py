@@ -1,22 +1,20 @@
-"""What `assay parity` leaves behind: reports, the page of all engines, MLflow, tables."""
+"""What `assay parity` prints."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from eval.cli.output import make_console, make_table, print_places
 from eval.parity.quality import MEASURES, SYSTEMS
-from eval.parity.results import Absence, Parity
+from eval.parity.results import Parity
 from eval.parity.verdicts import QueryVerdict
 from eval.report.formats import amount, p_value, score, signed, size
 from eval.scoring.measures import spoken
-from retrievers.base import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+    from eval.experiments.parity import Delivered
 
 WIDTH = 150  # columns that the tables need
 STYLES: dict[QueryVerdict, str] = {
@@ -26,72 +24,16 @@ STYLES: dict[QueryVerdict, str] = {
 }
 
 
-@dataclass(frozen=True)
-class Delivered:
-    """What was found and where it was put: pages and MLflow runs by the id of a parity.
-
-    `files` are the page of all engines and its facts.
-    """
-
-    parities: tuple[Parity, ...]
-    absent: tuple[Absence, ...]
-    pages: dict[str, Path]
-    tracked: dict[str, str]
-    files: tuple[Path, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the one parity, or with the page of all engines a list of them."""
-        found = [
-            {
-                **item.as_json(),
-                "report": str(self.pages[item.id]),
-                "mlflow_run": self.tracked.get(item.id),
-            }
-            for item in self.parities
-        ]
-        if not self.files:
-            return found[0]
-        absent = [
-            {"engine": item.engine, "collection": item.collection, "reason": item.reason}
-            for item in self.absent
-        ]
-        return {"engines": found, "absent": absent, "files": [str(file) for file in self.files]}
-
-
-def deliver(
-    found: Sequence[Parity | Absence],
-    every: bool,
-    output: Path | None,
-    track: bool,
-    progress: Progress,
-) -> Delivered:
-    """Write a report of each parity, with `every` the page of all, and tell MLflow."""
-    from eval.experiments.locations import reports_folder
-    from eval.report import engines, parity
-
-    parities = tuple(item for item in found if isinstance(item, Parity))
-    absent = tuple(item for item in found if isinstance(item, Absence))
-    pages = {item.id: parity.write(item, reports_folder()) for item in parities}
-    files: list[Path] = []
-    if every:
-        files = engines.write(parities, absent, output or reports_folder() / "engines")
-    tracked = _track(parities, pages, progress) if track else {}
-    return Delivered(parities, absent, pages, tracked, tuple(files))
-
-
-def print_one(delivered: Delivered) -> None:
+def print_one(delivered: "Delivered") -> None:
     """Print the parity of one engine."""
     (parity,) = delivered.parities
-    console = _console()
-    _print(console, parity)
-    console.print(f"report  {delivered.pages[parity.id]}", soft_wrap=True)
-    if run := delivered.tracked.get(parity.id):
-        console.print(f"MLflow  run {run}; `make mlflow` opens the UI", soft_wrap=True)
+    _print(make_console(WIDTH), parity)
+    print_places(report=delivered.pages[parity.id], mlflow_run=delivered.tracked.get(parity.id))
 
 
-def print_all(delivered: Delivered) -> None:
+def print_all(delivered: "Delivered") -> None:
     """Print a table of all engines on each collection."""
-    console = _console()
+    console = make_console(WIDTH)
     for name in dict.fromkeys(item.collection for item in delivered.parities):
         items = [item for item in delivered.parities if item.collection == name]
         console.print(f"{name} (n = {items[0].queries}{_sample(items[0])})", style="bold")
@@ -101,15 +43,7 @@ def print_all(delivered: Delivered) -> None:
         word = "failed" if item.failed else "left out"
         console.print(f"{word}: {item.reason}", markup=False, soft_wrap=True)
     for page in delivered.files:
-        click.echo(f"page    {page}")
-
-
-def _console() -> "Console":
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    console.width = max(console.width, WIDTH)
-    return console
+        print_places(page=page)
 
 
 def _print(console: "Console", parity: Parity) -> None:
@@ -157,7 +91,7 @@ def _print_examples(console: "Console", parity: Parity) -> None:
 def _tabulate(parity: Parity) -> "Table":
     from eval.report.parity import system_row
 
-    table = _make_table("search", *map(spoken, MEASURES), "p50 ms", "p95 ms")
+    table = make_table("search", *map(spoken, MEASURES), "p50 ms", "p95 ms")
     for system in SYSTEMS:
         row = system_row(parity, system)
         figures = [f"{item.value} ({item.interval})" for item in row.figures]
@@ -170,8 +104,8 @@ def _tabulate_all(items: Sequence[Parity]) -> "Table":
 
     from eval.report.parity import NAMES
 
-    table = _make_table("engine", "search", "nDCG@10", "R@20", "p50 ms", "p95 ms", "index s",
-                        "size", "parity")  # fmt: skip
+    table = make_table("engine", "search", "nDCG@10", "R@20", "p50 ms", "p95 ms", "index s",
+                       "size", "parity", left=("search", "parity"))  # fmt: skip
     for item in items:
         for system in SYSTEMS:
             first = system == SYSTEMS[0]
@@ -192,8 +126,8 @@ def _tabulate_all(items: Sequence[Parity]) -> "Table":
 def _tabulate_fusions(items: Sequence[Parity]) -> "Table":
     from rich.markup import escape
 
-    table = _make_table("native minus ours", *map(spoken, MEASURES), "p50 ratio", "p95 ratio",
-                        "parity")  # fmt: skip
+    table = make_table("native minus ours", *map(spoken, MEASURES), "p50 ratio", "p95 ratio",
+                       "parity", left=("parity",))  # fmt: skip
     for item in items:
         ratios = item.timing.ratios if item.timing else {}
         table.add_row(
@@ -213,30 +147,5 @@ def _mean(mean: Any) -> str:
     return f"{score(mean.value)} ({score(mean.low)} – {score(mean.high)})"
 
 
-def _make_table(first: str, *others: str) -> "Table":
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(first, no_wrap=True)
-    for name in others:
-        left = name in ("search", "parity")
-        table.add_column(name, justify="left" if left else "right")
-    return table
-
-
 def _sample(parity: Parity) -> str:
     return ", a sample" if parity.sampled else ""
-
-
-def _track(
-    parities: Sequence[Parity], pages: dict[str, Path], progress: Progress
-) -> dict[str, str]:
-    from eval.tracking import TrackingError
-    from eval.tracking.parity import log_parity
-
-    try:
-        return {item.id: log_parity(item, pages[item.id].parent) for item in parities}
-    except TrackingError as error:
-        progress.say(f"assay: {error}; the reports are kept")
-        return {}

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from eval.cli import options
+from eval.cli.output import print_json
+
 if TYPE_CHECKING:
     from eval.analysis.pooling import Pool
     from eval.runs.stored import StoredRun
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="The table to be filled in.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.JSON
 def pool(runs: tuple[str, ...], depth: int, limit: int | None, output: Path, as_json: bool) -> None:
     """Write the table of the pairs to judge: what no one has judged of the first hits of RUNS.
 
@@ -37,9 +40,8 @@ def pool(runs: tuple[str, ...], depth: int, limit: int | None, output: Path, as_
     then adds the judgments to the collection.
     """
     from eval.analysis.pooling import make_pool
-    from eval.cli.console import print_json
     from eval.collections.authoring.worksheet import render
-    from eval.experiments.run_references import resolve, split_overrides
+    from eval.experiments.run_references import resolve_all
     from eval.progress import ConsoleProgress
     from eval.runs.stored import write_atomically
     from retrievers.base import AssayError
@@ -48,9 +50,7 @@ def pool(runs: tuple[str, ...], depth: int, limit: int | None, output: Path, as_
         raise AssayError(
             f"{output}: is there already, and may hold grades; say --output with another name"
         )
-    references, overrides = split_overrides(runs)
-    progress = ConsoleProgress()
-    stored = [resolve(reference, overrides, progress) for reference in references]
+    stored = resolve_all(runs, ConsoleProgress())
     made = make_pool(stored, depth)
     written = made.pairs[:limit]
     if written:

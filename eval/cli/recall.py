@@ -1,13 +1,14 @@
 """`assay recall`: what approximate search misses, and what it saves."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from eval.cli import options
+from eval.cli.output import make_console, make_table, present, track
+
 if TYPE_CHECKING:
     from eval.parity.curve import Curve
-    from retrievers.base import Progress
 
 WIDTH = 150  # columns that the table needs
 
@@ -16,9 +17,9 @@ WIDTH = 150  # columns that the table needs
 @click.argument("engine")
 @click.argument("words", nargs=-1, metavar="[COLLECTION] [KEY=VALUE]...")
 @click.option("--sweep", required=True, metavar="KEY=V1,V2,…", help="The setting and its values.")
-@click.option("--limit", type=click.IntRange(1), help="Ask only so many queries: a quick look.")
-@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.LIMIT
+@options.NO_TRACK
+@options.JSON
 def recall(
     engine: str,
     words: tuple[str, ...],
@@ -34,72 +35,32 @@ def recall(
     recall@10 and recall@100 on the collection's own queries, nDCG@10 of the dense list, p50 and
     p95, with those of exact search beside them.
     """
-    from eval.analysis.search_space import parse_axis
-    from eval.cli.console import print_json
-    from eval.collections.catalog import find
-    from eval.experiments.ann_sweep import list_variants, run_sweep
-    from eval.experiments.engine_bench import open_bench
-    from eval.experiments.engine_settings import read_subject
-    from eval.experiments.locations import default_dataset, reports_folder
+    from functools import partial
+
+    from eval.experiments.ann_sweep import measure_recall
+    from eval.experiments.locations import reports_folder
     from eval.experiments.workshop import make_workshop
     from eval.report import recall as report
-    from retrievers.base import AssayError
-
-    names = [word for word in words if "=" not in word]
-    if len(names) > 1:
-        raise AssayError(f"{names[1]}: one COLLECTION at a time")
-    collection = names[0] if names else default_dataset()
-    find(collection)
-    subject = read_subject(engine, [word for word in words if "=" in word])
-    key, values = parse_axis(sweep)
-    variants = list_variants(subject, key, values)
-    workshop = make_workshop()
-    bench = open_bench(collection, limit, workshop)
-    command = subject.command("recall", collection, "--sweep", sweep, *bench.options)
-    curve = run_sweep(bench, key, variants, command, workshop)
-    page = report.write(curve, reports_folder())
-    tracked = None if no_track else _track(curve, page.parent, workshop.progress)
-    if as_json:
-        print_json({**curve.as_json(), "report": str(page), "mlflow_run": tracked})
-        return
-    _print(curve)
-    click.echo(f"report  {page}")
-    if tracked:
-        click.echo(f"MLflow  run {tracked}; `make mlflow` opens the UI")
-
-
-def _track(curve: "Curve", folder: Path, progress: "Progress") -> str | None:
-    from eval.tracking import TrackingError
     from eval.tracking.parity import log_curve
 
-    try:
-        return log_curve(curve, folder)
-    except TrackingError as error:
-        progress.say(f"assay: {error}; the report in {folder} is kept")
-        return None
+    workshop = make_workshop()
+    curve = measure_recall(engine, words, sweep, limit, workshop)
+    page = report.write(curve, reports_folder())
+    kept = f"the report in {page.parent} is kept"
+    log = partial(log_curve, curve, page.parent)
+    tracked = track(no_track, log, kept, workshop.progress)
+    present(curve, as_json, _print, report=page, mlflow_run=tracked)
 
 
 def _print(curve: "Curve") -> None:
-    from rich import box
-    from rich.console import Console
     from rich.markup import escape
-    from rich.table import Table
 
     from eval.report.recall import list_headings, point_row
 
-    console = Console(highlight=False)
-    console.width = max(console.width, WIDTH)
     sample = ", a sample" if curve.sampled else ""
-    table = Table(
-        title=f"{curve.engine} on {curve.collection} (n = {curve.queries}{sample})",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-    )
-    table.add_column("dense search", no_wrap=True)
+    title = f"{curve.engine} on {curve.collection} (n = {curve.queries}{sample})"
     headings = list_headings(curve)
-    for heading in (*headings, "index s"):
-        table.add_column(heading, justify="right")
+    table = make_table("dense search", *headings, "index s", title=title)
     for number, point in enumerate(curve.points, start=1):
         row = point_row(number, point)
         cells = (
@@ -107,4 +68,4 @@ def _print(curve: "Curve") -> None:
             for name, item in zip(headings, row.figures, strict=True)
         )
         table.add_row(escape(row.label), *cells, row.index[0])
-    console.print(table)
+    make_console(WIDTH).print(table)

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from eval.cli import options
+from eval.cli.output import present
+
 if TYPE_CHECKING:
     from eval.analysis.comparison import Comparison
 
 
 @click.command()
 @click.argument("run")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.JSON
 def report(run: str, as_json: bool) -> None:
     """Compute measures, exports and report of RUN anew, without searching.
 
@@ -28,22 +31,13 @@ def report(run: str, as_json: bool) -> None:
 
 
 def _report_run(reference: str, as_json: bool) -> None:
-    from eval import report as reports
-    from eval.analysis.exports import export
-    from eval.analysis.summary import summarise
-    from eval.cli.console import print_json
     from eval.cli.table import print_summary
     from eval.experiments.locations import reports_folder
+    from eval.experiments.run import write_report
     from eval.runs import stored as runs
 
-    stored = runs.load(runs.find(reports_folder(), reference))
-    summary = summarise(stored, stored.manifest.config["measures"])
-    export(summary)
-    page = reports.write(summary)
-    if as_json:
-        print_json({**summary.as_json(), "report": str(page)})
-    else:
-        print_summary(summary, page, tracked=None, reused=False)
+    summary, page = write_report(runs.load(runs.find(reports_folder(), reference)))
+    present(summary, as_json, print_summary, report=page)
 
 
 def _find_comparison(reports: Path, reference: str) -> Path | None:
@@ -55,16 +49,11 @@ def _find_comparison(reports: Path, reference: str) -> Path | None:
 
 def _report_comparison(folder: Path, as_json: bool) -> None:
     from eval.cli.compare import print_comparison
-    from eval.cli.console import print_json
     from eval.report.comparison import write
 
     compared = _compare_again(folder)
     page = write(compared, folder.parent)
-    if as_json:
-        print_json({**compared.as_json(), "report": str(page)})
-    else:
-        print_comparison(compared)
-        click.echo(f"report  {page}")
+    present(compared, as_json, print_comparison, report=page)
 
 
 def _compare_again(folder: Path) -> "Comparison":

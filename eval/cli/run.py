@@ -4,14 +4,17 @@ from pathlib import Path
 
 import click
 
+from eval.cli import options
+from eval.cli.output import present
+
 
 @click.command()
-@click.argument("config", type=click.Path(path_type=Path))
-@click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
+@options.CONFIG
+@options.OVERRIDES
 @click.option("--engine", metavar="NAME", help="Search in this engine, with its defaults.")
 @click.option("--again", is_flag=True, help="Measure again though an equal run is stored.")
-@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.NO_TRACK
+@options.JSON
 def run(
     config: Path,
     overrides: tuple[str, ...],
@@ -29,23 +32,17 @@ def run(
     With --engine a leg of type native_hybrid searches in that engine; where there is none, a dense
     leg does, and is fused here with the others. `assay engines list` has the names.
     """
-    from eval import report
-    from eval.analysis.exports import export
-    from eval.analysis.summary import summarise
-    from eval.cli.console import print_json
+    from functools import partial
+
     from eval.cli.table import print_summary
     from eval.experiments.config import load_config
-    from eval.experiments.run import make_run, track
+    from eval.experiments.run import make_run, track, write_report
     from eval.progress import ConsoleProgress
 
     progress = ConsoleProgress()
     settings = load_config(config, overrides, engine)
     outcome = make_run(settings, again, progress)
-    summary = summarise(outcome.run, settings.measures)
-    export(summary)
-    page = report.write(summary)
+    summary, page = write_report(outcome.run, settings.measures)
     tracked = None if no_track else track(summary, progress)
-    if as_json:
-        print_json({**summary.as_json(), "report": str(page), "mlflow_run": tracked})
-        return
-    print_summary(summary, page, tracked, reused=outcome.reused)
+    show = partial(print_summary, reused=outcome.reused)
+    present(summary, as_json, show, report=page, mlflow_run=tracked)

@@ -1,6 +1,5 @@
 """`assay sweep`: every combination of settings on every collection."""
 
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,23 +7,24 @@ from typing import TYPE_CHECKING
 
 import click
 
+from eval.cli import options
+from eval.cli.output import make_console, present, print_json, track_runs
+
 if TYPE_CHECKING:
     from rich.table import Table
 
     from eval.analysis.grid_search import Figures, Result, Sweep, SweepSettings
     from eval.experiments.grid_search import Task
-    from eval.tracking.record import Record
-    from retrievers.base import Progress
 
 WIDTH = 100  # columns that the table needs
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
+@options.OVERRIDES
 @click.option("--dry-run", is_flag=True, help="List the points and run nothing.")
-@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.NO_TRACK
+@options.JSON
 def sweep(
     file: Path, overrides: tuple[str, ...], dry_run: bool, no_track: bool, as_json: bool
 ) -> None:
@@ -38,8 +38,7 @@ def sweep(
     A point that fails is reported, and the others go on. Exit code: 0 all points ran, 1 some
     failed, 2 the file cannot be run.
     """
-    from eval.cli.console import print_json
-    from eval.experiments.grid_search import Runner, list_tasks, name_sweep, read_sweep
+    from eval.experiments.grid_search import list_tasks, read_sweep, run_sweep
     from eval.experiments.locations import reports_folder
     from eval.experiments.workshop import make_workshop
     from eval.report import sweep as report
@@ -50,25 +49,14 @@ def sweep(
         _list(settings, tasks, as_json)
         return
     workshop = make_workshop()
-    runner = Runner(settings.measure, workshop, reports_folder())
-    folder = reports_folder() / name_sweep(settings, tasks)
-    done = runner.time(tasks, runner.run(tasks), folder)
-    found = _collect(settings, tasks, [item.result for item in done])
-    page = report.write(found, folder)
-    records = [item.record for item in done if item.record]
-    tracked = None if no_track else _track(records, page.parent, workshop.progress)
-    if as_json:
-        print_json({**found.as_json(), "report": str(page), "mlflow_parent": tracked})
-    else:
-        _print(found)
-        click.echo(f"report  {page}")
-        if tracked:
-            click.echo(f"MLflow  parent {tracked}; `make mlflow` opens the UI")
+    found, records = run_sweep(settings, tasks, workshop, reports_folder())
+    page = report.write(found, reports_folder() / found.id)
+    tracked = track_runs(no_track, records, page.parent, workshop.progress)
+    present(found, as_json, _print, report=page, mlflow_parent=tracked)
     sys.exit(1 if found.failed else 0)
 
 
 def _list(settings: "SweepSettings", tasks: "Sequence[Task]", as_json: bool) -> None:
-    from eval.cli.console import print_json
 
     if as_json:
         points = [{"settings": dict(t.point), "collection": t.config.dataset} for t in tasks]
@@ -78,47 +66,10 @@ def _list(settings: "SweepSettings", tasks: "Sequence[Task]", as_json: bool) -> 
         click.echo(f"{number:>4}  {task.label}")
 
 
-def _collect(
-    settings: "SweepSettings", tasks: "Sequence[Task]", results: "Sequence[Result]"
-) -> "Sweep":
-    """Return the sweep; the same points make the same id."""
-    from datetime import UTC, datetime
-
-    from eval.analysis.grid_search import Sweep
-    from eval.experiments.grid_search import name_sweep
-    from eval.runs import environment
-
-    return Sweep(
-        id=name_sweep(settings, tasks),
-        name=settings.name,
-        description=settings.description,
-        headline=settings.measure,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        environment=environment.describe(),
-        results=tuple(results),
-    )
-
-
-def _track(records: "Sequence[Record]", folder: Path, progress: "Progress") -> str | None:
-    from eval.tracking import TrackingError
-    from eval.tracking.sweep import log_sweep
-
-    if not records:
-        return None
-    try:
-        return log_sweep(records, shlex.join(["assay", *sys.argv[1:]]), folder)
-    except TrackingError as error:
-        progress.say(f"assay: {error}; the runs and the report in {folder} are kept")
-        return None
-
-
 def _print(found: "Sweep") -> None:
-    from rich.console import Console
-
     from eval.report.sweep import OPTIMISM
 
-    console = Console(highlight=False)
-    console.width = max(console.width, WIDTH)
+    console = make_console(WIDTH)
     for name in found.collections:
         if found.on(name):
             console.print(_table(found, name))

@@ -1,9 +1,9 @@
 """The tables a run ends with."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eval.analysis.summary import Summary
+from eval.cli.output import make_console, make_table
 from eval.report.formats import retried
 from eval.runs.ann_recall import EXPLANATION, find_recalls
 from eval.runs.latency import TOTAL
@@ -14,11 +14,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def print_summary(summary: Summary, page: Path, tracked: str | None, reused: bool) -> None:
-    """Print measures and latencies with their intervals, and where the report is."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
+def print_summary(summary: Summary, reused: bool = False) -> None:
+    """Print measures and latencies with their intervals."""
+    console = make_console()
     manifest = summary.run.manifest
     count = len(summary.run.queries)
     sample = ", a sample" if manifest.sampled else ""
@@ -36,9 +34,6 @@ def print_summary(summary: Summary, page: Path, tracked: str | None, reused: boo
         console.print(f"{retried(manifest.retries)}.", style="yellow")
     if reused:
         console.print(f"Nothing has changed since {manifest.created}; --again measures again.")
-    console.print(f"report  {page}", soft_wrap=True)
-    if tracked:
-        console.print(f"MLflow  run {tracked}; `make mlflow` opens the UI", soft_wrap=True)
 
 
 def _measures(summary: Summary) -> "Table":
@@ -59,13 +54,8 @@ def _latency(summary: Summary) -> "Table":
 
 
 def _table(first: str, *others: str) -> "Table":
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(first, min_width=18)
-    for name in others:
-        table.add_column(name, justify="right")
+    table = make_table(first, *others)
+    table.columns[0].no_wrap, table.columns[0].min_width = False, 18
     return table
 
 

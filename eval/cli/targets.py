@@ -1,16 +1,16 @@
 """`assay targets`: every success criterion, measured, with a verdict."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from eval.cli import options
+from eval.cli.output import make_console, print_json, print_places, track
+
 if TYPE_CHECKING:
     from eval.targets import Results, Verdict
-    from retrievers.base import Progress
 
-FILE = click.Path(path_type=Path, dir_okay=False)
 STYLES: "dict[Verdict | None, str]" = {
     None: "",
     "met": "green",
@@ -26,20 +26,20 @@ WIDTH = 120  # columns that the table needs
 @click.option(
     "--file",
     "path",
-    type=FILE,
+    type=options.FILE,
     default=Path("configs/targets.yaml"),
     show_default=True,
     help="The targets.",
 )
 @click.option("--again", is_flag=True, help="Measure anew what equal calls measured before.")
-@click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.NO_TRACK
+@options.JSON
 @click.option(
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder of targets.md and targets.json.  [default: targets below the reports]",
 )
-@click.option("--readme", type=FILE, help="Replace the table of targets in this file.")
+@click.option("--readme", type=options.FILE, help="Replace the table of targets in this file.")
 def targets(
     ids: tuple[str, ...],
     path: Path,
@@ -54,13 +54,15 @@ def targets(
     Each is met, missed, or neither is shown; or it cannot be measured yet, for a reason. A target
     that is missed is a result like any other: the command ends with 0.
     """
-    from eval.cli.console import print_json
+    from functools import partial
+
     from eval.experiments.locations import reports_folder
-    from eval.experiments.target_measurer import ProjectLaboratory
+    from eval.experiments.target_measurer import ProjectTargetMeasurer
     from eval.experiments.target_settings import check, choose, load_settings
     from eval.progress import ConsoleProgress
     from eval.targets import measure_targets
-    from eval.targets.output import write
+    from eval.targets.output import replace_table, write, write_table
+    from eval.tracking.targets import log_targets
     from retrievers.base import AssayError
 
     progress = ConsoleProgress()
@@ -69,67 +71,31 @@ def targets(
     if readme and ids:
         raise AssayError(f"--readme: its table holds all targets; leave out {', '.join(ids)}")
     if readme:
-        _replace_table(readme, "")  # refuses before minutes go into measuring
+        replace_table(readme, "")  # refuses before minutes go into measuring
     below = reports_folder() / "targets"
-    laboratory = ProjectLaboratory(settings, path.parent, below / "measured", again, progress)
-    check(settings, laboratory, path)
-    results = measure_targets(chosen, laboratory, progress)
+    measurer = ProjectTargetMeasurer(settings, path.parent, below / "measured", again, progress)
+    check(settings, measurer, path)
+    results = measure_targets(chosen, measurer, progress)
     files = write(results, output or below)
     if readme:
-        _write_table(readme, results)
-    tracked = None if no_track else _track(results, files, progress)
+        write_table(readme, results)
+    kept = f"the results are kept in {files[0].parent}"
+    tracked = track(no_track, partial(log_targets, results, files), kept, progress)
     if as_json:
         places = {"files": [str(file) for file in files], "mlflow_run": tracked}
         print_json({**results.as_json(), **places})
         return
     _print(results)
-    click.echo(f"report  {files[0]}")
-    if tracked:
-        click.echo(f"MLflow  run {tracked}")
-
-
-def _replace_table(readme: Path, table: str) -> str:
-    from eval.targets.output import replace_table
-    from retrievers.base import AssayError
-
-    try:
-        return replace_table(readme.read_text("utf-8"), table, str(readme))
-    except (OSError, UnicodeDecodeError) as error:
-        raise AssayError(f"{readme}: cannot be read: {error}") from None
-
-
-def _write_table(readme: Path, results: "Results") -> None:
-    from eval.runs.stored import write_atomically
-    from eval.targets.output import render_table
-    from retrievers.base import AssayError
-
-    text = _replace_table(readme, render_table(results))
-    try:
-        write_atomically(readme, text.encode())
-    except OSError as error:
-        raise AssayError(f"{readme}: cannot be written: {error.strerror}") from None
-
-
-def _track(results: "Results", files: "Sequence[Path]", progress: "Progress") -> str | None:
-    from eval.tracking import TrackingError
-    from eval.tracking.targets import log_targets
-
-    try:
-        return log_targets(results, files)
-    except TrackingError as error:
-        progress.say(f"assay: {error}; the results are kept in {files[0].parent}")
-        return None
+    print_places(report=files[0], mlflow_run=tracked)
 
 
 def _print(results: "Results") -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     from eval.targets.output import HEADINGS, RULE, make_rows
 
-    console = Console(highlight=False)
-    console.width = max(console.width, WIDTH)
+    console = make_console(WIDTH)
     table = Table(box=None, pad_edge=False)
     for name in HEADINGS:
         narrow = name in ("id", "n", "verdict")

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from eval.analysis.search_space import describe, label, shorten
-from eval.statistics.estimates import Estimate
+from eval.cli.output import make_console, make_table
+from eval.experiments.tuning import describe_gain, gain
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
     from eval.analysis.nested_cv import Tuning
-    from eval.experiments.config import RunConfig
     from eval.experiments.search_spaces import Space
+    from eval.experiments.tuning import Tuned
 
 WIDTH = 100  # columns that the tables need
 MOST_COLUMNS = 10
@@ -20,27 +21,10 @@ MOST_ROWS = 20
 STYLES = {"worth taking": "bold green", "gain not shown": "bold yellow"}
 
 
-def describe_gain(tuning: "Tuning") -> str:
-    """Return what tuning was found to be worth, in a sentence's length."""
-    if tuning.best is None:
-        return f"no point is better in {tuning.measure} than the config as given"
-    return (
-        f"{tuning.verdict}: held-out gain in {tuning.measure} {gain(tuning.held_out)}, "
-        f"p = {tuning.p:.3f}; naive {gain(tuning.naive)}"
-    )
-
-
-def gain(estimate: Estimate) -> str:
-    """Return a difference with its interval."""
-    return f"{estimate.value:+.3f} ({estimate.low:+.3f} … {estimate.high:+.3f})"
-
-
-def print_tuning(tuning: "Tuning", settings: "RunConfig", space: "Space") -> None:
+def print_tuning(tuned: "Tuned") -> None:
     """Print the gain, naive beside held out, how stable the choice is, and the surface."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    console.width = max(console.width, WIDTH)
+    tuning, space, settings = tuned.tuning, tuned.space, tuned.settings
+    console = make_console(WIDTH)
     title = f"{settings.name} on {settings.dataset}: {tuning.measure}, n = {tuning.queries}"
     console.print(title, style="bold", markup=False)
     console.print(f"space {space.source}: {len(tuning.points)} of {len(space.points)} points tried")
@@ -55,7 +39,7 @@ def print_tuning(tuning: "Tuning", settings: "RunConfig", space: "Space") -> Non
 
 
 def _gains(tuning: "Tuning") -> "Table":
-    table = _table("", tuning.measure, "gain", "95 % interval", "p")
+    table = make_table("", tuning.measure, "gain", "95 % interval", "p", whole=True)
     given = tuning.given
     table.add_row("as given", f"{given.value:.3f}", "", f"{given.low:.3f} – {given.high:.3f}", "")
     for name, estimate, p in (
@@ -119,7 +103,7 @@ def _grid(
 ) -> "Table":
     names = shorten((down, across))
     title = f"{names[down]} ↓  {names[across]} →"
-    table = _table(title, *(describe(value) for value in columns))
+    table = make_table(title, *(describe(value) for value in columns), whole=True)
     best = None if tuning.best is None else tuning.points[tuning.best]
     for row in rows:
         cells = []
@@ -135,20 +119,9 @@ def _grid(
 def _list(tuning: "Tuning") -> "Table":
     from rich.markup import escape
 
-    table = _table("point", "mean", "gain, not held out", "chosen")
+    table = make_table("point", "mean", "gain, not held out", "chosen", whole=True)
     for item in sorted(tuning.points, key=lambda item: -item.mean)[:MOST_ROWS]:
         table.add_row(
             escape(label(item.settings)), f"{item.mean:.3f}", gain(item.gain), str(item.chosen)
         )
-    return table
-
-
-def _table(first: str, *others: str) -> "Table":
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(first, no_wrap=True)
-    for name in others:
-        table.add_column(name, justify="right", no_wrap=True)
     return table

@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from eval.analysis.search_space import describe
+from eval.analysis.search_space import describe, parse_axis
+from eval.collections.catalog import find
 from eval.collections.collection import Query
-from eval.experiments.engine_bench import Bench, index_engine, time_call
+from eval.experiments.engine_bench import Bench, index_engine, open_bench, time_call
 from eval.experiments.engine_settings import Subject, read_subject
+from eval.experiments.locations import default_dataset
 from eval.experiments.parity_sweep import SECONDS, measure_recalls
 from eval.parity.curve import DEPTHS, MEASURE, Curve, Point
 from eval.parity.quality import score_rankings
@@ -33,6 +35,27 @@ class Variant:
     value: Any
     label: str
     subject: Subject
+
+
+def measure_recall(
+    engine: str, words: Sequence[str], axis: str, limit: int | None, workshop: Workshop
+) -> Curve:
+    """Measure an engine's approximate search along `axis`, which is `key=v1,v2,…`.
+
+    `words` are a collection, if not the default one, and settings. Raises AssayError before any
+    work starts where one of these is wrong.
+    """
+    names = [word for word in words if "=" not in word]
+    if len(names) > 1:
+        raise AssayError(f"{names[1]}: one COLLECTION at a time")
+    collection = names[0] if names else default_dataset()
+    find(collection)
+    subject = read_subject(engine, [word for word in words if "=" in word])
+    key, values = parse_axis(axis)
+    variants = list_variants(subject, key, values)
+    bench = open_bench(collection, limit, workshop)
+    command = subject.command("recall", collection, "--sweep", axis, *bench.options)
+    return run_sweep(bench, key, variants, command, workshop)
 
 
 def list_variants(subject: Subject, key: str, values: Sequence[Any]) -> list[Variant]:

@@ -3,18 +3,20 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eval.analysis.grid_search import CONFIG, Figures, Result, SweepSettings
+from eval.analysis.grid_search import CONFIG, Figures, Result, Sweep, SweepSettings
 from eval.analysis.search_space import Point, as_overrides, label
 from eval.analysis.summary import estimate_percentiles
 from eval.collections.catalog import find
 from eval.collections.collection import Query
 from eval.experiments.config import RunConfig, load_config
 from eval.experiments.timing import find_timing
+from eval.runs import environment
 from eval.runs.execution import sample
 from eval.runs.latency import LatencySettings
 from eval.scoring.measures import check_rising
@@ -224,6 +226,27 @@ class Runner:
             export(summary)
             report.write(summary)
         return summary
+
+
+def run_sweep(
+    settings: SweepSettings, tasks: Sequence[Task], workshop: Workshop, reports: Path
+) -> tuple[Sweep, list["Record"]]:
+    """Run every task; return what became of them, and what MLflow is told.
+
+    The same points make the same id.
+    """
+    runner, name = Runner(settings.measure, workshop, reports), name_sweep(settings, tasks)
+    done = runner.time(tasks, runner.run(tasks), reports / name)
+    found = Sweep(
+        id=name,
+        name=settings.name,
+        description=settings.description,
+        headline=settings.measure,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        environment=environment.describe(),
+        results=tuple(item.result for item in done),
+    )
+    return found, [item.record for item in done if item.record]
 
 
 def _shared(task: Task) -> tuple[str, str]:

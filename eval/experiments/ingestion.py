@@ -4,7 +4,7 @@ import re
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,10 +36,16 @@ class Source:
     seconds: Mapping[str, float] = field(default_factory=dict)
 
 
-def run_ingestion(reference: str, settings: "RunConfig", workshop: Workshop) -> Ingestion:
-    """Ingest the folder or collection that `reference` names by the pipeline of `settings`."""
-    source = open_source(reference, workshop)
-    made = ingest(source.documents, settings, workshop)
+def run_ingestion(
+    reference: str, settings: "RunConfig", workshop: Workshop, anew: bool = False
+) -> Ingestion:
+    """Ingest the folder or collection that `reference` names by the pipeline of `settings`.
+
+    `anew` finds nothing in the cache but models.
+    """
+    with forgetful(workshop) if anew else nullcontext(workshop) as used:
+        source = open_source(reference, used)
+        made = ingest(source.documents, settings, used)
     documents = [
         _describe(document, source.files.get(document.id), item)
         for document, item in zip(source.documents, made.documents, strict=True)

@@ -1,11 +1,11 @@
 """What engines there are, whether they can be used here, and what they keep that can go."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Literal, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 from eval.experiments.engine_settings import Subject, read_subject
 from retrievers.base import AssayError
@@ -13,7 +13,7 @@ from retrievers.engines.copies import list_leftovers, remove_leftover
 from retrievers.engines.providers import STRATEGIES, describe_missing
 from retrievers.engines.registry import TYPES
 from retrievers.engines.servers import Server, StoredIndex
-from retrievers.store.cache import Cache
+from retrievers.store.cache import Cache, default_root
 
 # What an extra brings, by the modules that are imported of it.
 MODULES = {
@@ -81,6 +81,25 @@ class Removable:
     bytes: int | None
     remove: Callable[[], None]
 
+    def as_json(self) -> dict[str, Any]:
+        """Return what it is as JSON values."""
+        return {
+            "engine": self.engine,
+            "kind": self.kind,
+            "name": self.name,
+            "detail": self.detail,
+            "bytes": self.bytes,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What was removed, what stays in the cache, and what went wrong, a line an engine."""
+
+    removed: list[Removable]
+    kept: list[Removable]
+    problems: list[str]
+
 
 def list_stores() -> list[Subject]:
     """Return every engine with its default settings, those of this process first."""
@@ -116,6 +135,34 @@ def list_providers() -> Iterator[ProviderState]:
         adapter = provider in TYPES
         note = f"the engine {provider}" if adapter else describe_missing(provider)
         yield ProviderState(provider, strategy, adapter, note)
+
+
+def clean(names: Sequence[str], dry_run: bool, cached: bool) -> Cleaned:
+    """Remove what engines keep, or with `dry_run` find it: those named, or all that are configured.
+
+    With `cached` that includes their built indexes in the cache. An engine that cannot be asked
+    does not keep the others from being cleaned.
+    """
+    subjects = [read_subject(name) for name in names] or list(filter(is_configured, list_stores()))
+    cleaned = Cleaned([], [], [])
+
+    def remove(items: Iterable[Removable]) -> None:
+        for item in items:
+            if not dry_run:
+                item.remove()
+            cleaned.removed.append(item)
+
+    for subject in subjects:
+        try:
+            remove(find_removable(subject))
+        except AssayError as error:
+            cleaned.problems.append(str(error))
+    in_cache = list(find_cached([subject.type for subject in subjects], Cache(default_root())))
+    if cached:
+        remove(in_cache)
+    else:
+        cleaned.kept.extend(in_cache)
+    return cleaned
 
 
 def find_removable(subject: Subject) -> Iterator[Removable]:

@@ -1,12 +1,18 @@
 """Making the run of a config, and sending it to the tracking store."""
 
-from eval import tracking
-from eval.analysis.summary import Summary
+from collections.abc import Sequence
+from pathlib import Path
+
+from eval import report, tracking
+from eval.analysis.exports import export
+from eval.analysis.summary import Summary, summarise
 from eval.collections.loading import load
 from eval.experiments.config import RunConfig
 from eval.experiments.locations import reports_folder
 from eval.experiments.workshop import make_workshop
 from eval.runs.execution import Outcome, Plan, execute
+from eval.runs.stored import StoredRun
+from eval.scoring.measures import DEFAULT
 from retrievers.base import Progress
 
 
@@ -30,13 +36,24 @@ def make_plan(settings: RunConfig, again: bool = False) -> Plan:
     )
 
 
+def write_report(run: StoredRun, measures: Sequence[str] = ()) -> tuple[Summary, Path]:
+    """As `export_summary`, and write the report too; return its page with the summary."""
+    summary = export_summary(run, measures)
+    return summary, report.write(summary)
+
+
+def export_summary(run: StoredRun, measures: Sequence[str] = ()) -> Summary:
+    """Compute all figures of a run, and write the exports that go with them.
+
+    Without `measures` they are those that the run's config names.
+    """
+    summary = summarise(run, measures or run.manifest.config.get("measures") or DEFAULT)
+    export(summary)
+    return summary
+
+
 def track(summary: Summary, progress: Progress) -> str | None:
     """Log to MLflow and return the id of the MLflow run; say so where tracking is down."""
-    try:
-        return tracking.log_once(summary)
-    except tracking.TrackingError as error:
-        progress.say(
-            f"assay: {error}; the run is kept in {summary.run.folder}: "
-            f"send it later with `assay log {summary.run.manifest.id}`"
-        )
-        return None
+    run = summary.run
+    kept = f"the run is kept in {run.folder}: send it later with `assay log {run.manifest.id}`"
+    return tracking.attempt(lambda: tracking.log_once(summary), kept, progress)

@@ -39,6 +39,12 @@ def resolve(reference: str, overrides: Sequence[str], progress: "Progress") -> "
     return load(find_stored(reports_folder(), reference))
 
 
+def resolve_all(references: Sequence[str], progress: "Progress") -> "list[StoredRun]":
+    """Return the stored runs that references mean; overrides among them go with every config."""
+    named, overrides = split_overrides(references)
+    return [resolve(reference, overrides, progress) for reference in named]
+
+
 def find_stored(reports: Path, reference: str) -> Path:
     """Return the folder of a stored run: by path, id, beginning of an id, or its id in MLflow."""
     from eval.runs.stored import find

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from eval.experiments.ingestion import forgetful, run_ingestion
 from eval.experiments.run import make_run
 from eval.experiments.workshop import make_workshop
 from eval.runs import environment
+from eval.runs.execution import sample
 from eval.runs.ingestion import Ingestion
 from eval.runs.interleaved_timing import interleave
 from eval.runs.latency import LatencySample, measure
@@ -40,8 +41,8 @@ SOURCES = (
 NOT_MEASURED = {"label", "at_least", "more_than", "at_most", "less_than"}
 
 
-class ProjectLaboratory:
-    """The `Laboratory` of the command line. What it made once in a call it gives again."""
+class ProjectTargetMeasurer:
+    """The `TargetMeasurer` of this project. What it made once in a call it gives again."""
 
     def __init__(
         self,
@@ -103,9 +104,8 @@ class ProjectLaboratory:
     ) -> tuple[Sequence[float], Sequence[float]]:
         """Return the milliseconds of two pipelines, paired by query, timed interleaved."""
         limits = self.config(pipeline, dataset).latency
-        texts = [query.text for query in self.collection(dataset).queries]
-        count = min(len(texts), limits.queries)
-        chosen = [texts[at * len(texts) // count] for at in range(count)]
+        asked = sample(self.collection(dataset).queries, limits.queries)
+        chosen = [query.text for query in asked]
         if not chosen:
             raise AssayError(f"{pipeline}: latency.queries is 0, so that there is nothing to time")
         contenders = [make_contender(*self._arguments(name, dataset)) for name in (base, pipeline)]
@@ -115,9 +115,8 @@ class ProjectLaboratory:
         """Ingest a collection; `anew` finds nothing in the cache but models."""
 
         def make() -> Ingestion:
-            usual = make_workshop()
-            with forgetful(usual) if anew else nullcontext(usual) as workshop:
-                return run_ingestion(dataset, self.config(pipeline, dataset), workshop)
+            config = self.config(pipeline, dataset)
+            return run_ingestion(dataset, config, make_workshop(), anew)
 
         found = self._once(make, "ingest", pipeline, dataset, anew)
         assert isinstance(found, Ingestion)

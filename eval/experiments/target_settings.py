@@ -14,7 +14,7 @@ from retrievers.settings import validate
 from retrievers.settings.files import read_mapping
 
 if TYPE_CHECKING:
-    from eval.experiments.target_measurer import ProjectLaboratory
+    from eval.experiments.target_measurer import ProjectTargetMeasurer
 
 
 def load_settings(path: Path) -> TargetsSettings:
@@ -22,7 +22,7 @@ def load_settings(path: Path) -> TargetsSettings:
     return validate(TargetsSettings, read_mapping(path), str(path))
 
 
-def check(settings: TargetsSettings, laboratory: "ProjectLaboratory", path: Path) -> None:
+def check(settings: TargetsSettings, measurer: "ProjectTargetMeasurer", path: Path) -> None:
     """Raise AssayError unless all configs, collections and measures that are named exist.
 
     That a collection's data or a model is not here is no error of the file.
@@ -34,7 +34,7 @@ def check(settings: TargetsSettings, laboratory: "ProjectLaboratory", path: Path
                 find(measurement.dataset)
             for key, pipeline in measurement.pipelines.items():
                 with _naming(f"{place}.{key}"):
-                    laboratory.config(pipeline, measurement.dataset)
+                    measurer.config(pipeline, measurement.dataset)
             if isinstance(measurement, Score | Change):
                 with _naming(f"{place}.measure"):
                     check_names([measurement.measure.removeprefix(COMPLEMENT)])

@@ -27,6 +27,11 @@ class Result:
     judge: str
     found: Sequence[Beside]
 
+    @property
+    def path(self) -> Path:
+        """The file that it is kept in, in the folder of its run."""
+        return self.run.folder / FILE
+
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
         return {
@@ -49,7 +54,6 @@ def make_result(
 
 def write(result: Result) -> Path:
     """Write the result into the folder of its run; return the path."""
-    path = result.run.folder / FILE
     text = json.dumps(result.as_json(), ensure_ascii=False, indent=1)
-    write_atomically(path, f"{text}\n".encode())
-    return path
+    write_atomically(result.path, f"{text}\n".encode())
+    return result.path

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import platform
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -59,6 +60,11 @@ def command() -> list[str]:
     """Return the command line, or the call of the Python API, that does what is being done."""
     given = _COMMAND.get()
     return ["assay", *sys.argv[1:]] if given is None else list(given)
+
+
+def command_line() -> str:
+    """Return `command` as it is typed."""
+    return shlex.join(command())
 
 
 @contextmanager

@@ -55,7 +55,7 @@ UNITS: Mapping[type[Any], Unit] = {
 }
 
 
-class Laboratory(Protocol):
+class TargetMeasurer(Protocol):
     """What makes runs, experiments and ingestions of pipelines given by name.
 
     Everything raises AssayError when a collection, a model or a server is not here.
@@ -97,7 +97,7 @@ class Laboratory(Protocol):
 
 
 def measure_targets(
-    targets: Mapping[str, Target], laboratory: Laboratory, progress: Progress
+    targets: Mapping[str, Target], measurer: TargetMeasurer, progress: Progress
 ) -> Results:
     """Measure `targets`. What one of them lacks does not keep the others from being measured."""
     measured = []
@@ -105,7 +105,7 @@ def measure_targets(
         lines = []
         for measurement in target.measurements:
             progress.say(f"{name}: {measurement.describe()}")
-            lines.append(_measure_line(measurement, laboratory))
+            lines.append(_measure_line(measurement, measurer))
         if target.reason:
             lines.append(Line("", "", target.as_written, None, "not measurable yet", target.reason))
         measured.append(TargetResult(name, target.criterion, target.as_written, tuple(lines)))
@@ -113,15 +113,15 @@ def measure_targets(
     return Results(now, environment.describe(), tuple(measured))
 
 
-def _measure_line(measurement: Measurement, laboratory: Laboratory) -> Line:
+def _measure_line(measurement: Measurement, measurer: TargetMeasurer) -> Line:
     unit, limits = unit_of(measurement), measurement.limits
     label, description = measurement.label, measurement.describe()
     wanted = describe_limits(limits, unit)
     try:
         if measurement.experiment:
-            found = laboratory.remember(measurement, lambda: measure(measurement, laboratory))
+            found = measurer.remember(measurement, lambda: measure(measurement, measurer))
         else:
-            found = measure(measurement, laboratory)
+            found = measure(measurement, measurer)
     except AssayError as error:
         reason = str(error).partition("\n")[0]
         return Line(label, description, wanted, None, "not measurable yet", reason)
@@ -142,28 +142,28 @@ def unit_of(measurement: Measurement) -> Unit:
     return UNITS[type(measurement)]
 
 
-def measure(wanted: Measurement, laboratory: Laboratory) -> Measured:
+def measure(wanted: Measurement, measurer: TargetMeasurer) -> Measured:
     """Measure one thing. Raises AssayError when what it needs is not here."""
     match wanted:
         case Change():
-            base = laboratory.run(wanted.base, wanted.dataset)
-            return figures.change(base, laboratory.run(wanted.pipeline, wanted.dataset), wanted)
+            base = measurer.run(wanted.base, wanted.dataset)
+            return figures.change(base, measurer.run(wanted.pipeline, wanted.dataset), wanted)
         case Similarity():
-            base = laboratory.run(wanted.base, wanted.dataset)
-            other = laboratory.run(wanted.pipeline, wanted.dataset)
-            return figures.similarity(base, other, wanted, laboratory.encode)
+            base = measurer.run(wanted.base, wanted.dataset)
+            other = measurer.run(wanted.pipeline, wanted.dataset)
+            return figures.similarity(base, other, wanted, measurer.encode)
         case Latency(chunks=int(chunks)):
-            samples = laboratory.time_grown(wanted.pipeline, wanted.dataset, chunks)
+            samples = measurer.time_grown(wanted.pipeline, wanted.dataset, chunks)
             found = figures.latency(samples, wanted)
             return _now(found, "ms", figures.warn_of_few(found.n, wanted.percentile))
         case LatencyRatio():
-            times = laboratory.interleave(wanted.base, wanted.pipeline, wanted.dataset)
+            times = measurer.interleave(wanted.base, wanted.pipeline, wanted.dataset)
             return _ratio(*times, wanted)
         case Ingest():
-            return _ingest(wanted, laboratory)
+            return _ingest(wanted, measurer)
         case Stale():
-            return _stale(wanted, laboratory)
-    run = laboratory.run(wanted.pipeline, wanted.dataset)
+            return _stale(wanted, measurer)
+    run = measurer.run(wanted.pipeline, wanted.dataset)
     match wanted:
         case Score():
             return figures.score(run, wanted)
@@ -184,8 +184,8 @@ def _ratio(base: Sequence[float], other: Sequence[float], wanted: LatencyRatio) 
     return _now(ratio, "ratio", f"{old:.2f} → {new:.2f} ms")
 
 
-def _ingest(wanted: Ingest, laboratory: Laboratory) -> Measured:
-    made = laboratory.ingest(wanted.pipeline, wanted.dataset, wanted.timed)
+def _ingest(wanted: Ingest, measurer: TargetMeasurer) -> Measured:
+    made = measurer.ingest(wanted.pipeline, wanted.dataset, wanted.timed)
     if wanted.figure == "seconds_per_100_pages":
         return _pace(made, wanted.contexts)
     if wanted.figure == "seconds_per_document":
@@ -221,10 +221,10 @@ def _pace(made: Ingestion, contexts: bool) -> Measured:
     )
 
 
-def _stale(wanted: Stale, laboratory: Laboratory) -> Measured:
-    collection = laboratory.collection(wanted.dataset)
+def _stale(wanted: Stale, measurer: TargetMeasurer) -> Measured:
+    collection = measurer.collection(wanted.dataset)
     found = count_stale(
-        lambda: laboratory.build(wanted.pipeline, wanted.dataset), collection, STALE_DEPTH
+        lambda: measurer.build(wanted.pipeline, wanted.dataset), collection, STALE_DEPTH
     )
     note = (
         f"{found.results} results of {found.searches} searches; {found.found} of {found.cuts} "

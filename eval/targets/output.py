@@ -132,16 +132,32 @@ def render_markdown(results: Results) -> str:
     return "\n".join(parts)
 
 
-def replace_table(readme: str, table: str, name: str) -> str:
+def replace_table(readme: Path, table: str) -> str:
     """Return the text of a README with its table of targets replaced by `table`.
 
-    Raises AssayError, naming the file `name`, when the marks are not there once and in order.
+    Raises AssayError when it cannot be read, or the marks are not there once and in order.
     """
-    before, begin, rest = readme.partition(BEGIN)
+    try:
+        text = readme.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AssayError(f"{readme}: cannot be read: {error}") from None
+    before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end or BEGIN in after or END in before + after:
-        raise AssayError(f"{name}: needs one line {BEGIN} and, below it, one line {END}")
+        raise AssayError(f"{readme}: needs one line {BEGIN} and, below it, one line {END}")
     return f"{before}{BEGIN}\n{table}{END}{after}"
+
+
+def write_table(readme: Path, results: Results) -> None:
+    """Replace the table of targets in a README by that of `results`, in one piece.
+
+    Raises AssayError as `replace_table` does, and when it cannot be written.
+    """
+    text = replace_table(readme, render_table(results))
+    try:
+        write_atomically(readme, text.encode())
+    except OSError as error:
+        raise AssayError(f"{readme}: cannot be written: {error.strerror}") from None
 
 
 def read_table(path: Path) -> str:

@@ -1,9 +1,8 @@
 """Sending runs to MLflow: one parent a command, one child a pipeline and collection."""
 
 import json
-import shlex
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +12,15 @@ from eval.analysis.summary import Summary
 from eval.runs import environment
 from eval.runs.stored import write_atomically
 from eval.tracking.record import Record, describe, headlines
-from eval.tracking.store import EXPERIMENT, connect, find_experiment, redact, tracking_uri
-from retrievers.base import T
+from eval.tracking.store import (
+    EXPERIMENT,
+    TrackingError,
+    connect,
+    find_experiment,
+    redact,
+    tracking_uri,
+)
+from retrievers.base import Progress, T
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -35,6 +41,18 @@ class Logged:
     run_id: str
     parent: str
     fresh: bool
+
+
+def attempt(log: Callable[[], T], kept: str, progress: Progress) -> T | None:
+    """Log to MLflow and return what `log` returns; say so where tracking is down, and go on.
+
+    `kept` says what is not lost by it.
+    """
+    try:
+        return log()
+    except TrackingError as error:
+        progress.say(f"assay: {error}; {kept}")
+        return None
 
 
 def log(summaries: Sequence[Summary], command: str, again: bool = False) -> list[Logged]:
@@ -61,7 +79,7 @@ def log_records(records: Sequence[Record], command: str, again: bool = False) ->
 
 def log_once(summary: Summary) -> str:
     """Send a run unless the store holds it; return the id of its MLflow run."""
-    return log([summary], shlex.join(environment.command()))[0].run_id
+    return log([summary], environment.command_line())[0].run_id
 
 
 def find_logged(

@@ -43,7 +43,7 @@ def test_it_is_printed_reported_and_logged(
     page = report.write(summary)
     assert told in page.read_text()
     assert told in page.with_suffix(".md").read_text()
-    print_summary(summary, page, None, reused=False)
+    print_summary(summary)
     assert f"native: {told}" in capsys.readouterr().out
     assert summary.as_json()["recall_against_exact"] == {"native": 0.8664}
     assert describe(summary).metrics["index/recall_against_exact.native"] == 0.8664

@@ -7,7 +7,7 @@ import pytest
 from planned_runs import make_run
 from processes import ROOT
 
-from eval.cli.gating import load_settings
+from eval.experiments.gate import load_settings
 from eval.gate import output as gate_output
 from eval.gate.baseline import Baseline, make
 from eval.gate.rule import judge, judge_latency

@@ -62,7 +62,7 @@ def test_they_are_shown_where_there_were_any(
 ) -> None:
     summary = summarise(make(every))
     page = report.write(summary)
-    print_summary(summary, page, None, reused=False)
+    print_summary(summary)
     shown = " ".join(capsys.readouterr().out.split())
     line = "2 calls that failed were made again; what that cost is in no latency"
     assert (line in shown) == bool(every)

@@ -115,17 +115,21 @@ def test_metrics_of_mlflow(results: Results) -> None:
     assert (found["targets/missed"], found["targets/met"]) == (1, 0)
 
 
-def test_only_the_table_of_a_readme_is_replaced() -> None:
-    text = f"before\n{BEGIN}\nold\n{END}\nafter\n"
-    once = replace_table(text, "| new |\n", "README.md")
+def test_only_the_table_of_a_readme_is_replaced(tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    once = replace_table(readme, "| new |\n")
     assert once == f"before\n{BEGIN}\n| new |\n{END}\nafter\n"
-    assert replace_table(once, "| new |\n", "README.md") == once
+    readme.write_text(once)
+    assert replace_table(readme, "| new |\n") == once
 
 
 @pytest.mark.parametrize("text", ["none", f"{END}\n{BEGIN}", f"{BEGIN}", f"{BEGIN}{END}{BEGIN}"])
-def test_a_readme_without_the_marks_is_refused(text: str) -> None:
+def test_a_readme_without_the_marks_is_refused(text: str, tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text(text)
     with pytest.raises(AssayError, match=r"README\.md: needs one line"):
-        replace_table(text, "", "README.md")
+        replace_table(readme, "")
 
 
 def test_the_readme_shows_the_stored_results() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from processes import ROOT
 
-from eval.experiments.target_measurer import ProjectLaboratory
+from eval.experiments.target_measurer import ProjectTargetMeasurer
 from eval.experiments.target_settings import check, choose, load_settings
 from retrievers.base import AssayError, Quiet
 
@@ -34,7 +34,7 @@ def write(folder: Path, text: str) -> Path:
 def read_and_check(path: Path) -> None:
     """Read targets on the configs of the project."""
     settings = load_settings(path)
-    check(settings, ProjectLaboratory(settings, CONFIGS, path.parent, False, Quiet()), path)
+    check(settings, ProjectTargetMeasurer(settings, CONFIGS, path.parent, False, Quiet()), path)
 
 
 def refuse(folder: Path, old: str, new: str) -> str:

@@ -1,15 +1,15 @@
 """Where a verdict of the gate goes besides standard output: files, and GitHub's own channels."""
 
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import click
-
-if TYPE_CHECKING:
-    from eval.gate.rule import GateReport
+from eval.gate import output
+from eval.gate.rule import GateReport
+from eval.runs.stored import write_atomically
+from retrievers.base import AssayError
 
 
 @dataclass(frozen=True)
@@ -21,25 +21,21 @@ class Outputs:
     github: bool
     strict: bool
 
-    def deliver(self, report: "GateReport") -> None:
+    def deliver(self, report: GateReport) -> None:
         """Write the verdict wherever it is wanted."""
-        from eval.gate import output as gate_output
-
         self._write(
-            gate_output.render_markdown(report),
-            gate_output.render_junit(report, self.strict),
-            gate_output.annotate(report, self.strict),
+            output.render_markdown(report),
+            output.render_junit(report, self.strict),
+            output.annotate(report, self.strict),
             report.verdict,
         )
 
     def deliver_failure(self, title: str, message: str) -> None:
         """Write why there is no verdict wherever one is wanted."""
-        from eval.gate import output as gate_output
-
         self._write(
-            gate_output.render_failure(title, message),
-            gate_output.render_junit_failure(title, message),
-            [gate_output.annotation("error", f"Gate: {title}", message)],
+            output.render_failure(title, message),
+            output.render_junit_failure(title, message),
+            [output.annotation("error", f"Gate: {title}", message)],
             "none",
         )
 
@@ -50,15 +46,12 @@ class Outputs:
         if self.github:
             # Runners read commands on standard error too, and standard output stays clean.
             for line in annotations:
-                click.echo(line, err=True)
+                print(line, file=sys.stderr)
             _append("GITHUB_STEP_SUMMARY", markdown)
             _append("GITHUB_OUTPUT", f"verdict={verdict}\n")
 
 
 def _write_file(path: Path, content: bytes) -> None:
-    from eval.runs.stored import write_atomically
-    from retrievers.base import AssayError
-
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, content)

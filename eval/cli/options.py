@@ -1,0 +1,49 @@
+"""Arguments and options that several commands have."""
+
+from pathlib import Path
+
+import click
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+CONFIG = click.argument("config", type=click.Path(path_type=Path))
+OVERRIDES = click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
+JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."
+)
+NO_TRACK = click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
+MEASURES = click.option(
+    "--measures", help="What to compare, separated by commas, by ir-measures' names."
+)
+LIMIT = click.option(
+    "--limit", type=click.IntRange(1), help="Ask only so many queries: a quick look."
+)
+BASELINES = click.option(
+    "--baselines",
+    type=click.Path(path_type=Path),
+    help="Folder of the baselines.  [default: baselines below the reports]",
+)
+GATE_SETTINGS = click.option(
+    "--settings",
+    type=click.Path(path_type=Path),
+    help="Settings of the gate.  [default: configs/gate.yaml]",
+)
+MODEL = click.option("--model", help="Default: a small one of the provider's.")
+BASE_URL = click.option(
+    "--base-url", help="Address of a compatible service; keys are not part of it."
+)
+PRICES = click.option(
+    "--prices",
+    metavar="IN,WRITE,READ,OUT",
+    help="US dollars per million tokens: prompt, written to and read from the cache, answer.",
+)
+CONCURRENCY = click.option("--concurrency", type=int, help="Calls at a time.  [default: 10]")
+THINKING = click.option(
+    "--thinking-tokens", type=int, help="To think in before it; 0 is off.  [default: 0]"
+)
+TIMEOUT = click.option("--timeout-seconds", type=float, help="Of one call.  [default: 60]")
+DRY_RUN = click.option("--dry-run", is_flag=True, help="Estimate tokens and cost; make no call.")
+
+
+def split_names(text: str) -> list[str]:
+    """Return the names in `text`, which have commas between them."""
+    return [name.strip() for name in text.split(",")]

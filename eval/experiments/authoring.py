@@ -1,0 +1,20 @@
+"""A judged collection of somebody's own files, which are converted first."""
+
+from pathlib import Path
+
+from eval.collections.authoring.author import Authored, Origin, author
+from eval.experiments.workshop import make_workshop
+from retrievers.documents.folder import Folder, read_folder
+
+
+def author_folder(
+    folder: Path, questions: Path | None, name: str | None, output: Path | None, *, force: bool
+) -> tuple[Authored, Folder]:
+    """Make a collection of the documents below `folder` and of the file `questions`.
+
+    Return it, and what was read: for `output` and errors see `eval.collections.authoring.author`.
+    """
+    read = read_folder(folder, make_workshop())
+    texts = {item.id: item.converted.text for item in read.documents}
+    origin = Origin(folder, None if read.untouched else texts)
+    return author(origin, questions, name, output, force=force), read

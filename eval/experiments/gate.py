@@ -1,0 +1,117 @@
+"""What the gate judges: runs against their baselines, latency against a base, itself."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from eval.experiments.config import load_config
+from eval.experiments.contender import TIMING, make_contender
+from eval.experiments.locations import reports_folder
+from eval.experiments.run_references import is_config, resolve, split_overrides
+from eval.gate import baseline as baselining
+from eval.gate.calibration import SelfTest, check
+from eval.gate.rule import GateReport, LatencyVerdict, judge, judge_latency
+from eval.gate.settings import GateSettings
+from eval.runs.execution import sample
+from eval.runs.interleaved_timing import Contender, interleave
+from eval.runs.stored import StoredRun
+from retrievers.base import AssayError, Progress
+from retrievers.settings import validate
+from retrievers.settings.files import parse_yaml, read_text
+
+DEFAULT_SETTINGS = Path("configs/gate.yaml")
+
+
+def baselines_folder(chosen: Path | None) -> Path:
+    """Return the folder of the baselines: the one chosen, or `baselines` below the reports."""
+    return chosen or reports_folder() / "baselines"
+
+
+def load_settings(path: Path | None) -> GateSettings:
+    """Read the settings at `path`; where it is None, `configs/gate.yaml`, or defaults without it.
+
+    Raises AssayError naming the file, the key and what is wrong.
+    """
+    if path is None and not DEFAULT_SETTINGS.exists():
+        return GateSettings()
+    path = path or DEFAULT_SETTINGS
+    values = parse_yaml(read_text(path), str(path)) or {}
+    try:
+        return validate(GateSettings, values, str(path))
+    except AssayError as error:
+        raise AssayError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from None
+
+
+def judge_target(
+    target: str,
+    overrides: Sequence[str],
+    base: str | None,
+    baselines: Path,
+    settings: GateSettings,
+    progress: Progress,
+) -> GateReport:
+    """Judge a config or a stored run against its baseline, latency too where there is a `base`.
+
+    `base` is a checkout or another config. Raises AssayError where nothing can be judged.
+    """
+    split_overrides([target, *overrides])
+    head = resolve(target, overrides, progress)
+    manifest = head.manifest
+    baseline = baselining.read(
+        baselining.locate(baselines, manifest.name, manifest.collection.name)
+    )
+    judge(baseline, head, settings)  # raises before minutes go into timing
+    latency = _time(target, overrides, base, head, settings, progress) if base else []
+    return judge(baseline, head, settings, latency)
+
+
+def _time(
+    target: str,
+    overrides: Sequence[str],
+    base: str,
+    head: StoredRun,
+    settings: GateSettings,
+    progress: Progress,
+) -> list[LatencyVerdict]:
+    """Time the config `target` beside `base`, which is a checkout or another config."""
+    if not is_config(target):
+        raise AssayError(f"--base: {target} is a stored run; only a config can be timed")
+    limits = load_config(Path(target), overrides).latency
+    asked = sample(tuple(head.queries.values()), limits.queries)
+    queries = [query.text for query in asked]
+    if not queries:
+        raise AssayError("--base: latency.queries is 0, so there is nothing to time")
+    contenders = (_contender(base, target, overrides), make_contender(target, overrides))
+    times = interleave(*contenders, queries, limits.seconds, progress)
+    return judge_latency(*times, settings.latency)
+
+
+def _contender(base: str, target: str, overrides: Sequence[str]) -> Contender:
+    """Return the base: another config here, or the same one in a checkout.
+
+    A checkout is run by the interpreter of its own `.venv`, where it has one.
+    """
+    if is_config(base):
+        return make_contender(base, overrides)
+    folder = Path(base)
+    if not folder.is_dir():
+        raise AssayError(f"--base: {base}: neither a config nor the folder of a checkout")
+    own = folder.resolve() / ".venv" / "bin" / "python"
+    python = str(own) if own.exists() else sys.executable
+    return Contender(f"base {base}", (python, "-m", TIMING, target, *overrides), folder)
+
+
+def check_gate(
+    target: str,
+    overrides: Sequence[str],
+    settings: GateSettings,
+    trials: int,
+    progress: Progress,
+) -> tuple[StoredRun, SelfTest]:
+    """Check the gate itself on resamples of the run that `target` means; return it and the test."""
+    run = resolve(target, overrides, progress)
+    scores = baselining.make(run, list(settings.measures)).scores.values()
+    table = np.array([[row[name] for name in settings.measures] for row in scores])
+    return run, check(table, settings, trials, progress)

@@ -1,0 +1,34 @@
+"""Rankings made elsewhere become stored runs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from eval.collections.loading import load
+from eval.experiments.locations import reports_folder
+from eval.runs.execution import Outcome, Plan, execute
+from eval.runs.latency import LatencySettings
+from eval.runs.replay import Replay, read_run_file
+from retrievers.base import Progress
+
+
+def import_runs(
+    file: Path, dataset: str, name: str | None, depth: int, progress: Progress
+) -> Iterator[Outcome]:
+    """Judge the rankings in `file`, and yield the run of each system in it, without latencies.
+
+    Runs are called `name`, with several systems followed by the system's. Raises AssayError.
+    """
+    runs = read_run_file(file)
+    collection = load(dataset)
+    replays = {system: Replay(runs, system, collection) for system in runs.systems}
+    for system, replay in replays.items():
+        label = _label(name, system, len(replays) > 1)
+        config = {"name": label, "dataset": dataset, "imported": {"file": file.name, "tag": system}}
+        plan = Plan(label, config, depth, None, LatencySettings(queries=0))
+        yield execute(plan, replay, collection, reports_folder(), progress)
+
+
+def _label(name: str | None, system: str, several: bool) -> str:
+    """Return what a run is called, in characters that a folder's name may have."""
+    label = "-".join(part for part in (name, system if several or not name else "") if part)
+    return "".join(char if char.isalnum() or char in "._-" else "_" for char in label)

