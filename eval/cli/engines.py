@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from eval.experiments.engine_settings import Subject
+    from eval.experiments.engine_settings import ConfiguredEngine
     from eval.experiments.inventory import Removable
 
 LEGEND = """\
@@ -31,9 +31,9 @@ def list_(as_json: bool) -> None:
     from dataclasses import asdict
 
     from eval.cli.console import print_json
-    from eval.experiments.inventory import list_engines, list_providers
+    from eval.experiments.inventory import describe_engines, list_providers
 
-    found, providers = list(list_engines()), list(list_providers())
+    found, providers = list(describe_engines()), list(list_providers())
     if as_json:
         print_json(
             {
@@ -64,15 +64,15 @@ def clean(names: tuple[str, ...], dry_run: bool, cached: bool, as_json: bool) ->
     index counts only where its name and the note in it are those that Assay gives.
     """
     from eval.cli.console import print_json
-    from eval.experiments.engine_settings import read_subject
-    from eval.experiments.inventory import find_cached, is_configured, list_stores
+    from eval.experiments.engine_settings import read_engine
+    from eval.experiments.inventory import find_cached, is_configured, list_engines
     from retrievers.base import AssayError
     from retrievers.store.cache import Cache, default_root
 
-    subjects = [read_subject(name) for name in names] or list(filter(is_configured, list_stores()))
-    types = [subject.type for subject in subjects]
+    engines = [read_engine(name) for name in names] or list(filter(is_configured, list_engines()))
+    types = [engine.type for engine in engines]
     removed: list[Removable] = []
-    problems = [line for subject in subjects if (line := _clean(subject, dry_run, removed))]
+    problems = [line for engine in engines if (line := _clean(engine, dry_run, removed))]
     in_cache = list(find_cached(types, Cache(default_root())))
     if cached:
         for item in in_cache:
@@ -89,13 +89,13 @@ def clean(names: tuple[str, ...], dry_run: bool, cached: bool, as_json: bool) ->
         raise AssayError("\n".join(problems))
 
 
-def _clean(subject: "Subject", dry_run: bool, removed: "list[Removable]") -> str:
+def _clean(engine: "ConfiguredEngine", dry_run: bool, removed: "list[Removable]") -> str:
     """Remove what an engine keeps, adding it to `removed`; return what went wrong, if anything."""
     from eval.experiments.inventory import find_removable
     from retrievers.base import AssayError
 
     try:
-        for item in find_removable(subject):
+        for item in find_removable(engine):
             if not dry_run:
                 item.remove()
             removed.append(item)

@@ -39,7 +39,7 @@ def recall(
     from eval.collections.catalog import find
     from eval.experiments.ann_sweep import list_variants, run_sweep
     from eval.experiments.engine_bench import open_bench
-    from eval.experiments.engine_settings import read_subject
+    from eval.experiments.engine_settings import read_engine
     from eval.experiments.locations import default_dataset, reports_folder
     from eval.experiments.workshop import make_workshop
     from eval.report import recall as report
@@ -50,12 +50,12 @@ def recall(
         raise AssayError(f"{names[1]}: one COLLECTION at a time")
     collection = names[0] if names else default_dataset()
     find(collection)
-    subject = read_subject(engine, [word for word in words if "=" in word])
+    configured = read_engine(engine, [word for word in words if "=" in word])
     key, values = parse_axis(sweep)
-    variants = list_variants(subject, key, values)
+    variants = list_variants(configured, key, values)
     workshop = make_workshop()
     bench = open_bench(collection, limit, workshop)
-    command = subject.command("recall", collection, "--sweep", sweep, *bench.options)
+    command = configured.command("recall", collection, "--sweep", sweep, *bench.options)
     curve = run_sweep(bench, key, variants, command, workshop)
     page = report.write(curve, reports_folder())
     tracked = None if no_track else _track(curve, page.parent, workshop.progress)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from eval.experiments.engine_settings import read_subject
+from eval.experiments.engine_settings import read_engine
 from retrievers.base import AssayError
 
 ON_ENGINES = ("native_hybrid", "engine_dense", "engine_keyword")
@@ -16,7 +16,7 @@ def choose_engine(values: dict[str, Any], type_: str) -> None:
     depth and moves there: the store is searched by vectors alone, and fused here with the other
     legs. The name says so. Raises AssayError where nothing can move, or there is no such engine.
     """
-    read_subject(type_)
+    read_engine(type_)
     retriever = values.get("retriever")
     legs = retriever.get("legs") if isinstance(retriever, dict) else None
     legs = legs if isinstance(legs, dict) else {}

@@ -17,7 +17,7 @@ from retrievers.settings import Workshop, explain_error
 
 
 @dataclass(frozen=True)
-class Subject:
+class ConfiguredEngine:
     """An engine by its type, its settings, and the overrides that make these of the defaults."""
 
     type: str
@@ -37,12 +37,12 @@ class Subject:
         """Return the call of the command `name` that looks at this engine on a collection."""
         return shlex.join(["assay", name, self.type, collection, *self.overrides, *options])
 
-    def vary(self, *overrides: str) -> "Subject":
+    def vary(self, *overrides: str) -> "ConfiguredEngine":
         """Return this engine with further overrides. Raises AssayError."""
-        return read_subject(self.type, (*self.overrides, *overrides))
+        return read_engine(self.type, (*self.overrides, *overrides))
 
 
-def read_subject(type_: str, overrides: Sequence[str] = ()) -> Subject:
+def read_engine(type_: str, overrides: Sequence[str] = ()) -> ConfiguredEngine:
     """Return an engine by its type, with `key.path=value` overrides of its settings.
 
     Raises AssayError naming the key, what is wrong and what is allowed.
@@ -58,7 +58,7 @@ def read_subject(type_: str, overrides: Sequence[str] = ()) -> Subject:
         raise AssayError(f"engine {type_}: type: stands before the overrides, not among them")
     adapter: TypeAdapter[EngineSettings] = TypeAdapter(EngineSettings)
     try:
-        return Subject(type_, tuple(overrides), adapter.validate_python(values))
+        return ConfiguredEngine(type_, tuple(overrides), adapter.validate_python(values))
     except ValidationError as error:
         keys = type(adapter.validate_python({"type": type_})).model_fields
         unknown = error.errors()[0]["type"] == "extra_forbidden"
@@ -66,21 +66,21 @@ def read_subject(type_: str, overrides: Sequence[str] = ()) -> Subject:
         raise AssayError(f"engine {explain_error(error).replace('.', ': ', 1)}{allowed}") from None
 
 
-def list_subjects() -> Iterator[Subject]:
+def list_fusions() -> Iterator[ConfiguredEngine]:
     """Yield every engine as it is by default, then with each other fusion it has.
 
     Those of this process come first.
     """
-    subjects = [read_subject(type_) for type_ in sorted(TYPES)]
-    for subject in sorted(subjects, key=lambda item: item.settings.capabilities.server):
-        yield subject
-        yield from (subject.vary(f"fusion={fusion}") for fusion in _other_fusions(subject))
+    engines = [read_engine(type_) for type_ in sorted(TYPES)]
+    for engine in sorted(engines, key=lambda item: item.settings.capabilities.server):
+        yield engine
+        yield from (engine.vary(f"fusion={fusion}") for fusion in _other_fusions(engine))
 
 
-def _other_fusions(subject: Subject) -> Iterator[str]:
+def _other_fusions(engine: ConfiguredEngine) -> Iterator[str]:
     """Yield the fusions that an engine can be told by name or type, but for the one it has."""
-    field = type(subject.settings).model_fields.get("fusion")
-    own = getattr(subject.settings, "fusion", None)
+    field = type(engine.settings).model_fields.get("fusion")
+    own = getattr(engine.settings, "fusion", None)
     for choice in get_args(field.annotation) if field else ():
         if isinstance(choice, str) and choice != own:
             yield choice
@@ -93,7 +93,7 @@ def _other_fusions(subject: Subject) -> Iterator[str]:
             yield f"{{type: {name}}}"
 
 
-def is_missing(subject: Subject, reason: str) -> bool:
+def is_missing(engine: ConfiguredEngine, reason: str) -> bool:
     """Say whether an engine failed for want of its extra, or of the address of its server."""
-    address = f"{subject.type.upper().replace('-', '_')}_URL"
+    address = f"{engine.type.upper().replace('-', '_')}_URL"
     return "needs the extra" in reason or (address in reason and not os.environ.get(address))

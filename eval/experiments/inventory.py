@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Literal, Protocol, cast
 
-from eval.experiments.engine_settings import Subject, read_subject
+from eval.experiments.engine_settings import ConfiguredEngine, read_engine
 from retrievers.base import AssayError
 from retrievers.engines.copies import list_leftovers, remove_leftover
 from retrievers.engines.providers import STRATEGIES, describe_missing
@@ -82,28 +82,28 @@ class Removable:
     remove: Callable[[], None]
 
 
-def list_stores() -> list[Subject]:
+def list_engines() -> list[ConfiguredEngine]:
     """Return every engine with its default settings, those of this process first."""
-    subjects = [read_subject(type_) for type_ in sorted(TYPES)]
-    return sorted(subjects, key=lambda subject: subject.settings.capabilities.server)
+    engines = [read_engine(type_) for type_ in sorted(TYPES)]
+    return sorted(engines, key=lambda engine: engine.settings.capabilities.server)
 
 
-def list_engines() -> Iterator[EngineState]:
+def describe_engines() -> Iterator[EngineState]:
     """Yield every engine, those of this process first; servers that are configured are asked."""
-    for subject in list_stores():
-        capabilities = subject.settings.capabilities
+    for engine in list_engines():
+        capabilities = engine.settings.capabilities
         server = capabilities.server
         installed = is_installed(capabilities.extra)
-        configured = server and bool(os.environ.get(name_variable(subject.type)))
-        answers, state = _find_state(subject, installed, configured)
+        configured = server and bool(os.environ.get(name_variable(engine.type)))
+        answers, state = _find_state(engine, installed, configured)
         yield EngineState(
-            type=subject.type,
-            summary=" ".join((type(subject.settings).__doc__ or "").partition("\n\n")[0].split()),
+            type=engine.type,
+            summary=" ".join((type(engine.settings).__doc__ or "").partition("\n\n")[0].split()),
             where="server" if server else "embedded",
             fuses=capabilities.fuses,
             extra=capabilities.extra,
             installed=installed,
-            variable=name_variable(subject.type) if server else "",
+            variable=name_variable(engine.type) if server else "",
             configured=configured,
             answers=answers,
             state=state,
@@ -118,30 +118,30 @@ def list_providers() -> Iterator[ProviderState]:
         yield ProviderState(provider, strategy, adapter, note)
 
 
-def find_removable(subject: Subject) -> Iterator[Removable]:
+def find_removable(engine: ConfiguredEngine) -> Iterator[Removable]:
     """Yield what an engine keeps on its server, and what killed processes left of its copies.
 
     Raises AssayError when the server cannot be asked.
     """
-    for leftover in list_leftovers(subject.type):
+    for leftover in list_leftovers(engine.type):
         yield Removable(
-            subject.type,
+            engine.type,
             "leftover",
             str(leftover.path),
             "copy of a killed process",
             leftover.bytes,
             lambda leftover=leftover: remove_leftover(leftover),  # type: ignore[misc]
         )
-    if subject.settings.capabilities.server:
-        with open_server(subject) as server:
+    if engine.settings.capabilities.server:
+        with open_server(engine) as server:
             for stored in server.list_stored():
-                yield _describe_index(subject.type, server, stored)
+                yield _describe_index(engine.type, server, stored)
 
 
 def find_cached(types: Sequence[str], cache: Cache) -> Iterator[Removable]:
     """Yield what the cache keeps of engines that work in this process, by their types."""
     for usage in cache.usage():
-        if usage.kind in types and not read_subject(usage.kind).settings.capabilities.server:
+        if usage.kind in types and not read_engine(usage.kind).settings.capabilities.server:
             yield Removable(
                 usage.kind,
                 "cache",
@@ -152,12 +152,12 @@ def find_cached(types: Sequence[str], cache: Cache) -> Iterator[Removable]:
             )
 
 
-def is_configured(subject: Subject) -> bool:
+def is_configured(engine: ConfiguredEngine) -> bool:
     """Say whether an engine has something here to be cleaned: a server's client and address."""
-    capabilities = subject.settings.capabilities
+    capabilities = engine.settings.capabilities
     if not capabilities.server:
         return True
-    address = subject.type == EMBEDDED or os.environ.get(name_variable(subject.type))
+    address = engine.type == EMBEDDED or os.environ.get(name_variable(engine.type))
     return bool(address) and is_installed(capabilities.extra)
 
 
@@ -171,25 +171,27 @@ def name_variable(type_: str) -> str:
     return f"{type_.upper().replace('-', '_')}_URL"
 
 
-def open_server(subject: Subject) -> Server:
+def open_server(engine: ConfiguredEngine) -> Server:
     """Return the server of an engine. Raises AssayError."""
-    return cast(HasServer, subject.settings).server()
+    return cast(HasServer, engine.settings).server()
 
 
-def _find_state(subject: Subject, installed: bool, configured: bool) -> tuple[bool | None, str]:
+def _find_state(
+    engine: ConfiguredEngine, installed: bool, configured: bool
+) -> tuple[bool | None, str]:
     """Return whether a server answers, and what there is to say of an engine."""
-    capabilities = subject.settings.capabilities
+    capabilities = engine.settings.capabilities
     if not installed:
         return None, f"needs the extra `{capabilities.extra}`"
     if not capabilities.server:
         return None, "ready"
     if not configured:
-        variable = f"{name_variable(subject.type)} is not set"
-        return None, f"ready, embedded: {variable}" if subject.type == EMBEDDED else variable
-    fields = type(subject.settings).model_fields
+        variable = f"{name_variable(engine.type)} is not set"
+        return None, f"ready, embedded: {variable}" if engine.type == EMBEDDED else variable
+    fields = type(engine.settings).model_fields
     patience = f"timeout{'_seconds' if 'timeout_seconds' in fields else ''}={ALLOWED_SECONDS}"
     try:
-        with open_server(subject.vary("retries.attempts=1", patience)) as server:
+        with open_server(engine.vary("retries.attempts=1", patience)) as server:
             return True, f"answers at {server.url}, indexes of Assay: {len(server.list_stored())}"
     except AssayError as error:
         return False, str(error)

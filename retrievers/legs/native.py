@@ -13,7 +13,7 @@ from retrievers.corpus import Corpus
 from retrievers.engines.base import Engine
 from retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from retrievers.engines.registry import EngineSettings
-from retrievers.engines.retries import measure_effort
+from retrievers.engines.retries import count_retries
 from retrievers.legs.base import Kind, Leg, LegResult
 from retrievers.models.base import Vectors
 from retrievers.models.encoders import CachingEncoder, EncoderSettings
@@ -96,17 +96,17 @@ class EngineLeg(Leg):
         begin = time.perf_counter()
         vector = self._encode(query)
         encoded = time.perf_counter()
-        with measure_effort() as effort:
+        with count_retries() as cost:
             candidates = self._ask(query, vector, depth)
         end = time.perf_counter()
         return LegResult(
             candidates,
             {
                 "encode": (encoded - begin) * 1e3,
-                "search": (end - encoded) * 1e3 - effort.milliseconds,
+                "search": (end - encoded) * 1e3 - cost.milliseconds,
             },
-            counts={"retries": effort.retries} if effort.retries else {},
-            waited=effort.milliseconds,
+            counts={"retries": cost.retries} if cost.retries else {},
+            waited=cost.milliseconds,
         )
 
     def facts(self) -> Mapping[str, Any]:

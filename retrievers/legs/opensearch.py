@@ -22,7 +22,7 @@ from retrievers.engines.opensearch.index import (
 )
 from retrievers.engines.opensearch.queries import match, search
 from retrievers.engines.opensearch.server import OpenSearchServer
-from retrievers.engines.retries import measure_effort
+from retrievers.engines.retries import count_retries
 from retrievers.engines.servers import name_index
 from retrievers.legs.base import Kind, Leg, LegResult
 from retrievers.ranking import ordered
@@ -97,15 +97,15 @@ class OpenSearchLeg(Leg):
             return LegResult([], {"search": 0.0})
         body = {"track_total_hits": False, "query": match(query)}
         begin = time.perf_counter()
-        with measure_effort() as effort:
+        with count_retries() as cost:
             size = min(depth, self._plan.texts)
             candidates = ordered(search(self._client, self._plan.name, size, body))
         end = time.perf_counter()
         return LegResult(
             candidates,
-            {"search": (end - begin) * 1e3 - effort.milliseconds},
-            counts={"retries": effort.retries} if effort.retries else {},
-            waited=effort.milliseconds,
+            {"search": (end - begin) * 1e3 - cost.milliseconds},
+            counts={"retries": cost.retries} if cost.retries else {},
+            waited=cost.milliseconds,
         )
 
     def facts(self) -> Mapping[str, Any]:
