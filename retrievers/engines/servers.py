@@ -24,20 +24,6 @@ class StoredIndex:
     created: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CollectionPlan:
-    """What is to be in a collection of a server.
-
-    `name` is that of its index, `key` the digest of its content, `identity` that of the encoder.
-    """
-
-    name: str
-    key: str
-    identity: str
-    texts: int
-    dimensions: int
-
-
 class Server(ABC):
     """A server that keeps indexes, seen only for those that this project made in it.
 

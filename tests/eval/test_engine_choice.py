@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from eval.experiments.config import load_config
 from eval.experiments.engine_choice import choose_engine
-from eval.experiments.inventory import MODULES, list_engines, name_variable
+from eval.experiments.engine_settings import list_engines
+from eval.runs.environment import PACKAGES
 from retrievers.base import AssayError
 from retrievers.engines.formulas import ReciprocalRanks
 from retrievers.engines.providers import STRATEGIES
@@ -108,15 +111,19 @@ def test_engines_are_comparable_by_default(engine: Any, tmp_path: Path) -> None:
 def test_the_variable_of_a_server_is_the_one_that_it_reads(
     engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    variable = name_variable(engine.type)
+    variable = engine.settings.capabilities.address
     monkeypatch.setenv(variable, "http://me:s3cret@host")
     with pytest.raises(AssayError, match=variable) as caught, engine.settings.server() as server:
         server.list_stored()
     assert "s3cret" not in str(caught.value)
 
 
-def test_every_extra_of_an_engine_is_known_by_its_modules() -> None:
+@pytest.mark.parametrize("engine", list_engines(), ids=lambda engine: engine.type)
+def test_what_an_engine_needs_is_brought_by_its_extra_and_told_by_the_manifest(engine: Any) -> None:
+    can = engine.settings.capabilities
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = {engine.settings.capabilities.extra for engine in list_engines()} - {""}
-    assert extras == set(MODULES)
-    assert extras <= set(project["optional-dependencies"])
+    extra = project["optional-dependencies"][can.extra] if can.extra else project["dependencies"]
+    names = {canonicalize_name(Requirement(needed).name) for needed in extra}
+    assert names >= {canonicalize_name(package) for package in can.packages}
+    assert can.packages[0] in PACKAGES
+    assert bool(can.extra) is bool(can.modules)

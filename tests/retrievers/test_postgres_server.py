@@ -166,7 +166,7 @@ def test_a_slow_search_is_given_up(postgres_root: Path, embedded_postgres: Embed
     with closing(make(postgres_root, timeout=0.2)) as engine:
         index(engine)
         with connect(embedded_postgres) as connection, connection.transaction():
-            connection.execute(f"LOCK TABLE {engine._table} IN ACCESS EXCLUSIVE MODE")
+            connection.execute(f"LOCK TABLE {engine._opened} IN ACCESS EXCLUSIVE MODE")
             with pytest.raises(AssayError, match=r"took longer than 0.2 s; the setting `timeout`"):
                 engine.keyword("ferry", 5)
         assert engine.keyword("ferry", 5)
