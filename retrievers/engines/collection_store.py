@@ -7,24 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from secrets import token_hex
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from retrievers.base import AssayError
+from retrievers.engines.servers import C
 
 T = TypeVar("T")
-
-
-class Connection(Protocol):
-    """Connections to a server at `url`."""
-
-    url: str
-
-    def close(self) -> None:
-        """Close them; may be called twice."""
-        ...
-
-
-C = TypeVar("C", bound=Connection)
 
 
 @dataclass(frozen=True, slots=True)

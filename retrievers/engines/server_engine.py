@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Generic, NamedTuple
 
 from retrievers.engines.adapter import Adapter, S, Stored
-from retrievers.engines.collection_store import C, Collection, CollectionPlan
-from retrievers.engines.servers import name_index
+from retrievers.engines.collection_store import Collection, CollectionPlan
+from retrievers.engines.servers import C, name_index
 from retrievers.models.base import Vectors
 
 
