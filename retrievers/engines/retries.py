@@ -14,6 +14,11 @@ from retrievers.settings import Settings
 
 T = TypeVar("T")
 
+# The statuses of HTTP that a server gives for reasons that pass.
+PASSING = (429, 502, 503, 504)
+# What a client fails with where an answer has not the form that it counts on.
+MISREAD = (LookupError, TypeError, ValueError, AttributeError, AssertionError)
+
 
 @dataclass(slots=True)
 class RetryCost:
@@ -30,6 +35,10 @@ class RetrySettings(Settings):
     pause: float = Field(
         0.2, ge=0, description="seconds before the second try; doubled before each further one"
     )
+
+    def tell(self, passing: bool) -> str:
+        """Return what a message of failure says of tries: nothing where there was only one."""
+        return f" ({self.attempts} tries)" if passing and self.attempts > 1 else ""
 
 
 _cost: ContextVar[RetryCost | None] = ContextVar("retry_cost", default=None)

@@ -13,7 +13,7 @@ from pydantic import Field
 from retrievers.base import AssayError
 from retrievers.engines.addresses import read_address, shorten
 from retrievers.engines.capabilities import Capabilities
-from retrievers.engines.retries import RetrySettings, call
+from retrievers.engines.retries import PASSING, RetrySettings, call
 from retrievers.settings import Settings
 
 CAPABILITIES = Capabilities(
@@ -24,7 +24,6 @@ CAPABILITIES = Capabilities(
     packages=("opensearch-py",),
     address="OPENSEARCH_URL",
 )
-PASSING = (429, 502, 503, 504)
 # What a server says that lacks a plugin, by the plugin's name.
 PLUGINS = {
     "opensearch-knn": r"\[knn_vector\]|\[index\.knn|\[knn\]|knn_score",
@@ -143,8 +142,7 @@ class OpenSearchClient:
         from opensearchpy import exceptions
 
         settings = self._settings
-        tries = settings.retries.attempts
-        after = f" ({tries} tries)" if _is_passing(error) and tries > 1 else ""
+        after = settings.retries.tell(_is_passing(error))
         if isinstance(error, exceptions.ConnectionTimeout):
             return f"no answer within {settings.timeout_seconds} s{after}"
         if isinstance(error, exceptions.SSLError):

@@ -10,7 +10,7 @@ from pydantic import Field
 from retrievers.base import AssayError
 from retrievers.engines.addresses import read_address, shorten
 from retrievers.engines.capabilities import Capabilities
-from retrievers.engines.retries import RetrySettings, call
+from retrievers.engines.retries import MISREAD, PASSING, RetrySettings, call
 from retrievers.settings import Settings
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ CAPABILITIES = Capabilities(
 )
 KEY = "QDRANT_API_KEY"
 LEAST_VERSION = (1, 17)
-PASSING = (429, 502, 503, 504)
-# What the client fails with where an answer has not the form that it counts on.
-MISREAD = (LookupError, TypeError, ValueError, AttributeError, AssertionError)
 
 
 class QdrantConnectionSettings(Settings):
@@ -83,8 +80,7 @@ class QdrantConnection:
         from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
         from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-        tries = self._settings.retries.attempts
-        after = f" ({tries} tries)" if is_passing(error) and tries > 1 else ""
+        after = self._settings.retries.tell(is_passing(error))
         if isinstance(error, ResourceExhaustedResponse):
             return f"answered 429: {shorten(error)}{after}"
         if isinstance(error, UnexpectedResponse):

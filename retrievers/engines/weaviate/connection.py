@@ -10,7 +10,7 @@ from pydantic import Field
 from retrievers.base import AssayError
 from retrievers.engines.addresses import read_address, shorten
 from retrievers.engines.capabilities import Capabilities
-from retrievers.engines.retries import RetrySettings, call
+from retrievers.engines.retries import MISREAD, PASSING, RetrySettings, call
 from retrievers.settings import Settings
 
 if TYPE_CHECKING:
@@ -29,10 +29,7 @@ CAPABILITIES = Capabilities(
 GRPC_PORT = "WEAVIATE_GRPC_PORT"
 KEY = "WEAVIATE_API_KEY"
 DEFAULT_GRPC_PORT = 50051
-PASSING = (429, 502, 503, 504)
 PASSING_RPC = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED")
-# What the client fails with where an answer has not the form that it counts on.
-MISREAD = (LookupError, TypeError, ValueError, AttributeError, AssertionError)
 DENIED_RPC = ("UNAUTHENTICATED", "PERMISSION_DENIED")
 # A server that comes back is found soon, not after the two minutes that a channel may wait.
 CHANNEL = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 2000)]
@@ -119,8 +116,7 @@ class WeaviateConnection:
 
         from retrievers.engines.weaviate.channel import RpcError
 
-        tries = self._settings.retries.attempts
-        after = f" ({tries} tries)" if is_passing(error) and tries > 1 else ""
+        after = self._settings.retries.tell(is_passing(error))
         if isinstance(error, RpcError):
             return f"{self._describe_rpc(error)}{after}"
         if status := _find_status(error):
