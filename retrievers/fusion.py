@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from retrievers.normalisation import normalise_min_max, normalise_z_score
 from retrievers.ranking import Scored, ordered
 from retrievers.settings import Settings
 
@@ -95,35 +96,12 @@ class LinearSettings(Fusion):
     def _add_up(self, legs: Legs, weights: Mapping[str, float]) -> dict[int, float]:
         scores: dict[int, float] = defaultdict(float)
         for name, candidates in legs.items():
-            normalised = _NORMALISATIONS[self.normalisation]([score for _, score in candidates])
-            for (position, _), score in zip(candidates, normalised, strict=True):
+            raw = [score for _, score in candidates]
+            min_max = self.normalisation == "min-max"
+            scaled = normalise_min_max(raw) if min_max else normalise_z_score(raw, above="lowest")
+            for (position, _), score in zip(candidates, scaled, strict=True):
                 scores[position] += weights[name] * score
         return scores
 
 
 FusionSettings = RrfSettings | LinearSettings
-
-
-def normalise_min_max(scores: Sequence[float]) -> list[float]:
-    """Map the lowest score to 0 and the highest to 1; equal scores all become 1."""
-    if not scores:
-        return []
-    low, span = min(scores), max(scores) - min(scores)
-    return [(score - low) / span if span > 0 else 1.0 for score in scores]
-
-
-def normalise_z_score(scores: Sequence[float]) -> list[float]:
-    """Return population z-scores, shifted so that the lowest is 0; equal scores all become 1.
-
-    The shift keeps a candidate at the foot of one leg from ranking below a chunk which that
-    leg did not return at all.
-    """
-    if not scores:
-        return []
-    mean = sum(scores) / len(scores)
-    deviation = (sum((score - mean) ** 2 for score in scores) / len(scores)) ** 0.5
-    low = min(scores)
-    return [(score - low) / deviation if deviation > 0 else 1.0 for score in scores]
-
-
-_NORMALISATIONS = {"min-max": normalise_min_max, "z-score": normalise_z_score}

@@ -52,7 +52,7 @@ class Pipeline(Retriever):
     ranking says so.
     """
 
-    volatile = False
+    nondeterministic = False
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ import numpy as np
 from report_sample import QUERIES, make_collection
 
 from eval.experiments.engine_bench import Bench
-from eval.experiments.engine_settings import Subject, read_subject
+from eval.experiments.engine_settings import ConfiguredEngine, read_engine
 from eval.experiments.parity_sweep import examine
 from eval.parity.results import Parity
 from retrievers.base import Chunk, Quiet
@@ -44,7 +44,7 @@ def make_bench() -> Bench:
 
 def look(folder: Path, *overrides: str, wrap: Any = lambda engine: engine) -> Parity:
     """Return the parity of qdrant-edge, or of what `wrap` makes of it, on that bench."""
-    subject: Subject = read_subject("qdrant-edge", overrides)
-    engine: Engine = wrap(subject.build(Workshop(Cache(folder))))
+    configured: ConfiguredEngine = read_engine("qdrant-edge", overrides)
+    engine: Engine = wrap(configured.build(Workshop(Cache(folder))))
     with closing(engine):
-        return examine(make_bench(), subject, engine, Quiet())
+        return examine(make_bench(), configured, engine, Quiet())

@@ -34,7 +34,7 @@ def make_collection(count: int, *, types: Sequence[str] = (), grade: int = 1) ->
 class Planned(Retriever):
     """Returns the gold passage of each question at a planned rank; 0 leaves it out."""
 
-    volatile = False
+    nondeterministic = False
 
     def __init__(self, ranks: Sequence[int], degraded: Sequence[str] = ()) -> None:
         self._ranks = ranks

@@ -32,9 +32,9 @@ def list_(as_json: bool) -> None:
     """
     from dataclasses import asdict
 
-    from eval.experiments.inventory import list_engines, list_providers
+    from eval.experiments.inventory import describe_engines, list_providers
 
-    found, providers = list(list_engines()), list(list_providers())
+    found, providers = list(describe_engines()), list(list_providers())
     if as_json:
         print_json(
             {

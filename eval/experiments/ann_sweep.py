@@ -11,7 +11,7 @@ from eval.analysis.search_space import describe, parse_axis
 from eval.collections.catalog import find
 from eval.collections.collection import Query
 from eval.experiments.engine_bench import Bench, index_engine, open_bench, time_call
-from eval.experiments.engine_settings import Subject, read_subject
+from eval.experiments.engine_settings import ConfiguredEngine, read_engine
 from eval.experiments.locations import default_dataset
 from eval.experiments.parity_sweep import SECONDS, measure_recalls
 from eval.parity.curve import DEPTHS, MEASURE, Curve, Point
@@ -34,7 +34,7 @@ class Variant:
 
     value: Any
     label: str
-    subject: Subject
+    configured: ConfiguredEngine
 
 
 def measure_recall(
@@ -50,25 +50,28 @@ def measure_recall(
         raise AssayError(f"{names[1]}: one COLLECTION at a time")
     collection = names[0] if names else default_dataset()
     find(collection)
-    subject = read_subject(engine, [word for word in words if "=" in word])
+    configured = read_engine(engine, [word for word in words if "=" in word])
     key, values = parse_axis(axis)
-    variants = list_variants(subject, key, values)
+    variants = list_variants(configured, key, values)
     bench = open_bench(collection, limit, workshop)
-    command = subject.command("recall", collection, "--sweep", axis, *bench.options)
+    command = configured.command("recall", collection, "--sweep", axis, *bench.options)
     return run_sweep(bench, key, variants, command, workshop)
 
 
-def list_variants(subject: Subject, key: str, values: Sequence[Any]) -> list[Variant]:
+def list_variants(configured: ConfiguredEngine, key: str, values: Sequence[Any]) -> list[Variant]:
     """Return the engine with each value of `key`, and last as it is by default, which is exact.
 
     Raises AssayError where a value is none of the setting's.
     """
-    if "exact" in type(subject.settings).model_fields and not _names(subject, "exact"):
-        subject = subject.vary("exact=false")
+    if "exact" in type(configured.settings).model_fields and not _names(configured, "exact"):
+        configured = configured.vary("exact=false")
     texts = [(value, describe(value)) for value in values]
     return [
-        *(Variant(value, f"{key} {text}", subject.vary(f"{key}={text}")) for value, text in texts),
-        Variant(None, EXACT, read_subject(subject.type)),
+        *(
+            Variant(value, f"{key} {text}", configured.vary(f"{key}={text}"))
+            for value, text in texts
+        ),
+        Variant(None, EXACT, read_engine(configured.type)),
     ]
 
 
@@ -80,13 +83,15 @@ def run_sweep(
     Raises AssayError when one of them searches exactly though it should not.
     """
     with ExitStack() as stack:
-        engines = [stack.enter_context(closing(item.subject.build(workshop))) for item in variants]
+        engines = [
+            stack.enter_context(closing(item.configured.build(workshop))) for item in variants
+        ]
         indexed = workshop.progress.track(engines, "indexing", len(engines))
         costs = [index_engine(bench, engine) for engine in indexed]
         _check(variants, engines, key)
         points = tuple(_measure(bench, variants, engines, costs, workshop))
         facts = dict(engines[0].facts())
-    name, now = variants[0].subject.type, datetime.now(UTC)
+    name, now = variants[0].configured.type, datetime.now(UTC)
     place = bench.collection.name.replace(":", ".").replace("/", ".")
     return Curve(
         id=f"recall-{name}-{place}-{now.strftime('%Y%m%dT%H%M%S.%f')[:-3]}",
@@ -97,7 +102,7 @@ def run_sweep(
         sampled=bench.sampled,
         created=now.isoformat(timespec="seconds"),
         encoder=bench.encoder,
-        settings=variants[0].subject.settings.model_dump(mode="json"),
+        settings=variants[0].configured.settings.model_dump(mode="json"),
         facts=facts,
         points=points,
         environment=environment.describe(),
@@ -105,21 +110,21 @@ def run_sweep(
     )
 
 
-def _names(subject: Subject, key: str) -> bool:
-    return any(override.partition("=")[0] == key for override in subject.overrides)
+def _names(configured: ConfiguredEngine, key: str) -> bool:
+    return any(override.partition("=")[0] == key for override in configured.overrides)
 
 
 def _check(variants: Sequence[Variant], engines: Sequence[Engine], key: str) -> None:
     for variant, engine in zip(variants, engines, strict=True):
         if variant.value is not None and engine.facts().get("exact"):
-            can = variant.subject.settings.capabilities.approximate
+            can = variant.configured.settings.capabilities.approximate
             indexes = (
                 f"set one of its approximate indexes: {', '.join(can)}"
                 if can
                 else ("it has no approximate index")
             )
             raise AssayError(
-                f"engine {variant.subject.type}: searches exactly whatever {key} is; {indexes}"
+                f"engine {variant.configured.type}: searches exactly whatever {key} is; {indexes}"
             )
 
 

@@ -13,7 +13,7 @@ from retrievers.base import Chunk
 from retrievers.corpus import Corpus
 from retrievers.documents.preparation import DocumentSettings, prepare
 from retrievers.engines.base import Engine
-from retrievers.engines.retries import measure_effort
+from retrievers.engines.retries import count_retries
 from retrievers.models.base import Vectors
 from retrievers.models.encoders import EncoderSettings
 from retrievers.ranking import Scored
@@ -91,11 +91,11 @@ def open_bench(dataset: str, limit: int | None, workshop: Workshop) -> Bench:
 
 def time_call(call: Callable[[], object]) -> float:
     """Return the milliseconds that a call takes, those lost to calls made again left out."""
-    with measure_effort() as effort:
+    with count_retries() as cost:
         begin = time.perf_counter()
         call()
         taken = (time.perf_counter() - begin) * 1e3
-    return taken - effort.milliseconds
+    return taken - cost.milliseconds
 
 
 def index_engine(bench: Bench, engine: Engine) -> IndexCost:

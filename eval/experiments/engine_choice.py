@@ -1,12 +1,16 @@
 """`--engine NAME`: the same pipeline with its vectors in another engine."""
 
-from typing import Any
+from typing import Any, get_args
 
-from eval.experiments.engine_settings import read_subject
+from eval.experiments.engine_settings import read_engine
 from retrievers.base import AssayError
+from retrievers.legs.dense import DenseLegSettings
+from retrievers.legs.native import EngineDenseSettings, EngineLegSettings
+from retrievers.legs.registry import LegSettings
+from retrievers.settings import name_type
 
-ON_ENGINES = ("native_hybrid", "engine_dense", "engine_keyword")
-DENSE = "dense"
+ON_ENGINES = [name_type(leg) for leg in get_args(LegSettings) if issubclass(leg, EngineLegSettings)]
+DENSE = name_type(DenseLegSettings)
 
 
 def choose_engine(values: dict[str, Any], type_: str) -> None:
@@ -16,7 +20,7 @@ def choose_engine(values: dict[str, Any], type_: str) -> None:
     depth and moves there: the store is searched by vectors alone, and fused here with the other
     legs. The name says so. Raises AssayError where nothing can move, or there is no such engine.
     """
-    read_subject(type_)
+    read_engine(type_)
     retriever = values.get("retriever")
     legs = retriever.get("legs") if isinstance(retriever, dict) else None
     legs = legs if isinstance(legs, dict) else {}
@@ -31,6 +35,6 @@ def choose_engine(values: dict[str, Any], type_: str) -> None:
             f"{', '.join(ON_ENGINES)} or {DENSE}; there are: {there}"
         )
     for name in moving:
-        kind = "engine_dense" if types[name] == DENSE else types[name]
+        kind = name_type(EngineDenseSettings) if types[name] == DENSE else types[name]
         legs[name] = {**legs[name], "type": kind, "engine": {"type": type_}}
     values["name"] = f"{values.get('name', 'pipeline')}-{type_}"

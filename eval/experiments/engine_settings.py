@@ -13,11 +13,11 @@ from retrievers.base import AssayError
 from retrievers.engines.base import Engine
 from retrievers.engines.providers import STRATEGIES, describe_missing
 from retrievers.engines.registry import TYPES, EngineSettings
-from retrievers.settings import Workshop, explain_errors
+from retrievers.settings import Workshop, explain_errors, name_type
 
 
 @dataclass(frozen=True)
-class Subject:
+class ConfiguredEngine:
     """An engine by its type, its settings, and the overrides that make these of the defaults."""
 
     type: str
@@ -37,12 +37,12 @@ class Subject:
         """Return the call of the command `name` that looks at this engine on a collection."""
         return shlex.join(["assay", name, self.type, collection, *self.overrides, *options])
 
-    def vary(self, *overrides: str) -> "Subject":
+    def vary(self, *overrides: str) -> "ConfiguredEngine":
         """Return this engine with further overrides. Raises AssayError."""
-        return read_subject(self.type, (*self.overrides, *overrides))
+        return read_engine(self.type, (*self.overrides, *overrides))
 
 
-def read_subject(type_: str, overrides: Sequence[str] = ()) -> Subject:
+def read_engine(type_: str, overrides: Sequence[str] = ()) -> ConfiguredEngine:
     """Return an engine by its type, with `key.path=value` overrides of its settings.
 
     Raises AssayError naming the key, what is wrong and what is allowed.
@@ -58,27 +58,29 @@ def read_subject(type_: str, overrides: Sequence[str] = ()) -> Subject:
         raise AssayError(f"engine {type_}: type: stands before the overrides, not among them")
     adapter: TypeAdapter[EngineSettings] = TypeAdapter(EngineSettings)
     try:
-        return Subject(type_, tuple(overrides), adapter.validate_python(values))
+        return ConfiguredEngine(type_, tuple(overrides), adapter.validate_python(values))
     except ValidationError as error:
         lines = explain_errors(error, EngineSettings, values)
         raise AssayError(f"engine {type_}: {'; '.join(lines)}") from None
 
 
-def list_subjects() -> Iterator[Subject]:
-    """Yield every engine as it is by default, then with each other fusion it has.
-
-    Those of this process come first.
-    """
-    subjects = [read_subject(type_) for type_ in sorted(TYPES)]
-    for subject in sorted(subjects, key=lambda item: item.settings.capabilities.server):
-        yield subject
-        yield from (subject.vary(f"fusion={fusion}") for fusion in _other_fusions(subject))
+def list_engines() -> list[ConfiguredEngine]:
+    """Return every engine as it is by default, those of this process first."""
+    engines = [read_engine(type_) for type_ in sorted(TYPES)]
+    return sorted(engines, key=lambda engine: engine.settings.capabilities.server)
 
 
-def _other_fusions(subject: Subject) -> Iterator[str]:
+def list_fusions() -> Iterator[ConfiguredEngine]:
+    """Yield every engine as `list_engines` does, each then with every other fusion it has."""
+    for engine in list_engines():
+        yield engine
+        yield from (engine.vary(f"fusion={fusion}") for fusion in _other_fusions(engine))
+
+
+def _other_fusions(engine: ConfiguredEngine) -> Iterator[str]:
     """Yield the fusions that an engine can be told by name or type, but for the one it has."""
-    field = type(subject.settings).model_fields.get("fusion")
-    own = getattr(subject.settings, "fusion", None)
+    field = type(engine.settings).model_fields.get("fusion")
+    own = getattr(engine.settings, "fusion", None)
     for choice in get_args(field.annotation) if field else ():
         if isinstance(choice, str) and choice != own:
             yield choice
@@ -87,11 +89,11 @@ def _other_fusions(subject: Subject) -> Iterator[str]:
             and issubclass(choice, BaseModel)
             and not isinstance(own, choice)
         ):
-            (name,) = get_args(choice.model_fields["type"].annotation)
-            yield f"{{type: {name}}}"
+            yield f"{{type: {name_type(choice)}}}"
 
 
-def is_missing(subject: Subject, reason: str) -> bool:
+def is_missing(engine: ConfiguredEngine, reason: str) -> bool:
     """Say whether an engine failed for want of its extra, or of the address of its server."""
-    address = f"{subject.type.upper().replace('-', '_')}_URL"
-    return "needs the extra" in reason or (address in reason and not os.environ.get(address))
+    can = engine.settings.capabilities
+    addressed = not can.server or bool(os.environ.get(can.address))
+    return can.missing in reason or (not addressed and can.address in reason)

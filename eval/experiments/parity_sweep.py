@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from eval.collections.collection import Query
 from eval.experiments.engine_bench import Bench, index_engine, time_call
-from eval.experiments.engine_settings import Subject
+from eval.experiments.engine_settings import ConfiguredEngine
 from eval.parity.curve import DEPTHS
 from eval.parity.examples import Example, Fused, make_example
 from eval.parity.quality import DENSE, KEYWORD, NATIVE, OURS, Rankings, measure_quality
@@ -40,8 +40,10 @@ class Found(NamedTuple):
     trials: tuple[Trial, ...]
 
 
-def examine(bench: Bench, subject: Subject, engine: Engine, progress: Progress) -> Parity:
-    """Index the bench in an engine, which is built of `subject`, and find what its hybrid is.
+def examine(
+    bench: Bench, configured: ConfiguredEngine, engine: Engine, progress: Progress
+) -> Parity:
+    """Index the bench in an engine, which is built of `configured`, and find what its hybrid is.
 
     Raises AssayError when the engine cannot be asked.
     """
@@ -58,15 +60,15 @@ def examine(bench: Bench, subject: Subject, engine: Engine, progress: Progress) 
     return Parity(
         id=f"parity-{name}-{place}-{now.strftime('%Y%m%dT%H%M%S.%f')[:-3]}",
         engine=name,
-        label=subject.label,
+        label=configured.label,
         collection=bench.collection.name,
         queries=len(bench.queries),
         sampled=bench.sampled,
         created=now.isoformat(timespec="seconds"),
         encoder=bench.encoder,
-        settings=subject.settings.model_dump(mode="json"),
+        settings=configured.settings.model_dump(mode="json"),
         facts=dict(engine.facts()),
-        meaning=describe_hybrid(subject.settings, engine),
+        meaning=describe_hybrid(configured.settings, engine),
         verdicts=found.verdicts,
         diagnosis=diagnose(found.verdicts, found.trials),
         trials=found.trials,
@@ -76,7 +78,7 @@ def examine(bench: Bench, subject: Subject, engine: Engine, progress: Progress) 
         index=index,
         recall={} if engine.facts().get("exact") else measure_recalls(bench, engine),
         environment=environment.describe(),
-        command=subject.command("parity", bench.collection.name, *bench.options),
+        command=configured.command("parity", bench.collection.name, *bench.options),
     )
 
 

@@ -26,6 +26,7 @@ from eval.runs import environment
 from eval.runs.execution import sample
 from eval.runs.stored import write_atomically
 from eval.runs.unstored import score_queries
+from eval.scoring.measures import check_rising
 from eval.statistics.estimates import Estimate
 from eval.tracking.tuning import TuningRecord, log_tuning
 from retrievers.base import AssayError, Progress

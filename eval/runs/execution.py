@@ -71,12 +71,12 @@ def execute(
     with FileLock(reports / ".locks" / identity):
         stored = sorted(reports.glob(f"*-{identity[:8]}"))
         finished = [path for path in stored if (path / MANIFEST).exists()]
-        if finished and not plan.again and not retriever.volatile:
+        if finished and not plan.again and not retriever.nondeterministic:
             run = load(finished[-1])
             if not run.manifest.degraded:
                 return Outcome(run, reused=True)
-        partial = [path for path in stored if path not in finished and not retriever.volatile]
-        partial = [path for path in partial if not RunFolder(path).count_degraded()]
+        begun = [] if retriever.nondeterministic else [p for p in stored if p not in finished]
+        partial = [path for path in begun if not RunFolder(path).count_degraded()]
         path = partial[-1] if partial else reports / _new_id(plan, collection, identity)
         folder = RunFolder(path)
         _make(folder, plan, retriever, collection, indexed, identity, progress)

@@ -24,7 +24,7 @@ class FunctionRetriever(Retriever):
         self._function = function
         self._name = name_code(function)
         self._chunks = NamedChunks(())
-        self.volatile = identify(function) is None
+        self.nondeterministic = identify(function) is None
         try:
             inspect.signature(function).bind("query", 10)
         except TypeError as error:
@@ -57,7 +57,9 @@ class ObjectRetriever(Retriever):
         self._retriever = retriever
         self._name = name_code(retriever)
         self._described = describe_code(retriever)
-        self.volatile = retriever.volatile or self._described["identity"] == "unknown"
+        self.nondeterministic = (
+            retriever.nondeterministic or self._described["identity"] == "unknown"
+        )
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
         """Let the object index. Raises AssayError where it fails."""

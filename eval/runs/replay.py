@@ -37,7 +37,7 @@ class Replay(Retriever):
     without a ranking find nothing.
     """
 
-    volatile = False
+    nondeterministic = False
 
     def __init__(self, file: RunFile, system: str, collection: Collection) -> None:
         """Raise AssayError where the file names what the collection lacks, or misses its queries.

@@ -171,11 +171,11 @@ class IndexReport:
 class Retriever(ABC):
     """A configured retriever. `index` is called once, before any `search`.
 
-    A retriever is `volatile` when it may answer differently though its settings, its facts and
-    this project's code are the same: a finished run of it is never taken for a new one.
+    A retriever is `nondeterministic` when it may answer differently though its settings, its facts
+    and this project's code are the same: a finished run of it is never taken for a new one.
     """
 
-    volatile: bool = True
+    nondeterministic: bool = True
 
     @abstractmethod
     def index(self, documents: Sequence[Document]) -> IndexReport:

@@ -2,33 +2,16 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
 from retrievers.base import AssayError, IndexReport
+from retrievers.engines.capabilities import Capabilities
 from retrievers.engines.formulas import Formula
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
 from retrievers.settings import Settings
-
-
-@dataclass(frozen=True, slots=True)
-class Capabilities:
-    """What an engine can do, whatever its settings.
-
-    `fuses` says where the lists are fused: inside the `engine`, in one `statement` of its query
-    language that its adapter writes, or in its `client` library. `approximate` names the indexes
-    with which dense search misses some. A `server` is a process of its own, which others may use
-    too. `extra` is the optional dependency that brings the client, empty where none is needed.
-    """
-
-    fuses: Literal["engine", "statement", "client"]
-    exact: bool = True
-    approximate: tuple[str, ...] = ()
-    server: bool = False
-    extra: str = ""
 
 
 class LegDepths(Settings):

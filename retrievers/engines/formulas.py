@@ -2,15 +2,30 @@
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import atan, pi
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
-from retrievers.fusion import normalise_min_max
+from retrievers.normalisation import (
+    normalise_deviations,
+    normalise_l2,
+    normalise_min_max,
+    normalise_z_score,
+)
 from retrievers.ranking import Scored, ordered
+
+Normalisation = Literal["none", "min-max", "z-score", "dbsf", "l2"]
+NORMALISATIONS: tuple[Normalisation, ...] = get_args(Normalisation)
+_SCALES: dict[Normalisation, Callable[[Sequence[float]], Sequence[float]]] = {
+    "none": lambda scores: scores,
+    "min-max": normalise_min_max,
+    "z-score": normalise_z_score,
+    "dbsf": normalise_deviations,
+    "l2": normalise_l2,
+}
 
 
 class Formula(ABC):
@@ -96,12 +111,7 @@ class ScaledScores(Formula):
 
     def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         """Return the fused list."""
-        scores: dict[int, float] = defaultdict(float)
-        for candidates, weight in zip((dense, keyword), self.weights, strict=True):
-            scaled = normalise_min_max([score for _, score in candidates])
-            for (position, _), score in zip(candidates, scaled, strict=True):
-                scores[position] += weight * score
-        return ordered(scores.items())
+        return _add_up((dense, keyword), self.weights, normalise_min_max)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +122,25 @@ class RelativeScores(ScaledScores):
         """Return the fused list."""
         weights = self.weights
         return ScaledScores.fuse(self, dense if weights[0] else (), keyword if weights[1] else ())
+
+
+@dataclass(frozen=True, slots=True)
+class SummedScores(Formula):
+    """Weighted sum of scores, each list scaled by itself; a text that a list lacks adds nothing."""
+
+    normalisation: Normalisation
+    weights: tuple[float, float] = (1.0, 1.0)
+
+    @property
+    def statement(self) -> str:
+        """The formula in one line."""
+        dense, keyword = self.weights
+        scaled = "scores as they are" if self.normalisation == "none" else self.normalisation
+        return f"sum of scores, {scaled}, weights dense {dense:g}, keyword {keyword:g}"
+
+    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
+        """Return the fused list."""
+        return _add_up((dense, keyword), self.weights, _SCALES[self.normalisation])
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +175,7 @@ class DeviationScores(Formula):
 
     def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         """Return the fused list; a list of one, or of equal scores, adds 0.5 a text."""
-        scores: dict[int, float] = defaultdict(float)
-        for candidates in (dense, keyword):
-            values = np.array([score for _, score in candidates])
-            span = 6 * float(values.std(ddof=1)) if len(values) > 1 else 0.0
-            for position, score in candidates:
-                scaled = (score - float(values.mean())) / span + 0.5 if span > 0 else 0.5
-                scores[position] += scaled
-        return ordered(scores.items())
+        return _add_up((dense, keyword), (1.0, 1.0), normalise_deviations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +242,20 @@ class DistanceAndScore(Formula):
         else:
             scores = near or shared
         return ordered((position, float(np.float32(score))) for position, score in scores.items())
+
+
+def _add_up(
+    lists: Sequence[Sequence[Scored]],
+    weights: Sequence[float],
+    scale: Callable[[Sequence[float]], Sequence[float]],
+) -> list[Scored]:
+    """Return the weighted sum of scores, each list scaled by itself."""
+    scores: dict[int, float] = defaultdict(float)
+    for candidates, weight in zip(lists, weights, strict=True):
+        scaled = scale([score for _, score in candidates])
+        for (position, _), score in zip(candidates, scaled, strict=True):
+            scores[position] += weight * score
+    return ordered(scores.items())
 
 
 def _scale(scored: Sequence[Scored]) -> dict[int, float]:

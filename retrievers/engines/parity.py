@@ -13,8 +13,14 @@ from statistics import median
 from typing import Any, Literal
 
 from retrievers.engines.base import Engine, LegDepths, Lists
-from retrievers.engines.formulas import DeviationScores, Formula, ReciprocalRanks, ScaledScores
-from retrievers.engines.normalisations import NORMALISATIONS, SummedScores
+from retrievers.engines.formulas import (
+    NORMALISATIONS,
+    DeviationScores,
+    Formula,
+    ReciprocalRanks,
+    ScaledScores,
+    SummedScores,
+)
 from retrievers.engines.ties import settle_ties
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored, best

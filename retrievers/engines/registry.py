@@ -1,6 +1,6 @@
 """Every engine that a config can name."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from pydantic import BeforeValidator, Field
 
@@ -11,9 +11,10 @@ from retrievers.engines.postgres.engine import PostgresSettings
 from retrievers.engines.providers import STRATEGIES, describe_missing
 from retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from retrievers.engines.qdrant.engine import QdrantSettings
-from retrievers.engines.sqlite import SqliteSettings
+from retrievers.engines.sqlite.engine import SqliteSettings
 from retrievers.engines.weaviate.engine import WeaviateSettings
 from retrievers.engines.zvec.engine import ZvecSettings
+from retrievers.settings import name_type
 
 AnyEngine = Annotated[
     QdrantEdgeSettings
@@ -27,19 +28,7 @@ AnyEngine = Annotated[
     | LanceDbSettings,
     Field(discriminator="type"),
 ]
-TYPES = frozenset(
-    {
-        "qdrant-edge",
-        "qdrant",
-        "weaviate",
-        "opensearch",
-        "duckdb",
-        "sqlite",
-        "postgres",
-        "zvec",
-        "lancedb",
-    }
-)
+TYPES = frozenset(name_type(settings) for settings in get_args(get_args(AnyEngine)[0]))
 
 
 def _refuse_missing(value: Any) -> Any:

@@ -14,9 +14,14 @@ from retrievers.settings import Settings
 
 T = TypeVar("T")
 
+# The statuses of HTTP that a server gives for reasons that pass.
+PASSING = (429, 502, 503, 504)
+# What a client fails with where an answer has not the form that it counts on.
+MISREAD = (LookupError, TypeError, ValueError, AttributeError, AssertionError)
+
 
 @dataclass(slots=True)
-class Effort:
+class RetryCost:
     """What retries cost: their number, and the milliseconds of failed tries and of pauses."""
 
     retries: int = 0
@@ -31,19 +36,23 @@ class RetrySettings(Settings):
         0.2, ge=0, description="seconds before the second try; doubled before each further one"
     )
 
+    def tell(self, passing: bool) -> str:
+        """Return what a message of failure says of tries: nothing where there was only one."""
+        return f" ({self.attempts} tries)" if passing and self.attempts > 1 else ""
 
-_effort: ContextVar[Effort | None] = ContextVar("effort", default=None)
+
+_cost: ContextVar[RetryCost | None] = ContextVar("retry_cost", default=None)
 
 
 @contextmanager
-def measure_effort() -> Iterator[Effort]:
+def count_retries() -> Iterator[RetryCost]:
     """Count the retries made in this context."""
-    effort = Effort()
-    token = _effort.set(effort)
+    cost = RetryCost()
+    token = _cost.set(cost)
     try:
-        yield effort
+        yield cost
     finally:
-        _effort.reset(token)
+        _cost.reset(token)
 
 
 def call(
@@ -61,7 +70,7 @@ def call(
             if attempt == settings.attempts or not passing(error):
                 raise
             time.sleep(settings.pause * 2 ** (attempt - 1) * random.uniform(0.8, 1.2))
-            if effort := _effort.get():
-                effort.retries += 1
-                effort.milliseconds += (time.perf_counter() - begin) * 1e3
+            if cost := _cost.get():
+                cost.retries += 1
+                cost.milliseconds += (time.perf_counter() - begin) * 1e3
     raise AssertionError("unreachable")

@@ -3,7 +3,7 @@
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Self
+from typing import Generic, Protocol, Self, TypeVar
 
 PREFIX = "assay_"
 _NAME = re.compile(PREFIX + "[0-9a-f]{16}")
@@ -24,18 +24,17 @@ class StoredIndex:
     created: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CollectionPlan:
-    """What is to be in a collection of a server.
+class Connection(Protocol):
+    """Connections to a server at `url`."""
 
-    `name` is that of its index, `key` the digest of its content, `identity` that of the encoder.
-    """
+    url: str
 
-    name: str
-    key: str
-    identity: str
-    texts: int
-    dimensions: int
+    def close(self) -> None:
+        """Close them; may be called twice."""
+        ...
+
+
+C = TypeVar("C", bound=Connection)
 
 
 class Server(ABC):
@@ -68,6 +67,22 @@ class Server(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class ConnectedServer(Server, Generic[C]):
+    """A server that is asked over one client's connections."""
+
+    def __init__(self, connection: C) -> None:
+        self._connection = connection
+
+    @property
+    def url(self) -> str:
+        """The address that was given."""
+        return self._connection.url
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._connection.close()
 
 
 def name_index(key: str) -> str:

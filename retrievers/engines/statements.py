@@ -2,11 +2,12 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import Field
 
-from retrievers.engines.base import Engine, LegWeights, StoreSettings, check_dimensions
+from retrievers.engines.adapter import Adapter, H
+from retrievers.engines.base import LegWeights, StoreSettings
 from retrievers.engines.formulas import Formula, ReciprocalRanks, ScaledScores
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
@@ -55,31 +56,34 @@ class StatementSettings(StoreSettings):
     )
 
 
-class StatementEngine(Engine):
-    """Asks in SQL with `$name` parameters; a subclass says how, and what its two lists are."""
+C = TypeVar("C", bound=StatementSettings)
 
-    name: ClassVar[str]
 
-    def __init__(self, settings: StatementSettings) -> None:
-        self.depth = settings.depth
-        self._fusion = settings
-        self._dimensions = 0
+class StatementEngine(Adapter[C, H]):
+    """Asks in SQL with `$name` parameters; a subclass says how, and what its two lists are.
 
-    def dense(self, vector: Vectors, limit: int) -> list[Scored]:
-        """Return the texts of greatest cosine, equal ones by position."""
-        select = self._select_dense(self._check(vector), limit)
-        return self._ask(LIST.format(found=select.statement), select.parameters)
+    Equal scores are ordered by position, in the statement.
+    """
 
-    def keyword(self, text: str, limit: int) -> list[Scored]:
-        """Return the texts of greatest BM25 score, equal ones by position."""
-        select = self._select_keyword(text, limit)
-        return self._ask(LIST.format(found=select.statement), select.parameters)
+    @property
+    def formula(self) -> Formula:
+        """The fusion of the statement."""
+        weights = (self._settings.weights.dense, self._settings.weights.keyword)
+        if self._settings.fusion == "rrf":
+            return ReciprocalRanks(k=self._settings.k, weights=weights)
+        return ScaledScores(weights)
 
-    def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
-        """Return the fused texts, from one statement."""
-        dense = self._select_dense(self._check(vector), self.depth.dense)
+    def _search_dense(self, opened: H, vector: Vectors, limit: int) -> list[Scored]:
+        return self._list(opened, self._select_dense(vector, limit))
+
+    def _search_keyword(self, opened: H, text: str, limit: int) -> list[Scored]:
+        return self._list(opened, self._select_keyword(text, limit))
+
+    def _search_hybrid(self, opened: H, text: str, vector: Vectors, limit: int) -> list[Scored]:
+        settings = self._settings
+        dense = self._select_dense(vector, self.depth.dense)
         keyword = self._select_keyword(text, self.depth.keyword)
-        rrf = self._fusion.fusion == "rrf"
+        rrf = settings.fusion == "rrf"
         statement = FUSION.format(
             dense=dense.statement,
             keyword=keyword.statement,
@@ -90,24 +94,14 @@ class StatementEngine(Engine):
         parameters = {
             **dense.parameters,
             **keyword.parameters,
-            "dense_weight": self._fusion.weights.dense,
-            "keyword_weight": self._fusion.weights.keyword,
+            "dense_weight": settings.weights.dense,
+            "keyword_weight": settings.weights.keyword,
             "limit": limit,
         }
-        return self._ask(statement, parameters | ({"k": self._fusion.k} if rrf else {}))
+        return self._ask(opened, statement, parameters | ({"k": settings.k} if rrf else {}))
 
-    @property
-    def formula(self) -> Formula:
-        """The fusion of the statement."""
-        weights = (self._fusion.weights.dense, self._fusion.weights.keyword)
-        if self._fusion.fusion == "rrf":
-            return ReciprocalRanks(k=self._fusion.k, weights=weights)
-        return ScaledScores(weights)
-
-    def _check(self, vector: Vectors) -> Vectors:
-        if self._dimensions:
-            check_dimensions(self.name, vector, self._dimensions)
-        return vector
+    def _list(self, opened: H, select: Select) -> list[Scored]:
+        return self._ask(opened, LIST.format(found=select.statement), select.parameters)
 
     @abstractmethod
     def _select_dense(self, vector: Vectors, limit: int) -> Select:
@@ -118,5 +112,5 @@ class StatementEngine(Engine):
         """Return what selects the `limit` texts of greatest BM25 score."""
 
     @abstractmethod
-    def _ask(self, statement: str, parameters: Mapping[str, Any]) -> list[Scored]:
-        """Return the rows of a statement; none where nothing is indexed."""
+    def _ask(self, opened: H, statement: str, parameters: Mapping[str, Any]) -> list[Scored]:
+        """Return the rows of a statement."""

@@ -13,7 +13,7 @@ from retrievers.corpus import Corpus
 from retrievers.engines.base import Engine
 from retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from retrievers.engines.registry import EngineSettings
-from retrievers.engines.retries import measure_effort
+from retrievers.engines.retries import count_retries
 from retrievers.legs.base import Kind, Leg, LegResult
 from retrievers.models.base import Vectors
 from retrievers.models.encoders import CachingEncoder, EncoderSettings
@@ -21,51 +21,6 @@ from retrievers.ranking import Scored
 from retrievers.settings import Settings, Workshop
 
 NO_VECTOR = np.empty(0, np.float32)
-
-
-class EngineLegSettings(Settings):
-    """What every leg inside an engine needs: the texts and vectors indexed are the same."""
-
-    engine: EngineSettings = Field(
-        default_factory=QdrantEdgeSettings, description="the engine that indexes and searches"
-    )
-    encoder: EncoderSettings = Field(
-        default_factory=EncoderSettings, description="the embedding model, or its name"
-    )
-    depth: int = Field(100, ge=1, description="candidates handed on")
-
-
-class NativeHybridSettings(EngineLegSettings):
-    """An engine's own hybrid query: dense and keyword lists fused inside the engine."""
-
-    kind: ClassVar[Kind] = "hybrid"
-    type: Literal["native_hybrid"] = "native_hybrid"
-
-    def build(self, workshop: Workshop) -> "NativeHybridLeg":
-        """Return the leg, which has indexed nothing yet."""
-        return NativeHybridLeg(self.engine.build(workshop), self.encoder.build(workshop))
-
-
-class EngineDenseSettings(EngineLegSettings):
-    """An engine's dense search alone."""
-
-    kind: ClassVar[Kind] = "semantic"
-    type: Literal["engine_dense"]
-
-    def build(self, workshop: Workshop) -> "EngineDenseLeg":
-        """Return the leg, which has indexed nothing yet."""
-        return EngineDenseLeg(self.engine.build(workshop), self.encoder.build(workshop))
-
-
-class EngineKeywordSettings(EngineLegSettings):
-    """An engine's keyword search alone."""
-
-    kind: ClassVar[Kind] = "keyword"
-    type: Literal["engine_keyword"]
-
-    def build(self, workshop: Workshop) -> "EngineKeywordLeg":
-        """Return the leg, which has indexed nothing yet."""
-        return EngineKeywordLeg(self.engine.build(workshop), self.encoder.build(workshop))
 
 
 class EngineLeg(Leg):
@@ -96,17 +51,17 @@ class EngineLeg(Leg):
         begin = time.perf_counter()
         vector = self._encode(query)
         encoded = time.perf_counter()
-        with measure_effort() as effort:
+        with count_retries() as cost:
             candidates = self._ask(query, vector, depth)
         end = time.perf_counter()
         return LegResult(
             candidates,
             {
                 "encode": (encoded - begin) * 1e3,
-                "search": (end - encoded) * 1e3 - effort.milliseconds,
+                "search": (end - encoded) * 1e3 - cost.milliseconds,
             },
-            counts={"retries": effort.retries} if effort.retries else {},
-            waited=effort.milliseconds,
+            counts={"retries": cost.retries} if cost.retries else {},
+            waited=cost.milliseconds,
         )
 
     def facts(self) -> Mapping[str, Any]:
@@ -147,3 +102,44 @@ class EngineKeywordLeg(EngineLeg):
 
     def _ask(self, query: str, vector: Vectors, depth: int) -> list[Scored]:
         return self._engine.keyword(query, depth)
+
+
+class EngineLegSettings(Settings):
+    """What every leg inside an engine needs: the texts and vectors indexed are the same."""
+
+    leg: ClassVar[type[EngineLeg]]
+    engine: EngineSettings = Field(
+        default_factory=QdrantEdgeSettings, description="the engine that indexes and searches"
+    )
+    encoder: EncoderSettings = Field(
+        default_factory=EncoderSettings, description="the embedding model, or its name"
+    )
+    depth: int = Field(100, ge=1, description="candidates handed on")
+
+    def build(self, workshop: Workshop) -> EngineLeg:
+        """Return the leg, which has indexed nothing yet."""
+        return self.leg(self.engine.build(workshop), self.encoder.build(workshop))
+
+
+class NativeHybridSettings(EngineLegSettings):
+    """An engine's own hybrid query: dense and keyword lists fused inside the engine."""
+
+    kind: ClassVar[Kind] = "hybrid"
+    leg = NativeHybridLeg
+    type: Literal["native_hybrid"] = "native_hybrid"
+
+
+class EngineDenseSettings(EngineLegSettings):
+    """An engine's dense search alone."""
+
+    kind: ClassVar[Kind] = "semantic"
+    leg = EngineDenseLeg
+    type: Literal["engine_dense"]
+
+
+class EngineKeywordSettings(EngineLegSettings):
+    """An engine's keyword search alone."""
+
+    kind: ClassVar[Kind] = "keyword"
+    leg = EngineKeywordLeg
+    type: Literal["engine_keyword"]

@@ -9,20 +9,20 @@ from pydantic import Field
 
 from retrievers.base import IndexReport
 from retrievers.corpus import Corpus
+from retrievers.engines.collection_store import CollectionPlan
 from retrievers.engines.opensearch import index as opensearch_index
 from retrievers.engines.opensearch.client import OpenSearchClient, OpenSearchConnection
 from retrievers.engines.opensearch.engine import check_version
 from retrievers.engines.opensearch.index import (
     INDEX_NAME,
     SORTED,
-    IndexPlan,
     OpenSearchBm25Settings,
+    OpenSearchIndexStore,
     make_body,
-    open_index,
 )
 from retrievers.engines.opensearch.queries import match, search
 from retrievers.engines.opensearch.server import OpenSearchServer
-from retrievers.engines.retries import measure_effort
+from retrievers.engines.retries import count_retries
 from retrievers.engines.servers import name_index
 from retrievers.legs.base import Kind, Leg, LegResult
 from retrievers.ranking import ordered
@@ -60,7 +60,7 @@ class OpenSearchLeg(Leg):
     def __init__(self, settings: OpenSearchLegSettings) -> None:
         self._settings = settings
         self._client: OpenSearchClient | None = None
-        self._plan: IndexPlan | None = None
+        self._plan: CollectionPlan | None = None
         self._version = ""
 
     def index(self, corpus: Corpus) -> IndexReport:
@@ -74,12 +74,12 @@ class OpenSearchLeg(Leg):
         key = digest(sources, settings.bm25, texts)
         body = make_body(settings.bm25, len(texts), settings=SORTED)
         name = settings.index_name or name_index(key)
-        plan = IndexPlan(name, key, len(texts), "", 0, body)
+        plan = CollectionPlan(name, key, "", len(texts), 0)
         client = OpenSearchClient(settings)
         try:
             self._version = check_version(client, (1, 0), "this project")
             documents = ({"position": at, "text": text} for at, text in enumerate(texts))
-            opened = open_index(client, plan, documents)
+            opened = OpenSearchIndexStore(client, plan, body, documents).open()
         except BaseException:
             client.close()
             raise
@@ -97,15 +97,15 @@ class OpenSearchLeg(Leg):
             return LegResult([], {"search": 0.0})
         body = {"track_total_hits": False, "query": match(query)}
         begin = time.perf_counter()
-        with measure_effort() as effort:
+        with count_retries() as cost:
             size = min(depth, self._plan.texts)
             candidates = ordered(search(self._client, self._plan.name, size, body))
         end = time.perf_counter()
         return LegResult(
             candidates,
-            {"search": (end - begin) * 1e3 - effort.milliseconds},
-            counts={"retries": effort.retries} if effort.retries else {},
-            waited=effort.milliseconds,
+            {"search": (end - begin) * 1e3 - cost.milliseconds},
+            counts={"retries": cost.retries} if cost.retries else {},
+            waited=cost.milliseconds,
         )
 
     def facts(self) -> Mapping[str, Any]:

@@ -1,6 +1,6 @@
 """Typed settings: what a YAML file may say, and what is told where it says something else."""
 
-from retrievers.settings.base import Settings, Workshop
+from retrievers.settings.base import Settings, Workshop, name_type
 from retrievers.settings.errors import explain_error, explain_errors, validate
 
-__all__ = ["Settings", "Workshop", "explain_error", "explain_errors", "validate"]
+__all__ = ["Settings", "Workshop", "explain_error", "explain_errors", "name_type", "validate"]

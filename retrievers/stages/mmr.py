@@ -10,8 +10,8 @@ from pydantic import Field
 
 from retrievers.base import Hit
 from retrievers.corpus import Corpus
-from retrievers.fusion import normalise_min_max
 from retrievers.models.encoders import EncoderSettings
+from retrievers.normalisation import normalise_min_max
 from retrievers.settings import Settings, Workshop
 from retrievers.stages.base import Stage, StageResult, descend
 from retrievers.stages.similarity import Similarity

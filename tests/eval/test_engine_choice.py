@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from eval.experiments.config import load_config
 from eval.experiments.engine_choice import choose_engine
-from eval.experiments.inventory import MODULES, list_stores, name_variable
+from eval.experiments.engine_settings import list_engines
+from eval.runs.environment import PACKAGES
 from retrievers.base import AssayError
 from retrievers.engines.formulas import ReciprocalRanks
 from retrievers.engines.providers import STRATEGIES
@@ -18,7 +21,7 @@ from retrievers.store.cache import Cache
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "configs"
-ADDRESSED = [subject for subject in list_stores() if subject.settings.capabilities.server]
+ADDRESSED = [engine for engine in list_engines() if engine.settings.capabilities.server]
 
 
 def legs_of(values: dict[str, Any]) -> Any:
@@ -90,33 +93,37 @@ def test_nothing_that_can_move() -> None:
         load_config(CONFIGS / "native_hybrid.yaml", engine="sqlight")
 
 
-@pytest.mark.parametrize("subject", list_stores(), ids=lambda subject: subject.type)
-def test_engines_are_comparable_by_default(subject: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", list_engines(), ids=lambda engine: engine.type)
+def test_engines_are_comparable_by_default(engine: Any, tmp_path: Path) -> None:
     """Reciprocal ranks with what is k = 60 and ranks from 1; Weaviate's are from 0, always."""
-    formula = subject.build(Workshop(Cache(tmp_path))).formula
+    formula = engine.build(Workshop(Cache(tmp_path))).formula
     dense = [(at, 1 - 0.1 * at) for at in range(5)]
     keyword = [(4 - at, 9.0 - at) for at in range(4)]
-    origin = ReciprocalRanks(60, 0 if subject.type == "weaviate" else 1)
+    origin = ReciprocalRanks(60, 0 if engine.type == "weaviate" else 1)
     expected, fused = dict(origin.fuse(dense, keyword)), dict(formula.fuse(dense, keyword))
     ratios = [fused[at] / expected[at] for at in expected]
     assert fused.keys() == expected.keys()
     assert max(ratios) == pytest.approx(min(ratios), rel=1e-5)
-    assert (subject.settings.depth.dense, subject.settings.depth.keyword) == (100, 100)
+    assert (engine.settings.depth.dense, engine.settings.depth.keyword) == (100, 100)
 
 
-@pytest.mark.parametrize("subject", ADDRESSED, ids=lambda subject: subject.type)
+@pytest.mark.parametrize("engine", ADDRESSED, ids=lambda engine: engine.type)
 def test_the_variable_of_a_server_is_the_one_that_it_reads(
-    subject: Any, monkeypatch: pytest.MonkeyPatch
+    engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    variable = name_variable(subject.type)
+    variable = engine.settings.capabilities.address
     monkeypatch.setenv(variable, "http://me:s3cret@host")
-    with pytest.raises(AssayError, match=variable) as caught, subject.settings.server() as server:
+    with pytest.raises(AssayError, match=variable) as caught, engine.settings.server() as server:
         server.list_stored()
     assert "s3cret" not in str(caught.value)
 
 
-def test_every_extra_of_an_engine_is_known_by_its_modules() -> None:
+@pytest.mark.parametrize("engine", list_engines(), ids=lambda engine: engine.type)
+def test_what_an_engine_needs_is_brought_by_its_extra_and_told_by_the_manifest(engine: Any) -> None:
+    can = engine.settings.capabilities
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = {subject.settings.capabilities.extra for subject in list_stores()} - {""}
-    assert extras == set(MODULES)
-    assert extras <= set(project["optional-dependencies"])
+    extra = project["optional-dependencies"][can.extra] if can.extra else project["dependencies"]
+    names = {canonicalize_name(Requirement(needed).name) for needed in extra}
+    assert names >= {canonicalize_name(package) for package in can.packages}
+    assert can.packages[0] in PACKAGES
+    assert bool(can.extra) is bool(can.modules)

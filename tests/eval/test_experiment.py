@@ -57,7 +57,7 @@ def answer_elsewhere(query: str, k: int) -> list[tuple[str, float]]:
 class Lookup(Retriever):
     """Whole documents, by a table of answers."""
 
-    volatile = False
+    nondeterministic = False
 
     def __init__(self, answers: dict[str, list[str]]) -> None:
         self.answers = answers

@@ -35,7 +35,7 @@ class TwoLegs(Retriever):
     The document d10 is in no chunk, and no leg lists d23.
     """
 
-    volatile = False
+    nondeterministic = False
 
     def __init__(self) -> None:
         self.probes: list[tuple[str, int]] = []

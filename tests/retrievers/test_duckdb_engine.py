@@ -10,8 +10,9 @@ from test_native import real_texts
 
 from retrievers.base import AssayError
 from retrievers.engines.conformance import encode
-from retrievers.engines.duckdb.engine import DuckDbEngine, DuckDbSettings, Stemmer
+from retrievers.engines.duckdb.engine import DuckDbEngine, DuckDbSettings
 from retrievers.engines.duckdb.file import APPROXIMATE, EXACT, open_file, start
+from retrievers.engines.duckdb.settings import Stemmer
 from retrievers.engines.statements import LIST
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache

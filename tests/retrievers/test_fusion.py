@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrievers.fusion import LinearSettings, RrfSettings, normalise_min_max, normalise_z_score
+from retrievers.fusion import LinearSettings, RrfSettings
+from retrievers.normalisation import (
+    normalise_deviations,
+    normalise_l2,
+    normalise_min_max,
+    normalise_z_score,
+)
 
 
 def test_rrf_by_hand() -> None:
@@ -35,13 +41,27 @@ def test_linear_min_max_by_hand() -> None:
 
 
 def test_z_score_by_hand() -> None:
-    # Mean 2, population deviation sqrt(2/3); shifted so that the lowest is 0.
-    assert normalise_z_score([1.0, 2.0, 3.0]) == pytest.approx([0.0, 1.5**0.5, 6**0.5])
+    # Mean 2, population deviation sqrt(2/3).
+    lifted = normalise_z_score([1.0, 2.0, 3.0], above="lowest")
+    assert lifted == pytest.approx([0.0, 1.5**0.5, 6**0.5])
+    assert normalise_z_score([1.0, 2.0, 3.0]) == pytest.approx([-(1.5**0.5), 0.0, 1.5**0.5])
 
 
-@pytest.mark.parametrize("normalise", [normalise_min_max, normalise_z_score])
-def test_equal_scores_and_none(normalise) -> None:
-    assert normalise([4.0, 4.0]) == [1.0, 1.0]
+def test_deviations_and_lengths_by_hand() -> None:
+    # Mean 2, sample deviation 1.
+    assert normalise_deviations([1.0, 2.0, 3.0]) == pytest.approx([1 / 3, 0.5, 2 / 3])
+    assert normalise_deviations([7.0]) == [0.5]
+    assert normalise_l2([3.0, 4.0]) == pytest.approx([0.6, 0.8])
+    assert normalise_l2([0.0, 0.0]) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("normalise", "equal"),
+    [(normalise_min_max, 1.0), (normalise_z_score, 1.0), (normalise_deviations, 0.5)],
+)
+@pytest.mark.parametrize("score", [4.0, 0.1])
+def test_equal_scores_and_none(normalise, equal: float, score: float) -> None:
+    assert normalise([score] * 3) == [equal] * 3
     assert normalise([]) == []
 
 

@@ -13,7 +13,8 @@ from test_native import real_texts
 
 from retrievers.base import AssayError, IndexReport
 from retrievers.engines.conformance import encode
-from retrievers.engines.lancedb.engine import LanceDbEngine, LanceDbSettings, Language
+from retrievers.engines.lancedb.engine import LanceDbEngine, LanceDbSettings
+from retrievers.engines.lancedb.settings import Language
 from retrievers.models.base import Vectors
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
@@ -197,7 +198,7 @@ sys.path.insert(0, {str(Path(__file__).parent)!r})
 from pathlib import Path
 import numpy as np
 import test_lancedb_engine as t
-import retrievers.engines.lancedb.engine as engines
+import retrievers.engines.embedded as engines
 if sys.argv[2] == "stay":
     def stay(*arguments):
         print("built", flush=True)

@@ -25,7 +25,7 @@ from retrievers.base import AssayError
 from retrievers.engines.conformance import QUERIES, encode, index
 from retrievers.engines.postgres.embedded import EmbeddedServer
 from retrievers.engines.postgres.engine import PostgresSettings
-from retrievers.engines.retries import measure_effort
+from retrievers.engines.retries import count_retries
 from retrievers.engines.servers import name_index
 
 pytest.importorskip("psycopg", reason="needs the extra `postgres`")
@@ -55,10 +55,10 @@ def test_the_server_is_started_again_when_it_dies(
         postmaster = read_postmaster(embedded_postgres)
         os.kill(postmaster, signal.SIGKILL)
         wait_until(lambda: not list_servers(postgres_root))
-        with measure_effort() as effort:
+        with count_retries() as cost:
             assert [engine.hybrid(query, encode(query), 20) for query in QUERIES] == expected
-        assert effort.retries > 0
-        assert effort.milliseconds > 100
+        assert cost.retries > 0
+        assert cost.milliseconds > 100
         assert read_postmaster(embedded_postgres) != postmaster
 
 
@@ -88,9 +88,9 @@ def test_a_server_that_goes_for_good_is_told(
             index(engine)
             server.close()
             wait_until(lambda: not list_servers(tmp_path))
-            with measure_effort() as effort, pytest.raises(AssayError) as caught:
+            with count_retries() as cost, pytest.raises(AssayError) as caught:
                 engine.keyword("ferry", 5)
-    assert effort.retries == 1
+    assert cost.retries == 1
     assert "\n" not in str(caught.value)
     assert re.match(
         r"postgres: postgresql://.*: cannot be reached: .*allowed in POSTGRES_URL",
@@ -146,9 +146,9 @@ def test_what_the_server_refuses_is_told(
 ) -> None:
     def fail(user: str, database: str) -> str:
         monkeypatch.setenv("POSTGRES_URL", describe(embedded_postgres, user, database))
-        with measure_effort() as effort, pytest.raises(AssayError) as caught:
+        with count_retries() as cost, pytest.raises(AssayError) as caught:
             index(make(tmp_path))
-        assert effort.retries == 0
+        assert cost.retries == 0
         assert SECRET not in str(caught.value)
         assert "\n" not in str(caught.value)
         return str(caught.value)
@@ -166,7 +166,7 @@ def test_a_slow_search_is_given_up(postgres_root: Path, embedded_postgres: Embed
     with closing(make(postgres_root, timeout=0.2)) as engine:
         index(engine)
         with connect(embedded_postgres) as connection, connection.transaction():
-            connection.execute(f"LOCK TABLE {engine._table} IN ACCESS EXCLUSIVE MODE")
+            connection.execute(f"LOCK TABLE {engine._opened} IN ACCESS EXCLUSIVE MODE")
             with pytest.raises(AssayError, match=r"took longer than 0.2 s; the setting `timeout`"):
                 engine.keyword("ferry", 5)
         assert engine.keyword("ferry", 5)

@@ -20,7 +20,7 @@ from qdrant_double import QdrantDouble
 from retrievers.engines.base import Engine
 from retrievers.engines.conformance import encode, index
 from retrievers.engines.qdrant import collection as qdrant_collection
-from retrievers.engines.retries import measure_effort
+from retrievers.engines.retries import count_retries
 
 FEW = ("cats run fast", "the dog", "a running cat and a cat", "", "--")
 GARBAGE = "<html>garbage"
@@ -66,14 +66,14 @@ def answering(reply: Reply, suffix: str, times: int = 99) -> Callable[[Asked], R
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
 def test_a_busy_server_is_asked_again(proxy: Proxy, status: int) -> None:
-    with closing(make()) as e, measure_effort() as effort:
+    with closing(make()) as e, count_retries() as cost:
         proxy.answer = answering(Reply({"status": {"error": "busy"}}, status), "/points", times=1)
         index(e, FEW)
-        assert effort.retries == 1
+        assert cost.retries == 1
         expected = search(e)
         proxy.answer = answering(Reply({}, status), "/points/query", times=2)
         assert search(e) == expected
-        assert effort.retries == 3
+        assert cost.retries == 3
         proxy.answer = answering(Reply({"status": {"error": "bu\nsy"}}, status), "/query")
         assert f"answered {status}: bu sy (3 tries)" in one_line(lambda: search(e))
 
@@ -82,10 +82,10 @@ def test_an_answer_that_takes_too_long(proxy: Proxy) -> None:
     with closing(make(timeout_seconds=1)) as e:
         index(e, FEW)
         proxy.answer = answering(Reply({}, seconds=1.2), "/points/query", times=1)
-        with measure_effort() as effort:
+        with count_retries() as cost:
             assert search(e)
-        assert effort.retries == 1
-        assert effort.milliseconds > 900
+        assert cost.retries == 1
+        assert cost.milliseconds > 900
         proxy.answer = answering(Reply({}, seconds=1.2), "/points/query")
     with closing(make(timeout_seconds=1, retries={"attempts": 1})) as e:
         index(e, FEW)

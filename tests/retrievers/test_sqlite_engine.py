@@ -10,10 +10,10 @@ import pytest
 from test_native import real_texts
 
 from retrievers.base import AssayError
-from retrievers.engines import sqlite
 from retrievers.engines.conformance import QUERIES, TEXTS, encode
 from retrievers.engines.pool import Pool
-from retrievers.engines.sqlite import SqliteEngine, SqliteSettings
+from retrievers.engines.sqlite import engine as sqlite
+from retrievers.engines.sqlite.engine import SqliteEngine, SqliteSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 

@@ -18,7 +18,7 @@ import grpc
 from weaviate_double import Call, Fault, WeaviateDouble
 
 from retrievers.engines.conformance import TEXTS, encode, index
-from retrievers.engines.retries import measure_effort
+from retrievers.engines.retries import count_retries
 from retrievers.engines.weaviate.engine import WeaviateEngine
 
 UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
@@ -62,20 +62,20 @@ def test_an_unavailable_server_is_asked_again(
     asked = len(double.asked("Search"))
     double.fault = failing(UNAVAILABLE, "Search", times=2)
     begin = time.perf_counter()
-    with measure_effort() as effort:
+    with count_retries() as cost:
         assert search(engine) == expected
     # The client's own retries would pause for three seconds, and be counted as search.
     assert time.perf_counter() - begin < 1
-    assert effort.retries == 2
-    assert effort.milliseconds > 0
+    assert cost.retries == 2
+    assert cost.milliseconds > 0
     assert len(double.asked("Search")) == asked + 3
 
 
 def test_a_batch_is_sent_again(double: WeaviateDouble) -> None:
     double.fault = failing(grpc.StatusCode.RESOURCE_EXHAUSTED, "BatchObjects", times=1)
-    with closing(make()) as e, measure_effort() as effort:
+    with closing(make()) as e, count_retries() as cost:
         index(e)
-        assert effort.retries == 1
+        assert cost.retries == 1
         assert len(e.keyword("paragraph", 500)) == len(TEXTS)
 
 
@@ -85,10 +85,10 @@ def test_an_answer_that_takes_too_long(engine: WeaviateEngine, double: WeaviateD
         index(slow)
         number = len(double.asked("Search"))
         double.fault = lambda call: Fault(seconds=0.5) if call.number == number else None
-        with measure_effort() as effort:
+        with count_retries() as cost:
             assert search(slow)
-        assert effort.retries == 1
-        assert effort.milliseconds > 250
+        assert cost.retries == 1
+        assert cost.milliseconds > 250
         double.fault = lambda call: Fault(seconds=0.5)
         assert "no answer within 0.3 s (3 tries)" in one_line(lambda: search(slow))
 
@@ -134,10 +134,10 @@ def test_statuses_over_rest(double: WeaviateDouble, monkeypatch: pytest.MonkeyPa
         times, status = failed.get((asked.method, asked.path), (0, 0))
         return Reply({"error": "no\nroom"}, status) if asked.number < times else None
 
-    with Proxy(double.url, answer) as proxy, measure_effort() as effort:
+    with Proxy(double.url, answer) as proxy, count_retries() as cost:
         monkeypatch.setenv("WEAVIATE_URL", proxy.url)
         assert "answered 422: {'error': 'no\\nroom'}" in one_line(lambda: index(make()))
-        assert effort.retries == 2
+        assert cost.retries == 2
 
 
 def test_texts_that_are_not_stored(double: WeaviateDouble) -> None:

@@ -15,7 +15,8 @@ from test_native import real_texts
 from retrievers.base import AssayError, IndexReport
 from retrievers.engines.conformance import encode
 from retrievers.engines.zvec.collection import _make_analyzer
-from retrievers.engines.zvec.engine import Language, ZvecAnalyzerSettings, ZvecEngine, ZvecSettings
+from retrievers.engines.zvec.engine import ZvecEngine, ZvecSettings
+from retrievers.engines.zvec.settings import Language, ZvecAnalyzerSettings
 from retrievers.models.base import Vectors
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
@@ -78,7 +79,7 @@ def test_fusion_is_what_the_formula_says(
 
 def test_the_client_s_own_hybrid_query_is_the_same(engine: ZvecEngine) -> None:
     for query in QUERIES:
-        found = engine._collection.query(
+        found = engine._opened.query(
             [
                 zvec.Query("dense", vector=encode(query)),
                 zvec.Query("text", fts=zvec.Fts(match_string=query)),
@@ -198,12 +199,12 @@ sys.path.insert(0, {str(Path(__file__).parent)!r})
 from pathlib import Path
 import numpy as np
 import test_zvec_engine as t
-import retrievers.engines.zvec.engine as z
+import retrievers.engines.embedded as engines
 if sys.argv[2] == "stay":
     def stay(*arguments):
         print("built", flush=True)
         time.sleep(60)
-    z.seal = stay
+    engines.seal = stay
 engine = t.make(Path(sys.argv[1]), exact=False)
 engine.index(t.TEXTS, np.stack([t.encode(text) for text in t.TEXTS]), "hashing")
 print(json.dumps([engine.hybrid(query, t.encode(query), 100) for query in t.QUERIES]), flush=True)

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retrievers.base import AssayError
+from retrievers.engines.duckdb.settings import DuckDbFileSettings
 from retrievers.models.base import Vectors
 
 if TYPE_CHECKING:
     import duckdb
 
-    from retrievers.engines.duckdb.engine import DuckDbSettings
 
 FILE = "store.duckdb"
 EXACT = ("fts",)
@@ -21,7 +21,7 @@ OFFLINE = {"autoinstall_known_extensions": "false", "autoload_known_extensions":
 
 
 def build_file(
-    path: Path, texts: Sequence[str], vectors: Vectors, settings: "DuckDbSettings"
+    path: Path, texts: Sequence[str], vectors: Vectors, settings: DuckDbFileSettings
 ) -> None:
     """Make a database at `path` with one row a text, and index it.
 

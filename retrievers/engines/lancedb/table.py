@@ -1,23 +1,23 @@
 """Building and opening a table of LanceDB."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from retrievers.engines.lancedb.settings import (
+    LanceFtsSettings,
+    LanceIndexSettings,
+    LanceTableSettings,
+)
 from retrievers.models.base import Vectors
 
 if TYPE_CHECKING:
     import lancedb.table
     import pyarrow as pa
-
-    from retrievers.engines.lancedb.engine import (
-        LanceDbSettings,
-        LanceFtsSettings,
-        LanceIndexSettings,
-    )
 
 TABLE = "texts"
 # Of unit vectors the cosine. With `cosine` a quantised index gives the squared distance instead.
@@ -25,10 +25,11 @@ METRIC = "dot"
 
 
 class Opened(NamedTuple):
-    """A table, and the ids of its rows by the position of their text, ascending."""
+    """A table, the ids of its rows by the position of their text, ascending, and threads."""
 
     table: "lancedb.table.Table"
     rows: NDArray[np.int64]
+    pool: ThreadPoolExecutor
 
     def positions(self, found: "pa.Table") -> list[int]:
         """Return the positions of rows that were found, in their order."""
@@ -37,7 +38,7 @@ class Opened(NamedTuple):
 
 
 def build_table(
-    path: Path, texts: Sequence[str], vectors: Vectors, settings: "LanceDbSettings"
+    path: Path, texts: Sequence[str], vectors: Vectors, settings: LanceTableSettings
 ) -> None:
     """Make a database at `path` with one row a text, in their order, and its indexes."""
     import lancedb
@@ -61,10 +62,11 @@ def open_table(path: Path) -> Opened:
 
     table = lancedb.connect(path).open_table(TABLE)
     rows = table.search().select(["_rowid"]).with_row_id(True).to_arrow()["_rowid"]
-    return Opened(table, np.sort(rows.to_numpy().astype(np.int64)))
+    pool = ThreadPoolExecutor(thread_name_prefix="lancedb")
+    return Opened(table, np.sort(rows.to_numpy().astype(np.int64)), pool)
 
 
-def _configure_terms(settings: "LanceFtsSettings") -> Any:
+def _configure_terms(settings: LanceFtsSettings) -> Any:
     from lancedb.index import FTS
 
     return FTS(
@@ -78,7 +80,7 @@ def _configure_terms(settings: "LanceFtsSettings") -> Any:
     )
 
 
-def _configure_vectors(settings: "LanceIndexSettings") -> Any:
+def _configure_vectors(settings: LanceIndexSettings) -> Any:
     from lancedb.index import HnswFlat, HnswSq, IvfFlat, IvfPq
 
     count = settings.partitions

@@ -12,11 +12,18 @@ from pydantic import Field
 
 from retrievers.base import AssayError
 from retrievers.engines.addresses import read_address, shorten
-from retrievers.engines.retries import RetrySettings, call
+from retrievers.engines.capabilities import Capabilities
+from retrievers.engines.retries import PASSING, RetrySettings, call
 from retrievers.settings import Settings
 
-URL_VARIABLE = "OPENSEARCH_URL"
-PASSING = (429, 502, 503, 504)
+CAPABILITIES = Capabilities(
+    "engine",
+    approximate=("hnsw",),
+    extra="opensearch",
+    modules=("opensearchpy",),
+    packages=("opensearch-py",),
+    address="OPENSEARCH_URL",
+)
 # What a server says that lacks a plugin, by the plugin's name.
 PLUGINS = {
     "opensearch-knn": r"\[knn_vector\]|\[index\.knn|\[knn\]|knn_score",
@@ -30,7 +37,7 @@ class OpenSearchConnection(Settings):
     endpoint: str | None = Field(
         None,
         pattern=r"^https?://[^@\s]+$",
-        description=f"address of the server, no credentials; else that of ${URL_VARIABLE}",
+        description=f"address of the server, no credentials; else that of ${CAPABILITIES.address}",
     )
     username_variable: str = Field(
         "OPENSEARCH_USERNAME", description="environment variable that holds the user's name"
@@ -62,13 +69,12 @@ class OpenSearchClient:
 
     def __init__(self, settings: OpenSearchConnection) -> None:
         self._settings = settings
-        self.url = (settings.endpoint or read_address("opensearch", URL_VARIABLE)).rstrip("/")
-        try:
-            from opensearchpy import OpenSearch
-        except ImportError:
-            raise AssayError(
-                "engine opensearch: needs the extra `opensearch`: pip install 'assay[opensearch]'"
-            ) from None
+        self.url = (settings.endpoint or read_address("opensearch", CAPABILITIES.address)).rstrip(
+            "/"
+        )
+        CAPABILITIES.load()
+        from opensearchpy import OpenSearch
+
         # Without a handler the client's warnings of each failed call would go to the terminal.
         logging.getLogger("opensearch").addHandler(logging.NullHandler())
         if settings.ca_certs is not None and not Path(settings.ca_certs).is_file():
@@ -136,8 +142,7 @@ class OpenSearchClient:
         from opensearchpy import exceptions
 
         settings = self._settings
-        tries = settings.retries.attempts
-        after = f" ({tries} tries)" if _is_passing(error) and tries > 1 else ""
+        after = settings.retries.tell(_is_passing(error))
         if isinstance(error, exceptions.ConnectionTimeout):
             return f"no answer within {settings.timeout_seconds} s{after}"
         if isinstance(error, exceptions.SSLError):

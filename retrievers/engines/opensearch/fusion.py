@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from retrievers.engines.base import LegWeights
 from retrievers.engines.formulas import Formula, ReciprocalRanks
+from retrievers.normalisation import measure_spread, normalise_l2, normalise_min_max
 from retrievers.ranking import Scored, ordered
 from retrievers.settings import Settings
 
@@ -178,9 +178,8 @@ class NormalisedScores(Formula):
     def _normalise(self, candidates: Sequence[Scored]) -> dict[int, float]:
         if not candidates:
             return {}
-        scores = np.array([score for _, score in candidates], np.float32).astype(np.float64)
-        scaled = _SCALINGS[self.scaling](scores)
-        return {at: float(score) for (at, _), score in zip(candidates, scaled, strict=True)}
+        scaled = _SCALINGS[self.scaling]([float(np.float32(score)) for _, score in candidates])
+        return {at: score for (at, _), score in zip(candidates, scaled, strict=True)}
 
     def _combine(self, scores: Sequence[float]) -> float:
         pairs = list(zip(scores, self.weights, strict=True))
@@ -217,29 +216,22 @@ SPACES: dict[Space, Conversion] = {
 }
 
 
-def _scale_min_max(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _scale_min_max(scores: Sequence[float]) -> list[float]:
     """Scale to the range of the list; its lowest becomes 0.001, as 0 means no match."""
-    low, high = scores.min(), scores.max()
-    if low == high:
-        return np.ones_like(scores)
-    scaled = (scores - low) / (high - low)
-    return np.where(scaled == 0, LEAST, scaled)
+    return [score or LEAST for score in normalise_min_max(scores)]
 
 
-def _scale_l2(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Divide by the Euclidean norm of the list."""
-    norm = float(np.sqrt((scores**2).sum()))
-    return scores / norm if norm > 0 else np.zeros_like(scores)
-
-
-def _scale_z(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _scale_z(scores: Sequence[float]) -> list[float]:
     """Return deviations; a score equal to the mean becomes the list's highest, unscaled."""
-    mean, highest = float(np.float32(scores.mean())), float(scores.max())
-    deviation = float(scores.std(ddof=1)) if len(scores) > 1 else 0.0
-    if deviation == 0:
-        return np.where(scores == mean, highest, scores.min())
-    scaled = np.maximum((scores - mean) / deviation, LEAST)
-    return np.where(scores == mean, highest, scaled)
+    exact, deviation = measure_spread(scores, sample=True)
+    mean, lowest, highest = float(np.float32(exact)), min(scores), max(scores)
+
+    def scale(score: float) -> float:
+        if score == mean:
+            return highest
+        return max((score - mean) / deviation, LEAST) if deviation else lowest
+
+    return [scale(score) for score in scores]
 
 
-_SCALINGS = {"min_max": _scale_min_max, "l2": _scale_l2, "z_score": _scale_z}
+_SCALINGS = {"min_max": _scale_min_max, "l2": normalise_l2, "z_score": _scale_z}

@@ -1,17 +1,18 @@
-"""Indexes in OpenSearch: made under a name of their own, whole when their alias stands."""
+"""Indexes in OpenSearch: whole when their alias stands."""
 
 import json
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from secrets import token_hex
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field
 
 from retrievers.base import AssayError
+from retrievers.engines.collection_store import (
+    Collection,
+    CollectionPlan,
+    CollectionStore,
+    batch,
+)
 from retrievers.engines.opensearch.client import OpenSearchClient, OverloadError
 from retrievers.settings import Settings
 
@@ -46,31 +47,6 @@ class OpenSearchBm25Settings(Settings):
     b: float = Field(
         0.75, ge=0, le=1, description="how much long chunks are discounted, against their mean"
     )
-
-
-@dataclass(frozen=True, slots=True)
-class IndexPlan:
-    """What is to be in an index.
-
-    `name` is that of its alias, `key` the digest of its content and `identity` that of the
-    encoder; `dimensions` is 0 where there are no vectors. `body` has its settings and mappings.
-    """
-
-    name: str
-    key: str
-    texts: int
-    identity: str
-    dimensions: int
-    body: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """An index that is whole: seconds it took to make, bytes on disk, if it was there before."""
-
-    seconds: float
-    bytes: int
-    cached: bool
 
 
 def make_body(
@@ -109,102 +85,76 @@ def make_body(
 SORTED = {"sort.field": "position", "sort.order": "asc"}
 
 
-def open_index(
-    client: OpenSearchClient, plan: IndexPlan, documents: Iterable[Mapping[str, Any]]
-) -> Opened:
-    """Find the index of `plan` on the server, or make it of `documents`, in order of position.
+class OpenSearchIndexStore(CollectionStore[OpenSearchClient]):
+    """An index of `documents`, in order of position; `body` has its settings and mappings."""
 
-    Raises AssayError for an index of that name that this must not replace.
-    """
-    if opened := _find(client, plan):
-        return opened
-    index = f"{plan.name}_{token_hex(4)}"
-    begin = time.perf_counter()
-    try:
-        _fill(client, index, plan, documents)
-        note = _note(plan) | {"texts": plan.texts, "seconds": time.perf_counter() - begin}
-        client.ask("indices.put_mapping", index=index, body={"_meta": {NOTE: note}})
-        other = _find(client, plan)  # another process may have been faster
-        if other is None:
-            _swap(client, index, plan)
-    except BaseException:
-        with suppress(AssayError):
-            client.find("indices.delete", index=index)
-        raise
-    if other:
-        client.find("indices.delete", index=index)
-    opened = _find(client, plan)
-    if opened is None:
-        raise AssayError(f"opensearch at {client.url}: the index {plan.name} is gone again")
-    return Opened(opened.seconds, opened.bytes, cached=other is not None)
+    engine = "opensearch"
+    way_out = "choose another index_name or remove it"
 
+    def __init__(
+        self,
+        connection: OpenSearchClient,
+        plan: CollectionPlan,
+        body: Mapping[str, Any],
+        documents: Iterable[Mapping[str, Any]],
+    ) -> None:
+        super().__init__(connection, plan)
+        self._body = body
+        self._documents = documents
 
-def _find(client: OpenSearchClient, plan: IndexPlan) -> Opened | None:
-    """Return the index if it is there and whole.
+    def describe(self, name: str) -> str:
+        """Return how an index is named in messages."""
+        return f"opensearch at {self.connection.url}: the index {name}"
 
-    Raises AssayError where one of that name is there that must not be replaced.
-    """
-    found = client.find("indices.get_mapping", index=plan.name)
-    if not found:
-        return None
-    notes = [read_note(mapping) for mapping in found.values()]
-    where = f"opensearch at {client.url}: the index {plan.name}"
-    for index, note in zip(found, notes, strict=True):
-        if note is None or index == plan.name:
-            raise AssayError(f"{where} was not made by Assay; choose another index_name")
-        if note["dimensions"] != plan.dimensions:
-            raise AssayError(
-                f"{where} has vectors of {note['dimensions']} dimensions, these have "
-                f"{plan.dimensions}; choose another index_name or remove it"
-            )
-        if note["identity"] != plan.identity:
-            raise AssayError(
-                f"{where} has the vectors of another model; choose another index_name or remove it"
-            )
-    if len(found) != 1 or notes[0] is None or notes[0]["key"] != plan.key:
-        return None
-    answer = client.ask("indices.stats", index=plan.name, metric="docs,store")
-    primaries = client.pick(answer, "_all", "primaries")
-    if client.pick(primaries, "docs", "count") != plan.texts:
-        return None
-    size = client.pick(primaries, "store", "size_in_bytes")
-    return Opened(float(notes[0].get("seconds", 0)), int(size), cached=True)
+    def find(self) -> Collection | None:
+        """Return the index for which the alias stands, if it is whole."""
+        client, name = self.connection, self.plan.name
+        found = client.find("indices.get_mapping", index=name)
+        if not found:
+            return None
+        notes = [read_note(mapping) for mapping in found.values()]
+        for index, note in zip(found, notes, strict=True):
+            if note is None or index == name:
+                where = self.describe(name)
+                raise AssayError(f"{where} was not made by Assay; choose another index_name")
+            self.check_note(name, note, replaceable=True)
+        if len(found) != 1 or notes[0] is None or notes[0]["key"] != self.plan.key:
+            return None
+        answer = client.ask("indices.stats", index=name, metric="docs,store")
+        primaries = client.pick(answer, "_all", "primaries")
+        if client.pick(primaries, "docs", "count") != self.plan.texts:
+            return None
+        return Collection(name, notes[0], int(client.pick(primaries, "store", "size_in_bytes")))
 
+    def fill(self, name: str) -> dict[str, Any]:
+        """Make the index, put all in it, and merge it into one segment."""
+        client = self.connection
+        mappings = {**self._body["mappings"], "_meta": {NOTE: self.plan.describe()}}
+        client.ask("indices.create", index=name, body={**self._body, "mappings": mappings})
+        lines = map(_write_lines, self._documents)
+        for part in batch(lines, TEXTS_PER_REQUEST, len, BYTES_PER_REQUEST):
+            client.ask("bulk", check=_check_items, index=name, body="".join(part))
+        client.ask("indices.refresh", index=name)
+        client.ask(
+            "indices.forcemerge", index=name, max_num_segments=1, request_timeout=MERGE_SECONDS
+        )
+        client.ask("indices.refresh", index=name)
+        return {}
 
-def _fill(
-    client: OpenSearchClient,
-    index: str,
-    plan: IndexPlan,
-    documents: Iterable[Mapping[str, Any]],
-) -> None:
-    """Make the index, put all in it, and merge it into one segment."""
-    mappings = {**plan.body["mappings"], "_meta": {NOTE: _note(plan)}}
-    client.ask("indices.create", index=index, body={**plan.body, "mappings": mappings})
-    for lines in _batch(documents):
-        client.ask("bulk", check=_check_items, index=index, body=lines)
-    client.ask("indices.refresh", index=index)
-    client.ask("indices.forcemerge", index=index, max_num_segments=1, request_timeout=MERGE_SECONDS)
-    client.ask("indices.refresh", index=index)
+    def mark_whole(self, name: str, note: dict[str, Any]) -> None:
+        """Note what is in the index, let the alias stand for it, and drop the one before."""
+        client, alias = self.connection, self.plan.name
+        client.ask("indices.put_mapping", index=name, body={"_meta": {NOTE: note}})
+        before = client.find("indices.get_alias", name=alias) or {}
+        remove = [{"remove": {"index": old, "alias": alias}} for old in before]
+        add = {"add": {"index": name, "alias": alias}}
+        client.ask("indices.update_aliases", body={"actions": [add, *remove]})
+        for old in before:
+            self.drop(old)
 
-
-def _swap(client: OpenSearchClient, index: str, plan: IndexPlan) -> None:
-    """Let the alias stand for `index`, and remove what it stood for before."""
-    before = client.find("indices.get_alias", name=plan.name) or {}
-    remove = [{"remove": {"index": old, "alias": plan.name}} for old in before]
-    add = {"add": {"index": index, "alias": plan.name}}
-    client.ask("indices.update_aliases", body={"actions": [add, *remove]})
-    for old in before:
-        client.find("indices.delete", index=old)
-
-
-def _note(plan: IndexPlan) -> dict[str, Any]:
-    created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return {
-        "key": plan.key,
-        "identity": plan.identity,
-        "dimensions": plan.dimensions,
-        "created": created,
-    }
+    def drop(self, name: str) -> None:
+        """Remove it."""
+        self.connection.find("indices.delete", index=name)
 
 
 def read_note(mapping: Any) -> dict[str, Any] | None:
@@ -214,19 +164,10 @@ def read_note(mapping: Any) -> dict[str, Any] | None:
     return note if whole else None
 
 
-def _batch(documents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the bodies of bulk requests; the position of a document is its id."""
-    lines: list[str] = []
-    size = 0
-    for document in documents:
-        action = json.dumps({"index": {"_id": str(document["position"])}})
-        lines.append(f"{action}\n{json.dumps(document, ensure_ascii=True)}\n")
-        size += len(lines[-1])
-        if len(lines) == TEXTS_PER_REQUEST or size >= BYTES_PER_REQUEST:
-            yield "".join(lines)
-            lines, size = [], 0
-    if lines:
-        yield "".join(lines)
+def _write_lines(document: Mapping[str, Any]) -> str:
+    """Return a document's part of a bulk request; its position is its id."""
+    action = json.dumps({"index": {"_id": str(document["position"])}})
+    return f"{action}\n{json.dumps(document, ensure_ascii=True)}\n"
 
 
 def _check_items(answer: Any) -> None:

@@ -6,23 +6,15 @@ from typing import Any
 from retrievers.base import AssayError
 from retrievers.engines.opensearch.client import OpenSearchClient
 from retrievers.engines.opensearch.index import INDEX_NAME, NOTE, read_note
-from retrievers.engines.servers import PREFIX, Server, StoredIndex
+from retrievers.engines.servers import PREFIX, ConnectedServer, StoredIndex
 
 
-class OpenSearchServer(Server):
+class OpenSearchServer(ConnectedServer[OpenSearchClient]):
     """The indexes in OpenSearch that bear this project's note."""
-
-    def __init__(self, client: OpenSearchClient) -> None:
-        self._client = client
-
-    @property
-    def url(self) -> str:
-        """The address that was given."""
-        return self._client.url
 
     def list_stored(self) -> list[StoredIndex]:
         """Return them by alias, and by their own name where no alias stands."""
-        client = self._client
+        client = self._connection
         noted = client.ask("indices.get_mapping", filter_path=f"*.mappings._meta.{NOTE}")
         if not noted:
             return []
@@ -41,17 +33,13 @@ class OpenSearchServer(Server):
         """Remove the index, or that for which the alias stands."""
         if not re.match(INDEX_NAME, name):
             raise self._refuse(name)
-        found = self._client.find("indices.get_mapping", index=name)
+        found = self._connection.find("indices.get_mapping", index=name)
         if found is None and not name.startswith(PREFIX):
             raise self._refuse(name)
         if not all(read_note(mapping) for mapping in (found or {}).values()):
             raise self._refuse(name)
         for index in found or {}:
-            self._client.find("indices.delete", index=index)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
+            self._connection.find("indices.delete", index=index)
 
     def _describe(self, index: str, mapping: Any, aliases: Any, sizes: Any) -> StoredIndex:
         note = read_note(mapping) or {}

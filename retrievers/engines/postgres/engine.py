@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from retrievers.base import IndexReport
-from retrievers.engines.base import Capabilities
+from retrievers.engines.adapter import Stored
+from retrievers.engines.capabilities import Capabilities
+from retrievers.engines.postgres.embedded import CAPABILITIES
 from retrievers.engines.postgres.indexes import DenseIndex, ExactScan
 from retrievers.engines.postgres.server import PostgresServer
 from retrievers.engines.postgres.table import (
@@ -20,14 +21,12 @@ from retrievers.engines.postgres.table import (
     make_table,
     write_vector,
 )
-from retrievers.engines.recall import measure_recall
 from retrievers.engines.retries import RetrySettings
 from retrievers.engines.statements import Select, StatementEngine, StatementSettings
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
 from retrievers.settings import Settings, Workshop
 from retrievers.store.cache import default_root
-from retrievers.store.digest import digest, digest_sources
 
 # What could change answers, or their speed from one query to the next, is the same on each server.
 SESSION = {
@@ -82,9 +81,7 @@ class TextSearchSettings(Settings):
 class PostgresSettings(StatementSettings):
     """PostgreSQL with pgvector, embedded or that of POSTGRES_URL: both lists in one statement."""
 
-    capabilities: ClassVar[Capabilities] = Capabilities(
-        "statement", approximate=("hnsw", "ivfflat"), server=True, extra="postgres"
-    )
+    capabilities: ClassVar[Capabilities] = CAPABILITIES
     type: Literal["postgres"]
     text: TextSearchSettings = Field(
         default_factory=TextSearchSettings, description="the engine's keyword index"
@@ -111,85 +108,60 @@ class PostgresSettings(StatementSettings):
         return PostgresServer(default_root(), self.retries, self.timeout, {})
 
 
-class PostgresEngine(StatementEngine):
+class PostgresEngine(StatementEngine[PostgresSettings, str]):
     """A table with a text's position, its vector and its lexemes; the text itself is not kept."""
 
-    name = "postgres"
+    sources = (Path(__file__).with_name("table.py"),)
 
     def __init__(self, settings: PostgresSettings, workshop: Workshop) -> None:
-        super().__init__(settings)
-        self._settings = settings
+        super().__init__(settings, workshop)
         session = {**SESSION, **settings.index.session}
         self._server = PostgresServer(
             workshop.cache.root, settings.retries, settings.timeout, session
         )
-        self._table = ""
-        self._facts: dict[str, Any] = {}
-
-    def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> IndexReport:
-        """Build the table, or find it on the server."""
-        self._table, self._dimensions, self._facts = "", 0, {}
-        if not texts:
-            return IndexReport(0)
-        server, where, settings = self._server, self._server.url, self._settings
-        versions = server.run(lambda c: check_server(c, where, settings.text.language))
-        content = Content(
-            key=self._key(texts, identity, versions),
-            identity=identity,
-            dimensions=vectors.shape[1],
-            texts=len(texts),
-            language=settings.text.language,
-            index=settings.index.definition,
-        )
-        table = server.run(
-            lambda c: find_table(c, where, content) or make_table(c, where, content, texts, vectors)
-        )
-        self._table, self._dimensions = content.table, vectors.shape[1]
-        self._facts = dict(versions)
-        if not self._exact:
-            self._facts["recall_against_exact"] = measure_recall(self.dense, vectors)
-        return IndexReport(
-            chunks=len(texts),
-            seconds={"engine": table.seconds},
-            bytes=table.bytes,
-            cached=("engine",) if table.cached else (),
-        )
-
-    def facts(self) -> Mapping[str, Any]:
-        """Return also `pgvector`, its version; versions are known when the server was asked."""
-        return {"engine": self.name, "version": "", "exact": self._exact, **self._facts}
 
     def close(self) -> None:
         """Close the connections; an embedded server that nobody else uses then stops."""
-        self._table, self._dimensions = "", 0
+        super().close()
         self._server.close()
 
     @property
     def _exact(self) -> bool:
         return self._settings.index.type == "exact"
 
-    def _key(self, texts: Sequence[str], identity: str, versions: Mapping[str, str]) -> str:
-        return digest(
-            digest_sources(Path(__file__).with_name("table.py")),
-            versions,
-            self._settings.text.language,
-            self._settings.index.definition,
-            identity,
-            list(texts),
+    def _list_versions(self) -> Sequence[str]:
+        return [self._facts["version"], self._facts["pgvector"]]
+
+    def _shape(self) -> Sequence[Any]:
+        return [self._settings.text.language, self._settings.index.definition]
+
+    def _store(self, texts: Sequence[str], vectors: Vectors, identity: str) -> tuple[str, Stored]:
+        """Build the table, or find it on the server; tell also the version of pgvector."""
+        server, where, settings = self._server, self._server.url, self._settings
+        self._facts |= server.run(lambda c: check_server(c, where, settings.text.language))
+        content = Content(
+            key=self._key(texts, identity),
+            identity=identity,
+            dimensions=vectors.shape[1],
+            texts=len(texts),
+            language=settings.text.language,
+            index=settings.index.definition,
         )
+        stored = server.run(
+            lambda c: find_table(c, where, content) or make_table(c, where, content, texts, vectors)
+        )
+        return content.table, stored
 
     def _select_dense(self, vector: Vectors, limit: int) -> Select:
         ties = ", position" if self._exact else ""
-        statement = NEIGHBOURS.format(table=self._table, ties=ties)
+        statement = NEIGHBOURS.format(table=self._opened, ties=ties)
         return Select(statement, {"vector": write_vector(vector), "dense_depth": limit})
 
     def _select_keyword(self, text: str, limit: int) -> Select:
-        statement = MATCHES.format(table=self._table, **self._settings.text.model_dump())
+        statement = MATCHES.format(table=self._opened, **self._settings.text.model_dump())
         return Select(statement, {"text": clean(text), "keyword_depth": limit})
 
-    def _ask(self, statement: str, parameters: Mapping[str, Any]) -> list[Scored]:
-        if not self._table:
-            return []
+    def _ask(self, opened: str, statement: str, parameters: Mapping[str, Any]) -> list[Scored]:
         translated = _translate(statement)
         return self._server.run(
             lambda connection: connection.execute(translated, parameters, prepare=True).fetchall()

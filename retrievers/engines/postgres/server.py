@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from retrievers.base import AssayError
-from retrievers.engines.postgres.embedded import MISSING, EmbeddedServer
+from retrievers.engines.postgres.embedded import CAPABILITIES, EmbeddedServer
 from retrievers.engines.retries import RetrySettings, call
 from retrievers.engines.servers import Server, StoredIndex, is_index_name
 
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-URL = "POSTGRES_URL"
 ALLOWED = (
-    f"allowed in {URL} is postgresql://user:password@host:port/database, special characters as in "
-    "%40; without it the embedded server is used"
+    f"allowed in {CAPABILITIES.address} is postgresql://user:password@host:port/database, "
+    "special characters as in %40; without it the embedded server is used"
 )
 PASSING = ("57P01", "57P02", "57P03", "53300")  # shut down, crashed, starting, too many clients
 PASSING_CLASSES = ("08", "40")  # connection lost, transaction rolled back
@@ -46,14 +45,11 @@ class PostgresServer(Server):
     def __init__(
         self, root: Path, retries: RetrySettings, timeout: float, session: Mapping[str, str]
     ) -> None:
-        try:
-            import psycopg  # noqa: F401
-        except ImportError:
-            raise AssayError(MISSING) from None
+        CAPABILITIES.load("psycopg")  # the embedded server is started when it is needed
         self._retries = retries
         self._timeout = timeout
         self._session = {"statement_timeout": f"{timeout * 1e3:.0f}", **session}
-        self._dsn = parse_url(os.environ.get(URL, ""))
+        self._dsn = parse_url(os.environ.get(CAPABILITIES.address, ""))
         self._embedded = None if self._dsn else EmbeddedServer(root)
         self._connections = Connections(self._connect)
 
@@ -187,11 +183,11 @@ def parse_url(url: str) -> dict[str, Any]:
     try:
         parts: dict[str, Any] = conninfo_to_dict(url)
     except psycopg.ProgrammingError:  # its message may hold a part of the password
-        raise AssayError(f"postgres: {URL} is malformed; {ALLOWED}") from None
+        raise AssayError(f"postgres: {CAPABILITIES.address} is malformed; {ALLOWED}") from None
     port = str(parts.get("port", "")).replace(",", "")
     misread = any("@" in str(parts.get(name, "")) for name in ("host", "dbname"))
     if misread or not (port == "" or port.isdigit()):
-        raise AssayError(f"postgres: {URL} is malformed; {ALLOWED}")
+        raise AssayError(f"postgres: {CAPABILITIES.address} is malformed; {ALLOWED}")
     return parts
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from retrievers.base import AssayError
+from retrievers.engines.adapter import Stored
 from retrievers.engines.postgres.server import MARK, read_stamp
 from retrievers.engines.servers import name_index
 from retrievers.models.base import Vectors
@@ -54,15 +55,6 @@ class Content:
         return name_index(self.key)
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A whole table: its size in bytes, the seconds it was built in, whether it was there."""
-
-    bytes: int
-    seconds: float
-    cached: bool
-
-
 def check_server(connection: "Connection", where: str, language: str) -> dict[str, str]:
     """Return the versions of the server and of pgvector, which is set up where it is not.
 
@@ -95,7 +87,7 @@ def check_server(connection: "Connection", where: str, language: str) -> dict[st
     return {"version": server.split()[0], "pgvector": vector}
 
 
-def find_table(connection: "Connection", where: str, content: Content) -> Table | None:
+def find_table(connection: "Connection", where: str, content: Content) -> Stored | None:
     """Return the table of `content`, or None where there is none.
 
     Raises AssayError where another content has its name.
@@ -114,7 +106,7 @@ def find_table(connection: "Connection", where: str, content: Content) -> Table 
             f"({other or 'its column is ' + str(column)}); `assay engines clean` drops it, or drop "
             "it there"
         )
-    return Table(size, stamp["seconds"], cached=True)
+    return Stored(stamp["seconds"], size, cached=True)
 
 
 def make_table(
@@ -123,7 +115,7 @@ def make_table(
     content: Content,
     texts: Sequence[str],
     vectors: Vectors,
-) -> Table:
+) -> Stored:
     """Return the table of `content`, built in one transaction where it is not there.
 
     Others see it when it is whole, and whatever cuts the transaction off leaves nothing. Of several
@@ -141,7 +133,7 @@ def make_table(
         seconds = time.perf_counter() - begin
         _comment(connection, content, seconds)
         row = connection.execute(FIND, [content.table]).fetchone()
-    return Table(row[1] if row else 0, seconds, cached=False)
+    return Stored(seconds, row[1] if row else 0, cached=False)
 
 
 def clean(text: str) -> str:

@@ -9,7 +9,8 @@ from pydantic import Field
 
 from retrievers.base import AssayError
 from retrievers.engines.addresses import read_address, shorten
-from retrievers.engines.retries import RetrySettings, call
+from retrievers.engines.capabilities import Capabilities
+from retrievers.engines.retries import MISREAD, PASSING, RetrySettings, call
 from retrievers.settings import Settings
 
 if TYPE_CHECKING:
@@ -17,12 +18,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-URL = "QDRANT_URL"
+CAPABILITIES = Capabilities(
+    "engine",
+    approximate=("hnsw",),
+    extra="qdrant",
+    modules=("qdrant_client",),
+    packages=("qdrant-client",),
+    address="QDRANT_URL",
+)
 KEY = "QDRANT_API_KEY"
 LEAST_VERSION = (1, 17)
-PASSING = (429, 502, 503, 504)
-# What the client fails with where an answer has not the form that it counts on.
-MISREAD = (LookupError, TypeError, ValueError, AttributeError, AssertionError)
 
 
 class QdrantConnectionSettings(Settings):
@@ -40,7 +45,7 @@ class QdrantConnection:
 
     def __init__(self, settings: QdrantConnectionSettings) -> None:
         self._settings = settings
-        self.url = read_address("qdrant", URL)
+        self.url = read_address("qdrant", CAPABILITIES.address)
         self._client = connect(self.url, os.environ.get(KEY) or None, settings.timeout_seconds)
 
     def ask(self, action: Callable[["QdrantClient"], T]) -> T:
@@ -75,8 +80,7 @@ class QdrantConnection:
         from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
         from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-        tries = self._settings.retries.attempts
-        after = f" ({tries} tries)" if is_passing(error) and tries > 1 else ""
+        after = self._settings.retries.tell(is_passing(error))
         if isinstance(error, ResourceExhaustedResponse):
             return f"answered 429: {shorten(error)}{after}"
         if isinstance(error, UnexpectedResponse):
@@ -101,13 +105,9 @@ class QdrantConnection:
 
 def connect(url: str, key: str | None, timeout: int) -> "QdrantClient":
     """Return a client, which has connected to nothing yet."""
-    try:
-        from qdrant_client import QdrantClient
-    except ImportError:
-        raise AssayError(
-            "engine qdrant: needs the extra `qdrant`: pip install 'assay[qdrant]'"
-        ) from None
+    CAPABILITIES.load()
     import httpx
+    from qdrant_client import QdrantClient
 
     # Left to itself the client opens a connection per call where the server is this machine.
     limits = httpx.Limits(max_keepalive_connections=20)

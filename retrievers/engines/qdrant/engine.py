@@ -1,115 +1,106 @@
 """Qdrant, a server: dense and BM25 lists fused by its query interface."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from retrievers.base import IndexReport
-from retrievers.engines.base import Capabilities, Engine, check_dimensions
+from retrievers.engines.capabilities import Capabilities
+from retrievers.engines.collection_store import Collection, CollectionPlan
 from retrievers.engines.formulas import Formula
-from retrievers.engines.qdrant.collection import open_collection
-from retrievers.engines.qdrant.connection import QdrantConnection, QdrantConnectionSettings
+from retrievers.engines.qdrant.collection import QdrantCollectionStore
+from retrievers.engines.qdrant.connection import (
+    CAPABILITIES,
+    QdrantConnection,
+    QdrantConnectionSettings,
+)
 from retrievers.engines.qdrant.server import QdrantServer
 from retrievers.engines.qdrant.settings import QdrantStoreSettings
 from retrievers.engines.qdrant.shard import make_embedder
-from retrievers.engines.recall import measure_recall
-from retrievers.engines.servers import CollectionPlan, name_index
+from retrievers.engines.server_engine import Opened, ServerEngine
 from retrievers.models.base import Vectors
-from retrievers.ranking import Scored, ordered
+from retrievers.ranking import Scored
 from retrievers.settings import Workshop
-from retrievers.store.digest import digest, digest_sources
 
 if TYPE_CHECKING:
     from qdrant_client import models
+
+OpenedCollection: TypeAlias = Opened[QdrantConnection]
 
 
 class QdrantSettings(QdrantConnectionSettings, QdrantStoreSettings):
     """Qdrant, a server at QDRANT_URL: dense and BM25 lists fused inside it."""
 
-    capabilities: ClassVar[Capabilities] = Capabilities(
-        "engine", approximate=("hnsw",), server=True, extra="qdrant"
-    )
+    capabilities: ClassVar[Capabilities] = CAPABILITIES
     type: Literal["qdrant"] = "qdrant"
 
     def build(self, workshop: Workshop) -> "QdrantEngine":
         """Return the engine, which has indexed nothing yet."""
-        return QdrantEngine(self)
+        return QdrantEngine(self, workshop)
 
     def server(self) -> QdrantServer:
         """Return the server, for its list of collections."""
         return QdrantServer(QdrantConnection(self))
 
 
-class QdrantEngine(Engine):
+class QdrantEngine(ServerEngine[QdrantSettings, QdrantConnection]):
     """A collection of points that have a text's position as id, its vector and its BM25 terms.
 
     Terms and their weights are made here, by the code of Qdrant's that `qdrant-edge` brings; the
     server multiplies them by idf. An alias stands when the collection is whole.
     """
 
-    def __init__(self, settings: QdrantSettings) -> None:
-        self.depth = settings.depth
-        self._settings = settings
+    sources = tuple(Path(__file__).with_name(f"{name}.py") for name in ("collection", "shard"))
+
+    def __init__(self, settings: QdrantSettings, workshop: Workshop) -> None:
+        super().__init__(settings, workshop)
         self._embedder = make_embedder(settings.bm25)
-        self._connection: QdrantConnection | None = None
-        self._name = ""
-        self._texts = 0
-        self._dimensions = 0
-        self._facts: dict[str, Any] = {}
 
-    def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> IndexReport:
-        """Find the collection on the server, or make it there."""
-        self.close()
-        if not texts:
-            return IndexReport(0)
-        plan = self._plan(texts, vectors, identity)
-        self._connection = QdrantConnection(self._settings)
-        self._name, self._texts, self._dimensions = plan.name, plan.texts, plan.dimensions
-        try:
-            version = self._connection.read_version()
-            opened = open_collection(self._connection, plan, self._settings, texts, vectors)
-            self._facts = {
-                "version": version,
-                "index": plan.name,
-                "average_terms": round(opened.average_terms, 2),
-            }
-            if not self._settings.exact:
-                self._facts["recall_against_exact"] = measure_recall(self.dense, vectors)
-        except BaseException:
-            self.close()
-            raise
-        return IndexReport(
-            chunks=len(texts),
-            seconds={"engine": opened.seconds},
-            cached=("engine",) if opened.cached else (),
-        )
+    @property
+    def formula(self) -> Formula:
+        """The engine's fusion."""
+        return self._settings.make_formula()
 
-    def dense(self, vector: Vectors, limit: int) -> list[Scored]:
-        """Return the texts of greatest cosine; the order of equal ones is the engine's."""
-        if self._connection is None:
-            return []
-        check_dimensions("qdrant", vector, self._dimensions)
-        return self._ask(
-            query=vector.tolist(), using="dense", search_params=self._params(), limit=limit
-        )
+    @property
+    def _exact(self) -> bool:
+        return self._settings.exact
 
-    def keyword(self, text: str, limit: int) -> list[Scored]:
-        """Return the texts of greatest BM25 score; the order of equal ones is the engine's."""
-        terms = self._terms(text) if self._connection else None
-        if terms is None:
-            return []
-        return self._ask(query=terms, using="keyword", limit=limit)
+    def _shape(self) -> Sequence[Any]:
+        settings = self._settings
+        return [settings.bm25, *([] if settings.exact else [settings.m, settings.ef_construct])]
 
-    def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
-        """Return the fused texts.
+    def _connect(self) -> QdrantConnection:
+        return QdrantConnection(self._settings)
 
-        The engine does not break ties, so it is asked for all that it fused, and cut here.
-        """
-        if self._connection is None:
-            return []
+    def _read_version(self, connection: QdrantConnection) -> str:
+        return connection.read_version()
+
+    def _open(
+        self,
+        connection: QdrantConnection,
+        plan: CollectionPlan,
+        texts: Sequence[str],
+        vectors: Vectors,
+    ) -> Collection:
+        """Tell also `average_terms`, the mean length of a text."""
+        store = QdrantCollectionStore(connection, plan, self._settings, texts, vectors)
+        found = store.open()
+        self._facts["average_terms"] = round(float(found.note.get("average_terms", 0)), 2)
+        return found
+
+    def _search_dense(self, opened: OpenedCollection, vector: Vectors, limit: int) -> list[Scored]:
+        params = self._params()
+        return self._ask(opened, limit, query=vector.tolist(), using="dense", search_params=params)
+
+    def _search_keyword(self, opened: OpenedCollection, text: str, limit: int) -> list[Scored]:
+        terms = self._terms(text)
+        return self._ask(opened, limit, query=terms, using="keyword") if terms else []
+
+    def _search_hybrid(
+        self, opened: OpenedCollection, text: str, vector: Vectors, limit: int
+    ) -> list[Scored]:
+        """Return all fused texts: the engine does not break ties."""
         from qdrant_client import models
 
-        check_dimensions("qdrant", vector, self._dimensions)
         depth, weights = self.depth, self._settings.weights
         dense = models.Prefetch(
             query=models.NearestQuery(nearest=vector.tolist()),
@@ -123,40 +114,12 @@ class QdrantEngine(Engine):
             keyword = models.Prefetch(query=nearest, using="keyword", limit=depth.keyword)
             lists.append((keyword, weights.keyword))
         fused = self._ask(
+            opened,
+            depth.dense + depth.keyword,
             prefetch=[prefetch for prefetch, _ in lists],
             query=self._fusion([weight for _, weight in lists]),
-            limit=depth.dense + depth.keyword,
         )
-        if self._settings.fusion == "rrf":  # a list of weight 0 leaves its texts with score 0
-            fused = [(position, score) for position, score in fused if score > 0]
-        return ordered(fused)[:limit]
-
-    @property
-    def formula(self) -> Formula:
-        """The engine's fusion."""
-        return self._settings.make_formula()
-
-    def facts(self) -> Mapping[str, Any]:
-        """Return also the collection's alias, and `average_terms`, the mean length of a text."""
-        return {
-            "engine": "qdrant",
-            "version": "",
-            "exact": self._settings.exact,
-            **self._facts,
-        }
-
-    def close(self) -> None:
-        """Close the connections; the collection stays on the server."""
-        if self._connection is not None:
-            self._connection.close()
-        self._connection, self._facts = None, {}
-
-    def _plan(self, texts: Sequence[str], vectors: Vectors, identity: str) -> CollectionPlan:
-        settings, here = self._settings, Path(__file__)
-        graph = [] if settings.exact else [settings.m, settings.ef_construct]
-        sources = [here.with_name(f"{name}.py") for name in ("collection", "shard")]
-        key = digest(digest_sources(here, *sources), settings.bm25, graph, identity, texts)
-        return CollectionPlan(name_index(key), key, identity, len(texts), vectors.shape[1])
+        return self._settings.drop_unweighted(fused)
 
     def _terms(self, text: str) -> "models.SparseVector | None":
         """Return the terms of a query; None where it has none."""
@@ -180,12 +143,10 @@ class QdrantEngine(Engine):
         exact = self._settings.exact
         return models.SearchParams(exact=exact, hnsw_ef=None if exact else self._settings.ef)
 
-    def _ask(self, limit: int, **query: Any) -> list[Scored]:
-        if self._connection is None:
-            return []
-        found = self._connection.ask(
+    def _ask(self, opened: OpenedCollection, limit: int, **query: Any) -> list[Scored]:
+        found = opened.connection.ask(
             lambda client: client.query_points(
-                self._name, limit=min(limit, self._texts), with_payload=False, **query
+                opened.name, limit=min(limit, self._texts), with_payload=False, **query
             )
         )
         return [(int(point.id), point.score) for point in found.points]

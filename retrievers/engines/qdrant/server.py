@@ -5,23 +5,15 @@ from typing import Any
 
 from retrievers.base import AssayError
 from retrievers.engines.qdrant.connection import QdrantConnection
-from retrievers.engines.servers import Server, StoredIndex
+from retrievers.engines.servers import ConnectedServer, StoredIndex
 
 NAME = re.compile(r"assay_[0-9a-f]{16}(_[0-9a-f]{8})?")
 NOTE = "assay"
 FIELDS = {"key", "identity", "dimensions", "created"}
 
 
-class QdrantServer(Server):
+class QdrantServer(ConnectedServer[QdrantConnection]):
     """The collections in Qdrant that bear this project's note."""
-
-    def __init__(self, connection: QdrantConnection) -> None:
-        self._connection = connection
-
-    @property
-    def url(self) -> str:
-        """The address that was given."""
-        return self._connection.url
 
     def list_stored(self) -> list[StoredIndex]:
         """Return them by alias, and by their own name where no alias stands."""
@@ -46,10 +38,6 @@ class QdrantServer(Server):
         if not NAME.fullmatch(name) or (there and read_note(self._connection, collection) is None):
             raise AssayError(f"qdrant at {self.url}: {name}: no collection that Assay made")
         self._connection.drop(collection)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._connection.close()
 
 
 def read_note(connection: QdrantConnection, collection: str) -> dict[str, Any] | None:

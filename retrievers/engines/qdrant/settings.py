@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from retrievers.engines.base import LegWeights, StoreSettings
 from retrievers.engines.formulas import DeviationScores, Formula, ReciprocalRanks
+from retrievers.ranking import Scored
 from retrievers.settings import Settings
 
 Language = Literal[
@@ -68,6 +69,10 @@ class QdrantStoreSettings(StoreSettings):
         if self.fusion == "dbsf" and self.weights != LegWeights():
             raise ValueError("fusion dbsf has no weights in Qdrant; leave them out, or use rrf")
         return self
+
+    def drop_unweighted(self, fused: list[Scored]) -> list[Scored]:
+        """Return what is fused without the texts of a list of weight 0, which rrf scores 0."""
+        return [pair for pair in fused if pair[1] > 0] if self.fusion == "rrf" else fused
 
     def make_formula(self) -> Formula:
         """Return the engine's fusion; its own precision is 32 bits."""

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from retrievers.engines.qdrant.settings import QdrantBm25Settings, QdrantStoreSettings
 from retrievers.models.base import Vectors
 
 if TYPE_CHECKING:
     import qdrant_edge
-
-    from retrievers.engines.qdrant.edge import QdrantEdgeSettings
-    from retrievers.engines.qdrant.settings import QdrantBm25Settings
 
 POINTS_PER_UPDATE = 500
 COPY_BLOCK = 1 << 20
@@ -29,7 +27,7 @@ class Built:
 
 
 def make_embedder(
-    settings: "QdrantBm25Settings", average_terms: float | None = None
+    settings: QdrantBm25Settings, average_terms: float | None = None
 ) -> "qdrant_edge.Bm25":
     """Return what turns texts into terms and weights; queries need no average."""
     import qdrant_edge as q
@@ -46,14 +44,14 @@ def make_embedder(
     )
 
 
-def measure_terms(texts: Sequence[str], settings: "QdrantBm25Settings") -> float:
+def measure_terms(texts: Sequence[str], settings: QdrantBm25Settings) -> float:
     """Return the mean number of terms of a text, of which there must be one."""
     counter = make_embedder(settings.model_copy(update={"k1": COUNTING_K, "b": 0.0}))
     return sum(sum(counter.embed_document(text).values) for text in texts) / len(texts)
 
 
 def make_config(
-    dimensions: int, settings: "QdrantEdgeSettings", threads: int
+    dimensions: int, settings: QdrantStoreSettings, threads: int
 ) -> "qdrant_edge.EdgeConfig":
     """Return the configuration of a shard: exact search builds no graph."""
     import qdrant_edge as q
@@ -79,7 +77,7 @@ def build_shard(
     path: Path,
     texts: Sequence[str],
     vectors: Vectors,
-    settings: "QdrantEdgeSettings",
+    settings: QdrantStoreSettings,
     threads: int,
 ) -> Built:
     """Make a shard at `path` with one point a text, its position as id, and optimise it."""

@@ -2,16 +2,12 @@
 
 import json
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from secrets import token_hex
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from retrievers.base import AssayError
-from retrievers.engines.servers import CollectionPlan
+from retrievers.engines.collection_store import Collection, CollectionPlan, CollectionStore, batch
 from retrievers.engines.weaviate.connection import WeaviateConnection
 from retrievers.engines.weaviate.server import MADE_BY, name_of_index, read_notes
 from retrievers.engines.weaviate.settings import WeaviateIndexSettings
@@ -26,204 +22,162 @@ INDEXING_SECONDS = 3600
 PAUSE = 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A collection that is whole: its name, the seconds it took, if it was there before."""
+class WeaviateCollectionStore(CollectionStore[WeaviateConnection]):
+    """A collection of one object a text, with an identifier that tells its position."""
 
-    collection: str
-    seconds: float
-    cached: bool
+    engine = "weaviate"
 
+    def __init__(
+        self,
+        connection: WeaviateConnection,
+        plan: CollectionPlan,
+        settings: WeaviateIndexSettings,
+        texts: Sequence[str],
+        vectors: Vectors,
+    ) -> None:
+        super().__init__(connection, plan)
+        self._settings = settings
+        self._texts = texts
+        self._vectors = vectors
 
-def open_collection(
-    connection: WeaviateConnection,
-    plan: CollectionPlan,
-    settings: WeaviateIndexSettings,
-    texts: Sequence[str],
-    vectors: Vectors,
-) -> Opened:
-    """Find the collection of `plan` on the server, or make it of `texts` and `vectors`.
+    def find(self) -> Collection | None:
+        """Return the collection if it is there and whole; one that lost texts is removed."""
+        for name, note in sorted(read_notes(self.connection).items()):
+            if not note["complete"] or name_of_index(name) != self.plan.name:
+                continue
+            self.check_note(name, note)
+            if self._count(name) == self.plan.texts:
+                return Collection(name, note)
+            self.drop(name)
+        return None
 
-    Raises AssayError for one of that name that this must not replace.
-    """
-    if opened := _find(connection, plan):
-        return opened
-    collection = f"{plan.name.capitalize()}_{token_hex(4)}"
-    begin = time.perf_counter()
-    try:
-        _create(connection, collection, plan, settings)
-        _fill(connection, collection, texts, vectors)
-        _wait(connection, collection)
-        if other := _find(connection, plan):  # another process has been faster
-            connection.drop(collection)
-            return other
-        seconds = time.perf_counter() - begin
-        note = json.dumps(_note(plan) | {"complete": True, "seconds": seconds})
-        connection.ask(
-            lambda client: client.collections.use(collection).config.update(description=note)
+    def name_partial(self) -> str:
+        """Return a name with the capital letter with which Weaviate's begin."""
+        return super().name_partial().capitalize()
+
+    def fill(self, name: str) -> dict[str, Any]:
+        """Make the collection, and wait until it is indexed."""
+        self._create(name)
+        self._upload(name)
+        self._wait(name)
+        return {}
+
+    def mark_whole(self, name: str, note: dict[str, Any]) -> None:
+        """Say in the description that the collection is complete."""
+        text = json.dumps(note | {"made_by": MADE_BY, "complete": True})
+        self.connection.ask(
+            lambda client: client.collections.use(name).config.update(description=text)
         )
-    except BaseException:
-        with suppress(AssayError):
-            connection.drop(collection)
-        raise
-    return Opened(collection, seconds, cached=False)
+
+    def drop(self, name: str) -> None:
+        """Remove it."""
+        self.connection.drop(name)
+
+    def _create(self, name: str) -> None:
+        from weaviate.classes.config import (
+            Configure,
+            DataType,
+            Property,
+            StopwordsPreset,
+            Tokenization,
+            VectorDistances,
+        )
+
+        begun = self.plan.describe() | {"texts": self.plan.texts}
+        begun |= {"made_by": MADE_BY, "complete": False}
+        # The server may compress vectors unless told otherwise.
+        whole = Configure.VectorIndex.Quantizer.none()
+        if self._settings.exact:
+            index = Configure.VectorIndex.flat(
+                distance_metric=VectorDistances.COSINE, quantizer=whole
+            )
+        else:
+            index = Configure.VectorIndex.hnsw(
+                distance_metric=VectorDistances.COSINE,
+                max_connections=self._settings.max_connections,
+                ef_construction=self._settings.ef_construction,
+                ef=self._settings.ef or -1,
+                quantizer=whole,
+            )
+        bm25 = self._settings.bm25
+        text = Property(
+            name=PROPERTY,
+            data_type=DataType.TEXT,
+            tokenization=Tokenization(bm25.tokenization),
+            index_filterable=False,
+            index_searchable=True,
+        )
+        # One shard: the statistics of terms are those of the whole collection.
+        options = {
+            "description": json.dumps(begun),
+            "properties": [text],
+            "inverted_index_config": Configure.inverted_index(
+                bm25_k1=bm25.k1,
+                bm25_b=bm25.b,
+                stopwords_preset=StopwordsPreset(bm25.stop_words),
+            ),
+            "vector_config": Configure.Vectors.self_provided(vector_index_config=index),
+            "sharding_config": Configure.sharding(desired_count=1),
+        }
+        self.connection.ask(lambda client: client.collections.create(name, **options))
+
+    def _upload(self, name: str) -> None:
+        from weaviate.classes.data import DataObject
+        from weaviate.exceptions import WeaviateInsertManyAllFailedError
+
+        texts = self._texts
+        for positions in batch(
+            range(len(texts)), OBJECTS_PER_BATCH, lambda at: len(texts[at]), BYTES_PER_BATCH
+        ):
+            objects = [
+                DataObject(
+                    properties={PROPERTY: texts[position]},
+                    uuid=UUID(int=FIRST_ID + position),
+                    vector=self._vectors[position].tolist(),
+                )
+                for position in positions
+            ]
+
+            def insert(client: Any, objects: Any = objects) -> list[str]:
+                """Return why some were not stored."""
+                try:
+                    result = client.collections.use(name).data.insert_many(objects)
+                except WeaviateInsertManyAllFailedError as error:
+                    return [str(error)] * len(objects)
+                return [error.message for error in result.errors.values()]
+
+            if errors := self.connection.ask(insert):
+                raise AssayError(
+                    f"weaviate at {self.connection.url}: {len(errors)} texts were not stored, the "
+                    f"first for: {' '.join(errors[0].split())[:200]}"
+                )
+        self.check_stored(name, self._count(name))
+
+    def _count(self, name: str) -> int:
+        answer = self.connection.ask(
+            lambda client: client.collections.use(name).aggregate.over_all(total_count=True)
+        )
+        return int(answer.total_count or 0)
+
+    def _wait(self, name: str) -> None:
+        """Wait until no vector waits to be indexed."""
+        until = time.monotonic() + INDEXING_SECONDS
+        while True:
+            nodes = self.connection.ask(
+                lambda client: client.cluster.nodes(collection=name, output="verbose")
+            )
+            shards = [shard for node in nodes for shard in node.shards]
+            waiting = sum(shard.vector_queue_length for shard in shards)
+            if not waiting and all(shard.vector_indexing_status != "INDEXING" for shard in shards):
+                return
+            if time.monotonic() > until:
+                raise AssayError(
+                    f"weaviate at {self.connection.url}: {name}: the server did not finish "
+                    f"indexing: {waiting} vectors wait"
+                )
+            time.sleep(PAUSE)
 
 
 def to_position(identifier: UUID) -> int:
     """Return the position of the text whose object has this identifier."""
     return identifier.int - FIRST_ID
-
-
-def _find(connection: WeaviateConnection, plan: CollectionPlan) -> Opened | None:
-    """Return the collection if it is there and whole; one that lost texts is removed."""
-    for collection, note in sorted(read_notes(connection).items()):
-        if not note["complete"] or name_of_index(collection) != plan.name:
-            continue
-        where = f"weaviate at {connection.url}: the collection {collection}"
-        if note["dimensions"] != plan.dimensions:
-            raise AssayError(
-                f"{where} has vectors of {note['dimensions']} dimensions, these have "
-                f"{plan.dimensions}; remove it"
-            )
-        if note["identity"] != plan.identity or note["key"] != plan.key:
-            raise AssayError(f"{where} has the vectors of another model or other texts; remove it")
-        if _count(connection, collection) == plan.texts:
-            return Opened(collection, float(note.get("seconds", 0)), cached=True)
-        connection.drop(collection)
-    return None
-
-
-def _note(plan: CollectionPlan) -> dict[str, Any]:
-    return {
-        "made_by": MADE_BY,
-        "key": plan.key,
-        "identity": plan.identity,
-        "dimensions": plan.dimensions,
-        "texts": plan.texts,
-        "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "complete": False,
-    }
-
-
-def _create(
-    connection: WeaviateConnection,
-    collection: str,
-    plan: CollectionPlan,
-    settings: WeaviateIndexSettings,
-) -> None:
-    from weaviate.classes.config import (
-        Configure,
-        DataType,
-        Property,
-        StopwordsPreset,
-        Tokenization,
-        VectorDistances,
-    )
-
-    # The server may compress vectors unless told otherwise.
-    whole = Configure.VectorIndex.Quantizer.none()
-    if settings.exact:
-        index = Configure.VectorIndex.flat(distance_metric=VectorDistances.COSINE, quantizer=whole)
-    else:
-        index = Configure.VectorIndex.hnsw(
-            distance_metric=VectorDistances.COSINE,
-            max_connections=settings.max_connections,
-            ef_construction=settings.ef_construction,
-            ef=settings.ef or -1,
-            quantizer=whole,
-        )
-    bm25 = settings.bm25
-    text = Property(
-        name=PROPERTY,
-        data_type=DataType.TEXT,
-        tokenization=Tokenization(bm25.tokenization),
-        index_filterable=False,
-        index_searchable=True,
-    )
-    # One shard: the statistics of terms are those of the whole collection.
-    options = {
-        "description": json.dumps(_note(plan)),
-        "properties": [text],
-        "inverted_index_config": Configure.inverted_index(
-            bm25_k1=bm25.k1,
-            bm25_b=bm25.b,
-            stopwords_preset=StopwordsPreset(bm25.stop_words),
-        ),
-        "vector_config": Configure.Vectors.self_provided(vector_index_config=index),
-        "sharding_config": Configure.sharding(desired_count=1),
-    }
-    connection.ask(lambda client: client.collections.create(collection, **options))
-
-
-def _fill(
-    connection: WeaviateConnection, collection: str, texts: Sequence[str], vectors: Vectors
-) -> None:
-    """Store one object a text, with an identifier that tells its position."""
-    from weaviate.classes.data import DataObject
-    from weaviate.exceptions import WeaviateInsertManyAllFailedError
-
-    for positions in _batch(texts):
-        objects = [
-            DataObject(
-                properties={PROPERTY: texts[position]},
-                uuid=UUID(int=FIRST_ID + position),
-                vector=vectors[position].tolist(),
-            )
-            for position in positions
-        ]
-
-        def insert(client: Any, objects: Any = objects) -> list[str]:
-            """Return why some were not stored."""
-            try:
-                result = client.collections.use(collection).data.insert_many(objects)
-            except WeaviateInsertManyAllFailedError as error:
-                return [str(error)] * len(objects)
-            return [error.message for error in result.errors.values()]
-
-        if errors := connection.ask(insert):
-            raise AssayError(
-                f"weaviate at {connection.url}: {len(errors)} texts were not stored, the first "
-                f"for: {' '.join(errors[0].split())[:200]}"
-            )
-    if (stored := _count(connection, collection)) != len(texts):
-        raise AssayError(
-            f"weaviate at {connection.url}: {collection}: {stored} of {len(texts)} texts are stored"
-        )
-
-
-def _batch(texts: Sequence[str]) -> Iterator[range]:
-    """Yield the positions of texts that fit into one request together."""
-    begin, size = 0, 0
-    for position, text in enumerate(texts):
-        if position - begin == OBJECTS_PER_BATCH or size + len(text) > BYTES_PER_BATCH:
-            if position > begin:
-                yield range(begin, position)
-            begin, size = position, 0
-        size += len(text)
-    yield range(begin, len(texts))
-
-
-def _count(connection: WeaviateConnection, collection: str) -> int:
-    answer = connection.ask(
-        lambda client: client.collections.use(collection).aggregate.over_all(total_count=True)
-    )
-    return int(answer.total_count or 0)
-
-
-def _wait(connection: WeaviateConnection, collection: str) -> None:
-    """Wait until no vector waits to be indexed."""
-    until = time.monotonic() + INDEXING_SECONDS
-    while True:
-        nodes = connection.ask(
-            lambda client: client.cluster.nodes(collection=collection, output="verbose")
-        )
-        shards = [shard for node in nodes for shard in node.shards]
-        waiting = sum(shard.vector_queue_length for shard in shards)
-        if not waiting and all(shard.vector_indexing_status != "INDEXING" for shard in shards):
-            return
-        if time.monotonic() > until:
-            raise AssayError(
-                f"weaviate at {connection.url}: {collection}: the server did not finish indexing: "
-                f"{waiting} vectors wait"
-            )
-        time.sleep(PAUSE)

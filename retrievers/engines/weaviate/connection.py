@@ -9,7 +9,8 @@ from pydantic import Field
 
 from retrievers.base import AssayError
 from retrievers.engines.addresses import read_address, shorten
-from retrievers.engines.retries import RetrySettings, call
+from retrievers.engines.capabilities import Capabilities
+from retrievers.engines.retries import MISREAD, PASSING, RetrySettings, call
 from retrievers.settings import Settings
 
 if TYPE_CHECKING:
@@ -17,14 +18,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-URL = "WEAVIATE_URL"
+CAPABILITIES = Capabilities(
+    "engine",
+    approximate=("hnsw",),
+    extra="weaviate",
+    modules=("weaviate",),
+    packages=("weaviate-client",),
+    address="WEAVIATE_URL",
+)
 GRPC_PORT = "WEAVIATE_GRPC_PORT"
 KEY = "WEAVIATE_API_KEY"
 DEFAULT_GRPC_PORT = 50051
-PASSING = (429, 502, 503, 504)
 PASSING_RPC = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED")
-# What the client fails with where an answer has not the form that it counts on.
-MISREAD = (LookupError, TypeError, ValueError, AttributeError, AssertionError)
 DENIED_RPC = ("UNAUTHENTICATED", "PERMISSION_DENIED")
 # A server that comes back is found soon, not after the two minutes that a channel may wait.
 CHANNEL = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 2000)]
@@ -48,7 +53,7 @@ class WeaviateConnection:
 
     def __init__(self, settings: WeaviateConnectionSettings) -> None:
         self._settings = settings
-        self.url = read_address("weaviate", URL)
+        self.url = read_address("weaviate", CAPABILITIES.address)
         self._grpc_port = read_grpc_port()
         client = make_client(self.url, self._grpc_port, settings.timeout_seconds)
         try:
@@ -111,8 +116,7 @@ class WeaviateConnection:
 
         from retrievers.engines.weaviate.channel import RpcError
 
-        tries = self._settings.retries.attempts
-        after = f" ({tries} tries)" if is_passing(error) and tries > 1 else ""
+        after = self._settings.retries.tell(is_passing(error))
         if isinstance(error, RpcError):
             return f"{self._describe_rpc(error)}{after}"
         if status := _find_status(error):
@@ -151,22 +155,21 @@ def read_grpc_port() -> int:
 
 def make_client(url: str, grpc_port: int, timeout: float) -> "WeaviateClient":
     """Return a client, which has connected to nothing yet."""
-    try:
-        from weaviate import WeaviateClient
-        from weaviate.classes.init import AdditionalConfig, Auth, Timeout
-        from weaviate.config import GrpcConfig
+    CAPABILITIES.load()
+    from weaviate import WeaviateClient
+    from weaviate.classes.init import AdditionalConfig, Auth, Timeout
+    from weaviate.config import GrpcConfig
 
-        from retrievers.engines.weaviate.channel import TellingParams
-    except ImportError:
-        raise AssayError(
-            "engine weaviate: needs the extra `weaviate`: pip install 'assay[weaviate]'"
-        ) from None
+    from retrievers.engines.weaviate.channel import TellingParams
+
     # Without a handler the client's messages of each failed batch would go to the terminal.
     logging.getLogger("weaviate-client").addHandler(logging.NullHandler())
     try:
         params = TellingParams.from_url(url, grpc_port)
     except ValueError as error:
-        raise AssayError(f"engine weaviate: {URL} and {GRPC_PORT}: {shorten(error)}") from None
+        raise AssayError(
+            f"engine weaviate: {CAPABILITIES.address} and {GRPC_PORT}: {shorten(error)}"
+        ) from None
     key = os.environ.get(KEY)
     return WeaviateClient(
         connection_params=params,

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from retrievers.base import AssayError
-from retrievers.engines.servers import Server, StoredIndex, is_index_name
+from retrievers.engines.servers import ConnectedServer, StoredIndex, is_index_name
 from retrievers.engines.weaviate.connection import WeaviateConnection
 
 # Weaviate's names begin with a capital letter.
@@ -14,16 +14,8 @@ MADE_BY = "assay"
 FIELDS = {"key", "identity", "dimensions", "texts", "created", "complete"}
 
 
-class WeaviateServer(Server):
+class WeaviateServer(ConnectedServer[WeaviateConnection]):
     """The collections in Weaviate whose description is this project's note."""
-
-    def __init__(self, connection: WeaviateConnection) -> None:
-        self._connection = connection
-
-    @property
-    def url(self) -> str:
-        """The address that was given."""
-        return self._connection.url
 
     def list_stored(self) -> list[StoredIndex]:
         """Return them by the name of the index, and by their own name where they are not whole."""
@@ -43,10 +35,6 @@ class WeaviateServer(Server):
             whole = note["complete"] and name_of_index(collection) == name
             if whole or _lower(collection) == name:
                 self._connection.drop(collection)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._connection.close()
 
 
 def read_notes(connection: WeaviateConnection) -> dict[str, dict[str, Any]]:

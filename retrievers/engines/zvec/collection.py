@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retrievers.base import AssayError
+from retrievers.engines.zvec.settings import ZvecAnalyzerSettings, ZvecCollectionSettings
 from retrievers.models.base import Vectors
 
 if TYPE_CHECKING:
     import zvec
-
-    from retrievers.engines.zvec.engine import ZvecAnalyzerSettings, ZvecSettings
 
 DOCUMENTS_PER_INSERT = 1000  # the engine refuses more than 1,024
 
@@ -26,7 +25,11 @@ def set_up(threads: int) -> None:
 
 
 def build_collection(
-    path: Path, texts: Sequence[str], vectors: Vectors, settings: "ZvecSettings", threads: int
+    path: Path,
+    texts: Sequence[str],
+    vectors: Vectors,
+    settings: ZvecCollectionSettings,
+    threads: int,
 ) -> "zvec.Collection":
     """Make a collection at `path` with one document a text, its position as id, and its indexes.
 
@@ -34,6 +37,7 @@ def build_collection(
     """
     import zvec
 
+    set_up(threads)
     collection = zvec.create_and_open(str(path), _make_schema(vectors.shape[1], settings))
     for begin in range(0, len(texts), DOCUMENTS_PER_INSERT):
         statuses = collection.insert(
@@ -49,14 +53,15 @@ def build_collection(
     return collection
 
 
-def open_collection(path: Path) -> "zvec.Collection":
+def open_collection(path: Path, threads: int) -> "zvec.Collection":
     """Open the collection at `path` as one that nobody changes."""
     import zvec
 
+    set_up(threads)
     return zvec.open(str(path), zvec.CollectionOption(read_only=True))
 
 
-def _make_schema(dimensions: int, settings: "ZvecSettings") -> "zvec.CollectionSchema":
+def _make_schema(dimensions: int, settings: ZvecCollectionSettings) -> "zvec.CollectionSchema":
     import zvec
 
     metric = getattr(zvec.MetricType, settings.metric.upper())
@@ -72,7 +77,7 @@ def _make_schema(dimensions: int, settings: "ZvecSettings") -> "zvec.CollectionS
     )
 
 
-def _make_analyzer(settings: "ZvecAnalyzerSettings") -> "zvec.FtsIndexParam":
+def _make_analyzer(settings: ZvecAnalyzerSettings) -> "zvec.FtsIndexParam":
     import zvec
 
     filters = ["lowercase"]

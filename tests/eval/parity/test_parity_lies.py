@@ -20,8 +20,8 @@ from retrievers.engines.formulas import (
     Formula,
     ReciprocalRanks,
     ScaledScores,
+    SummedScores,
 )
-from retrievers.engines.normalisations import SummedScores
 from retrievers.engines.parity import Observation
 from retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from retrievers.models.base import Vectors

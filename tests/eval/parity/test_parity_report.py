@@ -11,7 +11,7 @@ from parity_sample import look, make_bench
 from report_sample import HOSTILE
 
 from eval.experiments.ann_sweep import list_variants, run_sweep
-from eval.experiments.engine_settings import read_subject
+from eval.experiments.engine_settings import read_engine
 from eval.parity.results import Absence, Parity
 from eval.report import engines, parity, recall
 from retrievers.base import AssayError
@@ -111,8 +111,8 @@ def test_a_folder_that_cannot_be_written_is_told(honest: Parity, tmp_path: Path)
 
 
 def test_the_curve_of_recall(cache: Path, tmp_path: Path) -> None:
-    subject = read_subject("qdrant-edge", ["m=2", "ef_construct=4"])
-    variants = list_variants(subject, "ef", [1, 64])
+    configured = read_engine("qdrant-edge", ["m=2", "ef_construct=4"])
+    variants = list_variants(configured, "ef", [1, 64])
     assert [item.label for item in variants] == ["ef 1", "ef 64", "exact search"]
     curve = run_sweep(make_bench(), "ef", variants, "assay recall …", Workshop(Cache(cache)))
     least, most, exact = curve.points
@@ -128,8 +128,8 @@ def test_the_curve_of_recall(cache: Path, tmp_path: Path) -> None:
 
 
 def test_a_setting_that_no_approximate_index_heeds_is_refused(cache: Path) -> None:
-    subject = read_subject("qdrant-edge", ["exact=true"])
-    variants = list_variants(subject, "ef", [1])
+    configured = read_engine("qdrant-edge", ["exact=true"])
+    variants = list_variants(configured, "ef", [1])
     with pytest.raises(AssayError, match=r"searches exactly whatever ef is; .*hnsw"):
         run_sweep(make_bench(), "ef", variants, "", Workshop(Cache(cache)))
 

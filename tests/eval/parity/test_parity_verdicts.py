@@ -9,8 +9,14 @@ from hypothesis import strategies as st
 
 from eval.parity.verdicts import Trial, compare, conclude, diagnose
 from retrievers.engines.base import Lists
-from retrievers.engines.formulas import DeviationScores, Formula, ReciprocalRanks, ScaledScores
-from retrievers.engines.normalisations import NORMALISATIONS, SummedScores
+from retrievers.engines.formulas import (
+    NORMALISATIONS,
+    DeviationScores,
+    Formula,
+    ReciprocalRanks,
+    ScaledScores,
+    SummedScores,
+)
 from retrievers.engines.ties import settle_ties
 from retrievers.ranking import Scored, ordered
 

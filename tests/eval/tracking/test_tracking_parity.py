@@ -7,7 +7,7 @@ from parity_sample import look, make_bench
 from tracked import client
 
 from eval.experiments.ann_sweep import list_variants, run_sweep
-from eval.experiments.engine_settings import read_subject
+from eval.experiments.engine_settings import read_engine
 from eval.report import parity, recall
 from eval.tracking.parity import log_curve, log_parity
 from retrievers.settings import Workshop
@@ -33,7 +33,7 @@ def test_a_parity_is_a_run(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("store")
 def test_a_curve_is_a_run(tmp_path: Path) -> None:
-    variants = list_variants(read_subject("qdrant-edge"), "ef", [8])
+    variants = list_variants(read_engine("qdrant-edge"), "ef", [8])
     workshop = Workshop(Cache(tmp_path / "cache"))
     curve = run_sweep(make_bench(), "ef", variants, "assay recall qdrant-edge", workshop)
     page = recall.write(curve, tmp_path / "reports")

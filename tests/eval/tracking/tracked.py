@@ -37,7 +37,7 @@ CONFIG = {
 class Overlap(Retriever):
     """Ranks documents by the words they share with the query."""
 
-    volatile = False
+    nondeterministic = False
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
         self.chunks = [Chunk(d.id, d.id, 0, len(d.text), d.text) for d in documents]

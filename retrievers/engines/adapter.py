@@ -1,0 +1,133 @@
+"""What the adapters of all engines have in common: one index, made or found, then asked."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+from retrievers.base import IndexReport
+from retrievers.engines.base import Engine, StoreSettings, check_dimensions
+from retrievers.engines.recall import measure_recall
+from retrievers.models.base import Vectors
+from retrievers.ranking import Scored, ordered
+from retrievers.settings import Workshop, name_type
+from retrievers.store.digest import digest, digest_sources
+
+S = TypeVar("S", bound=StoreSettings)
+H = TypeVar("H")
+
+
+class Stored(NamedTuple):
+    """An index that is whole: the seconds it took to make, its bytes, if it was there before."""
+
+    seconds: float
+    bytes: int
+    cached: bool
+
+
+class Adapter(Engine, Generic[S, H]):
+    """An engine with its settings; `_opened` is what is asked, None where nothing is indexed.
+
+    A subclass says how an index is stored, asked and released; `sources` is the code that shapes
+    it. The order of equal scores within a list is the engine's, unless a subclass says otherwise.
+    """
+
+    sources: ClassVar[tuple[Path, ...]]
+
+    def __init__(self, settings: S, workshop: Workshop) -> None:
+        self.depth = settings.depth
+        self.name = name_type(type(settings))
+        self._settings = settings
+        self._workshop = workshop
+        self._opened: H | None = None
+        self._texts = 0
+        self._dimensions = 0
+        self._facts: dict[str, Any] = {}
+
+    def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> IndexReport:
+        """Find the index, or make it, and open it."""
+        self.close()
+        if not texts:
+            return IndexReport(0)
+        try:
+            self._texts, self._dimensions = vectors.shape
+            self._opened, stored = self._store(texts, vectors, identity)
+            if not self._exact:
+                self._facts["recall_against_exact"] = measure_recall(self.dense, vectors)
+        except BaseException:
+            self.close()
+            raise
+        return IndexReport(
+            chunks=len(texts),
+            seconds={"engine": stored.seconds},
+            bytes=stored.bytes,
+            cached=("engine",) if stored.cached else (),
+        )
+
+    def dense(self, vector: Vectors, limit: int) -> list[Scored]:
+        """Return the texts of greatest cosine."""
+        if self._opened is None:
+            return []
+        check_dimensions(self.name, vector, self._dimensions)
+        return self._search_dense(self._opened, vector, limit)
+
+    def keyword(self, text: str, limit: int) -> list[Scored]:
+        """Return the texts of greatest score that share terms with `text`."""
+        return [] if self._opened is None else self._search_keyword(self._opened, text, limit)
+
+    def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
+        """Return the fused texts."""
+        if self._opened is None:
+            return []
+        check_dimensions(self.name, vector, self._dimensions)
+        return ordered(self._search_hybrid(self._opened, text, vector, limit))[:limit]
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return what the contract asks for, and what the adapter found or was told beside it."""
+        return {"engine": self.name, "version": "", "exact": self._exact, **self._facts}
+
+    def close(self) -> None:
+        """Let go of the index, which stays where it is stored."""
+        if self._opened is not None:
+            self._release(self._opened)
+        self._opened, self._texts, self._dimensions, self._facts = None, 0, 0, {}
+
+    @property
+    @abstractmethod
+    def _exact(self) -> bool:
+        """Whether dense search compares with every vector."""
+
+    def _key(self, texts: Sequence[str], identity: str) -> str:
+        """Return the digest of all on which the index depends; vectors follow from the others."""
+        sources = digest_sources(*self.sources)
+        return digest(sources, self._list_versions(), self._shape(), identity, texts)
+
+    def _list_versions(self) -> Sequence[str]:
+        """Return the versions on which the index depends."""
+        return ()
+
+    @abstractmethod
+    def _shape(self) -> Sequence[Any]:
+        """Return the settings on which the index depends; others count when searching only."""
+
+    @abstractmethod
+    def _store(self, texts: Sequence[str], vectors: Vectors, identity: str) -> tuple[H, Stored]:
+        """Find or make the index and return it, open; `_facts` is told what is known by then."""
+
+    @abstractmethod
+    def _search_dense(self, opened: H, vector: Vectors, limit: int) -> list[Scored]:
+        """Return the texts of greatest cosine."""
+
+    @abstractmethod
+    def _search_keyword(self, opened: H, text: str, limit: int) -> list[Scored]:
+        """Return the texts of greatest keyword score."""
+
+    @abstractmethod
+    def _search_hybrid(self, opened: H, text: str, vector: Vectors, limit: int) -> list[Scored]:
+        """Return what the engine fuses of both lists, each cut at its depth, in any order.
+
+        All of it, whatever the `limit`, where the engine breaks ties at random or does not say how.
+        """
+
+    def _release(self, opened: H) -> None:
+        """Close what is open."""

@@ -1,0 +1,61 @@
+"""What an engine can do and what it needs: the one record of it, from which all lists derive."""
+
+import importlib
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import Literal
+
+from retrievers.base import AssayError
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What an engine can do, whatever its settings, and what must be there for it.
+
+    `fuses` says where the lists are fused: inside the `engine`, in one `statement` of its query
+    language that its adapter writes, or in its `client` library. `approximate` names the indexes
+    with which dense search misses some. `extra` is the optional dependency that brings the
+    `modules` that are imported, empty where none is needed; `packages` are those whose versions
+    shape what is built. `address` is the environment variable that holds the address of a server,
+    which is a process of its own that others may use too; where it is not set, an `embedded` one
+    is started.
+    """
+
+    fuses: Literal["engine", "statement", "client"]
+    approximate: tuple[str, ...] = ()
+    extra: str = ""
+    modules: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    address: str = ""
+    embedded: bool = False
+
+    @property
+    def server(self) -> bool:
+        """Whether the engine is a server."""
+        return bool(self.address)
+
+    @property
+    def installed(self) -> bool:
+        """Whether all that the extra brings can be found."""
+        return all(map(find_spec, self.modules))
+
+    @property
+    def missing(self) -> str:
+        """What is said where the extra is not installed; extras have the names of engines."""
+        return (
+            f"engine {self.extra}: needs the extra `{self.extra}`: pip install "
+            f"'assay[{self.extra}]'"
+        )
+
+    def load(self, *modules: str) -> None:
+        """Import all modules, or those named. Raises AssayError where one is missing."""
+        try:
+            for module in modules or self.modules:
+                importlib.import_module(module)
+        except ImportError:
+            raise AssayError(self.missing) from None
+
+    def list_versions(self) -> list[str]:
+        """Return the versions of the packages, in their order."""
+        return [version(package) for package in self.packages]

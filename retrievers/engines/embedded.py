@@ -1,0 +1,50 @@
+"""Engines of this process: their files are built in the cache, sealed, and opened to be read."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from retrievers.engines.adapter import Adapter, H, S, Stored
+from retrievers.engines.copies import allocated
+from retrievers.engines.file_integrity import check_seal, seal
+from retrievers.models.base import Vectors
+from retrievers.settings import Workshop
+
+
+class EmbeddedEngine(Adapter[S, H]):
+    """Files that one process builds and any number open, none of which changes them."""
+
+    def __init__(self, settings: S, workshop: Workshop) -> None:
+        settings.capabilities.load()
+        super().__init__(settings, workshop)
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return also the version of what the extra brings."""
+        version, *_ = self._settings.capabilities.list_versions()
+        return {**super().facts(), "version": version}
+
+    def _store(self, texts: Sequence[str], vectors: Vectors, identity: str) -> tuple[H, Stored]:
+        def make(folder: Path) -> None:
+            self._build(folder, texts, vectors)
+            seal(folder)
+
+        def read(folder: Path) -> H:
+            check_seal(folder)
+            return self._open(folder)
+
+        folder, opened = self._workshop.cache.load(
+            self.name, self._key(texts, identity), make, read
+        )
+        return opened, Stored(folder.seconds, allocated(folder.path), folder.cached)
+
+    def _list_versions(self) -> Sequence[str]:
+        return self._settings.capabilities.list_versions()
+
+    @abstractmethod
+    def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
+        """Write the files into `folder`."""
+
+    @abstractmethod
+    def _open(self, folder: Path) -> H:
+        """Open the files in `folder`; raises whatever where they are broken."""

@@ -1,0 +1,1 @@
+"""SQLite with FTS5 and sqlite-vec."""

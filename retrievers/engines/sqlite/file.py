@@ -1,0 +1,73 @@
+"""Building and opening a database file of SQLite, with the extension sqlite-vec."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from retrievers.base import AssayError
+from retrievers.engines.pool import Pool
+from retrievers.engines.sqlite.settings import SqliteFileSettings
+from retrievers.models.base import Vectors
+
+if TYPE_CHECKING:
+    import apsw
+
+FILE = "store.sqlite"
+
+
+def build_file(
+    path: Path, texts: Sequence[str], vectors: Vectors, settings: SqliteFileSettings
+) -> None:
+    """Write the database; a file that is made whole or not at all needs no journal."""
+    import apsw
+
+    tokenizer = " ".join(configure_tokenizer(settings))
+    database = _add_vec0(apsw.Connection(str(path)))
+    try:
+        database.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
+        database.execute(
+            "CREATE VIRTUAL TABLE vectors USING "
+            f"vec0(embedding float[{vectors.shape[1]}] distance_metric=cosine);"
+            f"CREATE VIRTUAL TABLE texts USING fts5(text, content='', tokenize='{tokenizer}')"
+        )
+        with database:
+            rows = ((at, row.tobytes()) for at, row in enumerate(vectors))
+            database.executemany("INSERT INTO vectors(rowid, embedding) VALUES (?, ?)", rows)
+            database.executemany("INSERT INTO texts(rowid, text) VALUES (?, ?)", enumerate(texts))
+            database.execute("INSERT INTO texts(texts) VALUES ('optimize')")
+    except apsw.Error as error:
+        raise AssayError(f"engine sqlite: {error}") from None
+    finally:
+        database.close()
+
+
+def open_file(path: Path) -> "Pool[apsw.Connection]":
+    """Open the database for reading. Raises what SQLite raises where the file is broken."""
+    import apsw
+
+    address = f"file:{quote(str(path))}?mode=ro&immutable=1"
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    pool = Pool(lambda: _add_vec0(apsw.Connection(address, flags=flags)))
+    with pool.lend() as database:
+        database.execute("SELECT count(*) FROM vectors_rowids").fetchall()
+        database.execute("SELECT count(*) FROM texts_docsize").fetchall()
+    return pool
+
+
+def configure_tokenizer(settings: SqliteFileSettings) -> list[str]:
+    """Return the tokenizer's name and arguments, as FTS5 takes them."""
+    strip = settings.remove_diacritics
+    # 1 is unicode61's older way, which misses letters with two marks.
+    level = ("1" if strip else "0") if settings.tokenizer == "trigram" else ("2" if strip else "0")
+    return [*settings.tokenizer.split(), "remove_diacritics", level]
+
+
+def _add_vec0(database: "apsw.Connection") -> "apsw.Connection":
+    """Load sqlite-vec into an open database."""
+    import sqlite_vec
+
+    database.enable_load_extension(True)
+    database.load_extension(sqlite_vec.loadable_path())
+    database.enable_load_extension(False)
+    return database

@@ -1,0 +1,58 @@
+"""Scores of one list brought to a scale, so that lists can be added up: pure functions.
+
+Each returns one number a score, in their order, and none for none.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+
+def normalise_min_max(scores: Sequence[float]) -> list[float]:
+    """Map the lowest score to 0 and the highest to 1; equal scores all become 1."""
+    if not scores:
+        return []
+    low, span = min(scores), max(scores) - min(scores)
+    return [(score - low) / span if span > 0 else 1.0 for score in scores]
+
+
+def normalise_z_score(
+    scores: Sequence[float], above: Literal["mean", "lowest"] = "mean"
+) -> list[float]:
+    """Return population deviations above the mean or the lowest score; equal ones all become 1.
+
+    Above the lowest, a candidate at the foot of one list does not rank below a chunk which that
+    list did not return at all.
+    """
+    if not scores:
+        return []
+    mean, deviation = measure_spread(scores)
+    origin = mean if above == "mean" else min(scores)
+    return [(score - origin) / deviation if deviation > 0 else 1.0 for score in scores]
+
+
+def normalise_deviations(scores: Sequence[float]) -> list[float]:
+    """Map three sample deviations below and above the mean to 0 and 1; equal ones become 0.5.
+
+    Source: Mazzeschi, "Distribution-Based Score Fusion", 2023.
+    """
+    if not scores:
+        return []
+    mean, deviation = measure_spread(scores, sample=True)
+    return [(score - mean) / (6 * deviation) + 0.5 if deviation > 0 else 0.5 for score in scores]
+
+
+def normalise_l2(scores: Sequence[float]) -> list[float]:
+    """Divide by the Euclidean norm of the list; of zeros, return zeros."""
+    norm = sum(score**2 for score in scores) ** 0.5
+    return [score / norm if norm > 0 else 0.0 for score in scores]
+
+
+def measure_spread(scores: Sequence[float], sample: bool = False) -> tuple[float, float]:
+    """Return mean and deviation, that of a `sample` or of the population; of one score, 0."""
+    mean = sum(scores) / len(scores)
+    degrees = len(scores) - sample
+    squares = sum((score - mean) ** 2 for score in scores)
+    # Of equal scores the mean may be off in its last bit.
+    if degrees == 0 or min(scores) == max(scores):
+        return mean, 0.0
+    return mean, (squares / degrees) ** 0.5
