@@ -1,0 +1,78 @@
+"""Parts that others plug in: classes known by a path, or by the name that a package gives them."""
+
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from inspect import isabstract
+from operator import attrgetter
+from pathlib import Path
+from typing import TypeVar
+
+from retrievers.base import AssayError
+
+T = TypeVar("T")
+
+
+def find_parts(group: str) -> Mapping[str, EntryPoint]:
+    """Return the entry points of `group`, such as `assay.legs`, by name, in its order.
+
+    Raises AssayError where two installed packages give the same name to different classes.
+    """
+    found: dict[str, EntryPoint] = {}
+    for point in sorted(entry_points(group=group), key=lambda point: point.name):
+        other = found.setdefault(point.name, point)
+        if other.value != point.value:
+            raise AssayError(
+                f"{group}: two packages call a part {point.name}: {other.value} and {point.value}"
+            )
+    return found
+
+
+def load_part(group: str, name: str, base: type[T]) -> type[T]:
+    """Return the class that an installed package gives the `name` in `group`; it is not called.
+
+    Raises AssayError where there is none, or it is no subclass of `base` that can be made.
+    """
+    found = find_parts(group)
+    if name not in found:
+        raise AssayError(f"{group}: {name}: not installed; there are: {', '.join(found) or 'none'}")
+    return load_class(found[name].value, base, f"{group}: {name}")
+
+
+def load_class(path: str, base: type[T], key: str) -> type[T]:
+    """Return the class at `path`, "package.module:Class"; it is not called.
+
+    The module is looked for in the environment, then in the working directory. Raises AssayError
+    naming `key`, the place that gave the path, where there is no such class, or it is no subclass
+    of `base` that can be made.
+    """
+    where = f"{key}: {path}"
+    module_name, _, name = path.partition(":")
+    if not all(part.isidentifier() for part in (*module_name.split("."), *name.split("."))):
+        raise AssayError(f"{where}: must be package.module:Class")
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
+    try:
+        module = import_module(module_name)
+    except SyntaxError as error:
+        raise AssayError(
+            f"{where}: a syntax error in {error.filename}, line {error.lineno}: {error.msg}"
+        ) from error
+    except (Exception, SystemExit) as error:  # whatever the module does while it is imported
+        reason = " ".join(str(error).split())
+        if not isinstance(error, ImportError):
+            reason = f"{type(error).__name__}: {reason}"
+        raise AssayError(f"{where}: {module_name} cannot be imported: {reason}") from error
+    try:
+        found = attrgetter(name)(module)
+    except AttributeError as error:
+        raise AssayError(f"{where}: {module_name} has no {name}") from error
+    if not isinstance(found, type):
+        raise AssayError(f"{where}: no class")
+    if not issubclass(found, base):
+        raise AssayError(f"{where}: no subclass of {base.__module__}.{base.__qualname__}")
+    if isabstract(found):
+        missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
+        raise AssayError(f"{where}: does not define {missing}")
+    return found
