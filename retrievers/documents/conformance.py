@@ -13,9 +13,10 @@ from itertools import pairwise
 
 from retrievers.base import Chunk, Document
 from retrievers.conformance import ConformanceError
+from retrievers.documents.blocks import WHOLE, Section
 from retrievers.documents.chunk_kinds import KINDS
 from retrievers.documents.chunkers.base import Chunker, is_intact
-from retrievers.documents.structure import WHOLE, Section, Structure, parse_document
+from retrievers.documents.structure import Structure, parse_document
 from retrievers.documents.tokens import Tokenize
 
 _SENTENCE = "The harbour master keeps a list of berths and their depths. "

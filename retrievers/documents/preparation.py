@@ -27,7 +27,7 @@ from retrievers.store.digest import digest, digest_sources
 
 # What decides how a document is cut; a change to it makes the chunks in the cache void.
 SOURCES = (
-    "chunk_kinds.py", "chunkers", "cutting.py", "definitions.py", "frontmatter.py",
+    "blocks.py", "chunk_kinds.py", "chunkers", "cutting.py", "definitions.py", "frontmatter.py",
     "identifiers.py", "markdown.py", "paragraphs.py", "references.py", "sentences.py",
     "structure.py", "tokens.py",
 )  # fmt: skip

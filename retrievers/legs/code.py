@@ -16,7 +16,7 @@ from pydantic import Field
 
 from retrievers.base import IndexReport
 from retrievers.corpus import Corpus
-from retrievers.documents import code, markdown, structure
+from retrievers.documents import blocks, code, markdown, structure
 from retrievers.documents.code import CodeSpan, find_code, name_language
 from retrievers.legs import bm25
 from retrievers.legs.base import Kind, Leg, LegResult
@@ -159,7 +159,7 @@ class CodeLeg(Leg):
         return where
 
     def _key(self, corpus: Corpus) -> str:
-        modules = (bm25.__file__, code.__file__, structure.__file__, markdown.__file__)
+        modules = [item.__file__ for item in (bm25, blocks, code, structure, markdown)]
         return digest(
             digest_sources(*map(Path, (__file__, analyzers.__file__, *modules))),
             self._settings.model_dump(mode="json", exclude={"depth", "queries"}),
