@@ -189,13 +189,13 @@ def threads_are_safe(make: Make) -> None:
         _require(alone == together, "answers differ when several threads search at once")
 
 
-def timed_is_the_same(make: Make) -> None:
-    """`timed()` answers as the retriever itself."""
+def same_without_query_cache(make: Make) -> None:
+    """`without_query_cache()` answers as the retriever itself."""
     with _indexed(make) as retriever:
-        timed = retriever.timed()
+        uncached = retriever.without_query_cache()
         for query in QUERIES:
-            found = _ids(retriever.search(query, 5)), _ids(timed.search(query, 5))
-            _require(found[0] == found[1], f"{query!r}: timed() differs: {found}")
+            found = _ids(retriever.search(query, 5)), _ids(uncached.search(query, 5))
+            _require(found[0] == found[1], f"{query!r}: without_query_cache() differs: {found}")
 
 
 def trace_agrees(make: Make) -> None:
@@ -226,7 +226,7 @@ RULES = tuple(
         indexing_replaces,
         edits_are_seen,
         threads_are_safe,
-        timed_is_the_same,
+        same_without_query_cache,
         trace_agrees,
     )
 )

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import click
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+    from pydantic.fields import FieldInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,8 @@ def list_components() -> Iterator[Component]:
     from retrievers.documents.preparation import DocumentSettings
     from retrievers.legs.keyword import KeywordLegSettings
     from retrievers.legs.native import NativeHybridSettings
-    from retrievers.recipe import PipelineSettings
+    from retrievers.pipeline import PipelineSettings
+    from retrievers.stages.rerank import RerankSettings
 
     yield from _types("documents.chunker", DocumentSettings, "chunker")
     for name, summary in SOURCES.items():
@@ -57,26 +59,40 @@ def list_components() -> Iterator[Component]:
     yield from _types("retriever.legs.*.analyzer", KeywordLegSettings, "analyzer")
     yield from _types("retriever.legs.*.engine", NativeHybridSettings, "engine")
     yield from _models("retriever.legs.*.encoder", "encoder")
+    yield from _plugged("retriever.legs.*.encoder", NativeHybridSettings.model_fields["encoder"])
     yield from _types("retriever.fusion", PipelineSettings, "fusion")
     yield from _types("retriever.stages.*", PipelineSettings, "stages")
     yield from _models("retriever.stages.*.model", "cross-encoder")
+    yield from _plugged("retriever.stages.*.model", RerankSettings.model_fields["model"])
 
 
 def _types(key: str, model: "type[BaseModel]", field: str) -> Iterator[Component]:
     """Yield the alternatives of a field whose settings are told apart by `type`."""
-    for settings in _settings(model.model_fields[field].annotation):
+    from retrievers.settings.parts import list_classes
+
+    info = model.model_fields[field]
+    for settings in list_classes(Annotated[(info.annotation, *info.metadata, None)]):
         name = get_args(settings.model_fields["type"].annotation)[0]
-        summary = (settings.__doc__ or "").strip().partition("\n\n")[0]
-        yield Component(key, name, " ".join(summary.split()))
+        yield Component(key, name, _summarise(settings))
+    yield from _plugged(key, info)
 
 
-def _settings(kind: Any) -> "Iterator[type[BaseModel]]":
-    from pydantic import BaseModel
+def _plugged(key: str, info: "FieldInfo") -> Iterator[Component]:
+    """Yield the way to a part of one's own, and those that installed packages offer."""
+    from retrievers.settings.parts import PYTHON, find_part, name_class
 
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        yield kind
-    for inner in get_args(kind):
-        yield from _settings(inner)
+    inner = (get_args(info.annotation) or (None,))[-1]
+    part = find_part([*info.metadata, *getattr(inner, "__metadata__", ())])
+    if part is None:
+        return
+    summary = f"`class: package.module:Class`, a subclass of {name_class(part.base)}"
+    yield Component(key, PYTHON, summary)
+    for name, settings in part.list_installed():
+        yield Component(key, name, _summarise(settings))
+
+
+def _summarise(settings: "type[BaseModel]") -> str:
+    return " ".join((settings.__doc__ or "").strip().partition("\n\n")[0].split())
 
 
 def _models(key: str, kind: str) -> Iterator[Component]:

@@ -34,7 +34,7 @@ def search(
     from eval.collections.loading import load
     from eval.experiments.config import load_config
     from eval.experiments.workshop import make_workshop
-    from retrievers.recipe import PipelineSettings
+    from retrievers.pipeline import PipelineSettings
     from retrievers.stages.context import assemble
 
     settings = load_config(config, overrides)
@@ -42,7 +42,7 @@ def search(
     with settings.build(make_workshop()) as retriever:
         retriever.index(collection.documents)
         retriever.search(query, 1)
-        ranking = retriever.timed().search(query, max(k, settings.depth))
+        ranking = retriever.without_query_cache().search(query, max(k, settings.depth))
     recipe = settings.retriever
     stages = recipe.stages if isinstance(recipe, PipelineSettings) else []
     budgeted = any(stage.type == "context" for stage in stages)

@@ -27,7 +27,7 @@ from eval.runs import environment
 from eval.runs.latency import LatencySettings
 from eval.runs.stored import load
 from retrievers.base import AssayError
-from retrievers.recipe import PipelineSettings
+from retrievers.pipeline import PipelineSettings
 from retrievers.settings import Workshop, explain_error
 from retrievers.store.digest import digest
 

@@ -15,6 +15,7 @@ from eval.runs.latency import LatencySettings
 from eval.scoring import measures
 from retrievers.base import AssayError
 from retrievers.config import PipelineConfig
+from retrievers.settings.parts import Part, find_part
 
 
 class RunConfig(PipelineConfig):
@@ -166,7 +167,11 @@ def _locate(values: Any, error: Any) -> tuple[list[str], type[BaseModel]]:
 def _choose(kind: Any, value: Any) -> Any:
     """Return the member of a union that `value` names by its `type`; other kinds as they are."""
     while get_origin(kind) is Annotated:
-        kind = get_args(kind)[0]
+        inner, *metadata = get_args(kind)
+        part = find_part(metadata)
+        if part and (found := _find_plugged(part, value)):
+            return found
+        kind = part.own if part else inner
     if get_origin(kind) not in (Union, UnionType):
         return kind
     members = [_choose(member, value) for member in get_args(kind)]
@@ -174,6 +179,13 @@ def _choose(kind: Any, value: Any) -> Any:
     tag = value.get("type") if isinstance(value, Mapping) else None
     named = [item for item in models if tag in get_args(_annotation(item, "type"))]
     return next(iter(named or models or members))
+
+
+def _find_plugged(part: Part, value: Any) -> type[BaseModel] | None:
+    try:
+        return part.find(value)
+    except ValueError:  # it is this that is explained
+        return None
 
 
 def _descend(kind: Any, part: Any) -> Any:
@@ -184,4 +196,8 @@ def _descend(kind: Any, part: Any) -> Any:
 
 
 def _annotation(model: type[BaseModel], name: str) -> Any:
-    return model.model_fields[name].annotation if name in model.model_fields else None
+    """Return the type of a field with its metadata, which may say what else stands there."""
+    field = model.model_fields.get(name)
+    if field is None or not field.metadata:
+        return field and field.annotation
+    return Annotated[(field.annotation, *field.metadata)]

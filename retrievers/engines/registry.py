@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from retrievers.engines.base import StoreSettings
 from retrievers.engines.duckdb.engine import DuckDbSettings
 from retrievers.engines.lancedb.engine import LanceDbSettings
 from retrievers.engines.opensearch.engine import OpenSearchSettings
@@ -14,8 +15,9 @@ from retrievers.engines.qdrant.engine import QdrantSettings
 from retrievers.engines.sqlite import SqliteSettings
 from retrievers.engines.weaviate.engine import WeaviateSettings
 from retrievers.engines.zvec.engine import ZvecSettings
+from retrievers.settings.parts import Part
 
-AnyEngine = Annotated[
+_Own = Annotated[
     QdrantEdgeSettings
     | QdrantSettings
     | WeaviateSettings
@@ -27,19 +29,8 @@ AnyEngine = Annotated[
     | LanceDbSettings,
     Field(discriminator="type"),
 ]
-TYPES = frozenset(
-    {
-        "qdrant-edge",
-        "qdrant",
-        "weaviate",
-        "opensearch",
-        "duckdb",
-        "sqlite",
-        "postgres",
-        "zvec",
-        "lancedb",
-    }
-)
+ENGINES = Part("assay.engines", StoreSettings, _Own)
+TYPES = frozenset(ENGINES.types)
 
 
 def _refuse_missing(value: Any) -> Any:
@@ -50,4 +41,4 @@ def _refuse_missing(value: Any) -> Any:
     return value
 
 
-EngineSettings = Annotated[AnyEngine, BeforeValidator(_refuse_missing)]
+EngineSettings = Annotated[StoreSettings, ENGINES, BeforeValidator(_refuse_missing)]

@@ -14,32 +14,37 @@ from retrievers.engines.base import Engine
 from retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from retrievers.engines.registry import EngineSettings
 from retrievers.engines.retries import measure_effort
-from retrievers.legs.base import Kind, Leg, LegResult
+from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.models.base import Vectors
-from retrievers.models.encoders import CachingEncoder, EncoderSettings
+from retrievers.models.encoders import AnyEncoder, CachingEncoder, EncoderSettings
 from retrievers.ranking import Scored
-from retrievers.settings import Settings, Workshop
+from retrievers.settings import Workshop
 
 NO_VECTOR = np.empty(0, np.float32)
 
 
-class EngineLegSettings(Settings):
+class EngineLegSettings(LegSettings):
     """What every leg inside an engine needs: the texts and vectors indexed are the same."""
 
     engine: EngineSettings = Field(
         default_factory=QdrantEdgeSettings, description="the engine that indexes and searches"
     )
-    encoder: EncoderSettings = Field(
+    encoder: AnyEncoder = Field(
         default_factory=EncoderSettings, description="the embedding model, or its name"
     )
-    depth: int = Field(100, ge=1, description="candidates handed on")
 
 
 class NativeHybridSettings(EngineLegSettings):
     """An engine's own hybrid query: dense and keyword lists fused inside the engine."""
 
     kind: ClassVar[Kind] = "hybrid"
+    in_engine: ClassVar[str] = "native_hybrid"
     type: Literal["native_hybrid"] = "native_hybrid"
+
+    @property
+    def provider(self) -> str:
+        """The engine."""
+        return self.engine.type
 
     def build(self, workshop: Workshop) -> "NativeHybridLeg":
         """Return the leg, which has indexed nothing yet."""
@@ -50,6 +55,7 @@ class EngineDenseSettings(EngineLegSettings):
     """An engine's dense search alone."""
 
     kind: ClassVar[Kind] = "semantic"
+    in_engine: ClassVar[str] = "engine_dense"
     type: Literal["engine_dense"]
 
     def build(self, workshop: Workshop) -> "EngineDenseLeg":
@@ -61,6 +67,7 @@ class EngineKeywordSettings(EngineLegSettings):
     """An engine's keyword search alone."""
 
     kind: ClassVar[Kind] = "keyword"
+    in_engine: ClassVar[str] = "engine_keyword"
     type: Literal["engine_keyword"]
 
     def build(self, workshop: Workshop) -> "EngineKeywordLeg":

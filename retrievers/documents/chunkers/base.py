@@ -36,6 +36,8 @@ class Chunker(Settings, ABC):
     frontmatter; `rebuild` proves it. `conformance.RULES` says what else holds.
     """
 
+    type: str = "python"
+
     @property
     def limit(self) -> int | None:
         """The most tokens a chunk may have, if there is such a bound."""
