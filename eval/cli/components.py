@@ -1,24 +1,8 @@
 """`assay components`: all that a config can name."""
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, get_args
+from dataclasses import asdict
 
 import click
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-    from pydantic.fields import FieldInfo
-
-
-@dataclass(frozen=True, slots=True)
-class Component:
-    """One thing a config can name, in one line; `extra` is what it needs and is not installed."""
-
-    key: str
-    name: str
-    summary: str
-    extra: str = ""
 
 
 @click.command()
@@ -26,6 +10,7 @@ class Component:
 def components(as_json: bool) -> None:
     """List all that a config can name, one line each, with the extra each needs."""
     from eval.cli.console import print_json
+    from eval.experiments.components import list_components
 
     found = list(list_components())
     if as_json:
@@ -38,75 +23,3 @@ def components(as_json: bool) -> None:
             click.secho(key, bold=True)
         needs = f"  [needs the extra `{component.extra}`]" if component.extra else ""
         click.echo(f"  {component.name:<24} {component.summary}{needs}")
-
-
-def list_components() -> Iterator[Component]:
-    """Yield the components in the order in which a config names them."""
-    from eval.experiments.config import RunConfig
-    from retrievers.documents.contexts import SOURCES
-    from retrievers.documents.preparation import DocumentSettings
-    from retrievers.legs.keyword import KeywordLegSettings
-    from retrievers.legs.native import NativeHybridSettings
-    from retrievers.pipeline import PipelineSettings
-    from retrievers.stages.rerank import RerankSettings
-
-    yield from _types("documents.chunker", DocumentSettings, "chunker")
-    for name, summary in SOURCES.items():
-        yield Component("documents.context.source", name, summary)
-    yield from _types("retriever", RunConfig, "retriever")
-    yield from _types("retriever.query.*", PipelineSettings, "query")
-    yield from _types("retriever.legs.*", PipelineSettings, "legs")
-    yield from _types("retriever.legs.*.analyzer", KeywordLegSettings, "analyzer")
-    yield from _types("retriever.legs.*.engine", NativeHybridSettings, "engine")
-    yield from _models("retriever.legs.*.encoder", "encoder")
-    yield from _plugged("retriever.legs.*.encoder", NativeHybridSettings.model_fields["encoder"])
-    yield from _types("retriever.fusion", PipelineSettings, "fusion")
-    yield from _types("retriever.stages.*", PipelineSettings, "stages")
-    yield from _models("retriever.stages.*.model", "cross-encoder")
-    yield from _plugged("retriever.stages.*.model", RerankSettings.model_fields["model"])
-
-
-def _types(key: str, model: "type[BaseModel]", field: str) -> Iterator[Component]:
-    """Yield the alternatives of a field whose settings are told apart by `type`."""
-    from retrievers.settings.parts import list_classes
-
-    info = model.model_fields[field]
-    for settings in list_classes(Annotated[(info.annotation, *info.metadata, None)]):
-        name = get_args(settings.model_fields["type"].annotation)[0]
-        yield Component(key, name, _summarise(settings))
-    yield from _plugged(key, info)
-
-
-def _plugged(key: str, info: "FieldInfo") -> Iterator[Component]:
-    """Yield the way to a part of one's own, and those that installed packages offer."""
-    from retrievers.settings.parts import PYTHON, find_part, name_class
-
-    inner = (get_args(info.annotation) or (None,))[-1]
-    part = find_part([*info.metadata, *getattr(inner, "__metadata__", ())])
-    if part is None:
-        return
-    summary = f"`class: package.module:Class`, a subclass of {name_class(part.base)}"
-    yield Component(key, PYTHON, summary)
-    for name, settings in part.list_installed():
-        yield Component(key, name, _summarise(settings))
-
-
-def _summarise(settings: "type[BaseModel]") -> str:
-    return " ".join((settings.__doc__ or "").strip().partition("\n\n")[0].split())
-
-
-def _models(key: str, kind: str) -> Iterator[Component]:
-    """Yield the pinned models of a kind, then what else may stand there."""
-    from importlib.util import find_spec
-
-    from retrievers.models.pins import PINNED
-
-    missing = "" if find_spec("sentence_transformers") else "st"
-    for pin in PINNED:
-        if pin.kind == kind:
-            summary = f"{pin.backend}: {pin.build}, {pin.licence}"
-            yield Component(key, pin.name, summary, missing if pin.backend == "st" else "")
-    yield Component(key, "a folder", "onnx: one that holds model.onnx and tokenizer.json")
-    yield Component(
-        key, "a hub id or folder", "st: any model that sentence-transformers loads", missing
-    )

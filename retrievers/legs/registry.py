@@ -34,4 +34,5 @@ _Own = Annotated[
     | OpenSearchLegSettings,
     Field(discriminator="type"),
 ]
-AnyLeg = Annotated[LegSettings, Part("assay.legs", LegSettings, _Own)]
+LEGS = Part("assay.legs", LegSettings, _Own)
+AnyLeg = Annotated[LegSettings, LEGS]
