@@ -14,7 +14,6 @@ from retrievers.base import (
     Document,
     Hit,
     IndexReport,
-    Placed,
     Ranking,
     Retriever,
     StageTrace,
@@ -209,7 +208,7 @@ class Pipeline(Retriever):
         results = self._legs.search(request, down)
         trace += self._legs.trace(results)
         begin = time.perf_counter()
-        hits = self._hits(self._fuse(results, request.factors), results)
+        hits = self._legs.place(self._fuse(results, request.factors), results)
         named = {hit.chunk.id: hit.chunk for hit in hits}
         if self._settings.fusion:
             trace.append(_entry("fusion", "fusion", begin, hits))
@@ -281,14 +280,6 @@ class Pipeline(Retriever):
         if self._settings.fusion:
             return self._settings.fusion.fuse(candidates, factors)
         return next(iter(candidates.values()))
-
-    def _hits(self, fused: Sequence[Scored], results: Mapping[str, LegResult]) -> list[Hit]:
-        placed: dict[int, dict[str, Placed]] = {position: {} for position, _ in fused}
-        for name, result in results.items():
-            for rank, (position, score) in enumerate(result.candidates, start=1):
-                placed[position][name] = Placed(rank, score)
-        chunks = self._corpus.chunks
-        return [Hit(chunks[position], score, placed[position]) for position, score in fused]
 
     def _top(self) -> float:
         fusion = self._settings.fusion

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from retrievers.base import AssayError, IndexReport, StageTrace
+from retrievers.base import AssayError, Hit, IndexReport, Placed, StageTrace
 from retrievers.corpus import Corpus
 from retrievers.legs.base import Leg, LegResult, LegSettings
 from retrievers.query.base import Request
@@ -75,6 +75,15 @@ class LegGroup:
     def trace(self, results: Mapping[str, LegResult]) -> list[StageTrace]:
         """Return the steps that gave `results`."""
         return [entry for name, result in results.items() for entry in self._trace(name, result)]
+
+    def place(self, fused: Sequence[Scored], results: Mapping[str, LegResult]) -> list[Hit]:
+        """Return `fused` as hits, each with its place in the lists of `results` that hold it."""
+        placed: dict[int, dict[str, Placed]] = {position: {} for position, _ in fused}
+        for name, result in results.items():
+            for rank, (position, score) in enumerate(result.candidates, start=1):
+                placed[position][name] = Placed(rank, score)
+        chunks = self._corpus.chunks
+        return [Hit(chunks[position], score, placed[position]) for position, score in fused]
 
     def without_query_cache(self) -> "LegGroup":
         """The same legs, on the same indexes, with every per-query cache off."""
