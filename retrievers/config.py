@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field
 from retrievers.base import Retriever
 from retrievers.documents.preparation import DocumentSettings
 from retrievers.external import HttpSettings, PythonSettings
-from retrievers.recipe import PipelineSettings
+from retrievers.pipeline import PipelineSettings
 from retrievers.settings import Settings, Workshop
 
 

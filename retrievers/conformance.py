@@ -1,18 +1,27 @@
 """The rules every retriever keeps, as checks that any implementation can be put to.
 
-from retrievers.conformance import RULES
-@pytest.mark.parametrize("rule", RULES, ids=str)
-def test_mine(rule): rule.check(lambda: MyRetriever())
+from retrievers.conformance import check_retriever
+def test_mine(): check_retriever(lambda: MyRetriever())
+
+The rules of the parts of a pipeline stand beside their contracts: `retrievers.legs.conformance`,
+and those of `query`, `stages`, `models`, `documents` and `engines`.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Generic, ParamSpec, TypeVar
 
 from retrievers.base import Document, Ranking, Retriever
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache
 
 Make = Callable[[], Retriever]
+P = ParamSpec("P")
+S = TypeVar("S")
 
 DOCUMENTS = tuple(
     Document(f"doc{number}.md", text)
@@ -59,11 +68,11 @@ class ConformanceError(AssertionError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Generic[P]):
     """One rule by name, with the check that raises ConformanceError where it is broken."""
 
     name: str
-    check: Callable[[Make], None]
+    check: Callable[P, None]
 
     def __str__(self) -> str:
         return self.name
@@ -74,22 +83,22 @@ def at_most_k(make: Make) -> None:
     with _indexed(make) as retriever:
         for k in (1, 2, 3, 10_000):
             found = len(retriever.search(QUERIES[0], k).hits)
-            _require(found <= k, f"{found} hits were returned for k = {k}")
+            require(found <= k, f"{found} hits were returned for k = {k}")
 
 
 def no_chunk_twice(make: Make) -> None:
     """No chunk is returned twice."""
     for ranking in _search_all(make):
         ids = [hit.chunk.id for hit in ranking.hits]
-        _require(len(ids) == len(set(ids)), f"the same chunk was returned twice: {ids}")
+        require(len(ids) == len(set(ids)), f"the same chunk was returned twice: {ids}")
 
 
 def best_first(make: Make) -> None:
     """Hits stand by descending score, equal scores by descending chunk id; scores are finite."""
     for ranking in _search_all(make):
         keys = [(hit.score, hit.chunk.id) for hit in ranking.hits]
-        _require(all(math.isfinite(score) for score, _ in keys), f"a score is not finite: {keys}")
-        _require(keys == sorted(keys, reverse=True), f"not best first: {keys}")
+        require(all(math.isfinite(score) for score, _ in keys), f"a score is not finite: {keys}")
+        require(keys == sorted(keys, reverse=True), f"not best first: {keys}")
 
 
 def same_answer_again(make: Make) -> None:
@@ -97,8 +106,8 @@ def same_answer_again(make: Make) -> None:
     with _indexed(make) as one, _indexed(make) as other:
         for query in QUERIES:
             first = _ids(one.search(query, 5))
-            _require(first == _ids(one.search(query, 5)), f"another answer to {query!r} again")
-            _require(first == _ids(other.search(query, 5)), f"two instances differ on {query!r}")
+            require(first == _ids(one.search(query, 5)), f"another answer to {query!r} again")
+            require(first == _ids(other.search(query, 5)), f"two instances differ on {query!r}")
 
 
 def smaller_k_is_a_prefix(make: Make) -> None:
@@ -106,7 +115,7 @@ def smaller_k_is_a_prefix(make: Make) -> None:
     with _indexed(make) as retriever:
         for query in QUERIES:
             few, many = _ids(retriever.search(query, 2)), _ids(retriever.search(query, 5))
-            _require(few == many[:2], f"{query!r}: top 2 {few} is not the head of top 5 {many}")
+            require(few == many[:2], f"{query!r}: top 2 {few} is not the head of top 5 {many}")
 
 
 def order_of_documents_is_nothing(make: Make) -> None:
@@ -114,7 +123,7 @@ def order_of_documents_is_nothing(make: Make) -> None:
     with _indexed(make) as one, _indexed(make, DOCUMENTS[::-1]) as other:
         for query in QUERIES:
             found = _ids(one.search(query, 5)), _ids(other.search(query, 5))
-            _require(found[0] == found[1], f"{query!r}: order of documents matters: {found}")
+            require(found[0] == found[1], f"{query!r}: order of documents matters: {found}")
 
 
 def chunks_are_true(make: Make) -> None:
@@ -122,10 +131,10 @@ def chunks_are_true(make: Make) -> None:
     texts = {document.id: document.text for document in DOCUMENTS}
     for ranking in _search_all(make):
         for chunk in (hit.chunk for hit in ranking.hits):
-            _require(chunk.doc_id in texts, f"{chunk.doc_id!r} is no document of the collection")
+            require(chunk.doc_id in texts, f"{chunk.doc_id!r} is no document of the collection")
             held = texts[chunk.doc_id][chunk.start : chunk.end]
-            _require(chunk.text == held, f"{chunk.id}: text differs from the document's")
-            _require(bool(chunk.text.strip()), f"{chunk.id}: a blank chunk was returned")
+            require(chunk.text == held, f"{chunk.id}: text differs from the document's")
+            require(bool(chunk.text.strip()), f"{chunk.id}: a blank chunk was returned")
 
 
 def finds_what_is_there(make: Make) -> None:
@@ -134,7 +143,7 @@ def finds_what_is_there(make: Make) -> None:
         for document in DOCUMENTS[:5]:
             sentence = document.text.split("\n\n")[1]
             found = [hit.chunk.doc_id for hit in retriever.search(sentence, 3).hits]
-            _require(document.id in found, f"{document.id} is not found by its own words: {found}")
+            require(document.id in found, f"{document.id} is not found by its own words: {found}")
 
 
 def blank_finds_nothing(make: Make) -> None:
@@ -142,7 +151,7 @@ def blank_finds_nothing(make: Make) -> None:
     with _indexed(make) as retriever:
         for query in ("", " \n\t"):
             found = _ids(retriever.search(query, 5))
-            _require(not found, f"{query!r} found {found}")
+            require(not found, f"{query!r} found {found}")
 
 
 def odd_queries_are_answered(make: Make) -> None:
@@ -162,7 +171,7 @@ def indexing_replaces(make: Make) -> None:
         known = {document.id for document in OTHER_DOCUMENTS}
         for query in (*QUERIES, "lighthouse weather"):
             found = {hit.chunk.doc_id for hit in retriever.search(query, 10).hits}
-            _require(found <= known, f"stale documents after indexing anew: {found - known}")
+            require(found <= known, f"stale documents after indexing anew: {found - known}")
 
 
 def edits_are_seen(make: Make) -> None:
@@ -174,9 +183,9 @@ def edits_are_seen(make: Make) -> None:
             for query in (*QUERIES, DOCUMENTS[0].text, EDITED.text):
                 for chunk in (hit.chunk for hit in retriever.search(query, 10).hits):
                     held = texts.get(chunk.doc_id, "")[chunk.start : chunk.end]
-                    _require(chunk.text == held, f"stale text of {chunk.doc_id}: {chunk.text!r}")
+                    require(chunk.text == held, f"stale text of {chunk.doc_id}: {chunk.text!r}")
             found = {hit.chunk.doc_id for hit in retriever.search(EDITED.text, 3).hits}
-            _require((EDITED.id in found) == (EDITED.id in texts), f"found for new words: {found}")
+            require((EDITED.id in found) == (EDITED.id in texts), f"found for new words: {found}")
 
 
 def threads_are_safe(make: Make) -> None:
@@ -186,28 +195,28 @@ def threads_are_safe(make: Make) -> None:
         alone = [_ids(retriever.search(query, 5)) for query in queries]
         with ThreadPoolExecutor(4) as pool:
             together = list(pool.map(lambda query: _ids(retriever.search(query, 5)), queries))
-        _require(alone == together, "answers differ when several threads search at once")
+        require(alone == together, "answers differ when several threads search at once")
 
 
-def timed_is_the_same(make: Make) -> None:
-    """`timed()` answers as the retriever itself."""
+def same_without_query_cache(make: Make) -> None:
+    """`without_query_cache()` answers as the retriever itself."""
     with _indexed(make) as retriever:
-        timed = retriever.timed()
+        uncached = retriever.without_query_cache()
         for query in QUERIES:
-            found = _ids(retriever.search(query, 5)), _ids(timed.search(query, 5))
-            _require(found[0] == found[1], f"{query!r}: timed() differs: {found}")
+            found = _ids(retriever.search(query, 5)), _ids(uncached.search(query, 5))
+            require(found[0] == found[1], f"{query!r}: without_query_cache() differs: {found}")
 
 
 def trace_agrees(make: Make) -> None:
     """A trace has no negative time, names only chunks of the ranking, and ends with its hits."""
     for ranking in _search_all(make):
-        _require(all(entry.milliseconds >= 0 for entry in ranking.trace), "a negative time")
+        require(all(entry.milliseconds >= 0 for entry in ranking.trace), "a negative time")
         known = {*_ids(ranking), *(chunk.id for chunk in ranking.others)}
         named = {id_ for entry in ranking.trace for id_, _ in entry.candidates}
-        _require(named <= known, f"the trace names chunks the ranking lacks: {named - known}")
+        require(named <= known, f"the trace names chunks the ranking lacks: {named - known}")
         if ranking.trace:
             last = [id_ for id_, _ in ranking.trace[-1].candidates][: len(ranking.hits)]
-            _require(last == _ids(ranking), f"hits {_ids(ranking)} are not the last stage's {last}")
+            require(last == _ids(ranking), f"hits {_ids(ranking)} are not the last stage's {last}")
 
 
 RULES = tuple(
@@ -226,10 +235,31 @@ RULES = tuple(
         indexing_replaces,
         edits_are_seen,
         threads_are_safe,
-        timed_is_the_same,
+        same_without_query_cache,
         trace_agrees,
     )
 )
+
+
+def check_retriever(make: Make) -> None:
+    """Put what `make` returns to every rule. Raises ConformanceError at the first it breaks."""
+    for rule in RULES:
+        rule.check(make)
+
+
+def check_rules(
+    rules: Sequence[Rule[[Callable[[], S]]]],
+    build: Callable[[Workshop], S],
+    workshop: Workshop | None,
+) -> None:
+    """Put what `build` returns to every rule, by default in a workshop whose cache is then removed.
+
+    Raises ConformanceError at the first rule that it breaks.
+    """
+    with TemporaryDirectory(prefix="assay-conformance-") as folder:
+        given = workshop or Workshop(Cache(Path(folder)))
+        for rule in rules:
+            rule.check(lambda: build(given))
 
 
 def _indexed(make: Make, documents: Sequence[Document] = DOCUMENTS) -> Retriever:
@@ -247,6 +277,7 @@ def _ids(ranking: Ranking) -> list[str]:
     return [hit.chunk.id for hit in ranking.hits]
 
 
-def _require(kept: bool, problem: str) -> None:
+def require(kept: bool, problem: str) -> None:
+    """Raise ConformanceError, saying the `problem`, unless a rule is `kept`."""
     if not kept:
         raise ConformanceError(problem)

@@ -1,18 +1,17 @@
 """Retrievers that live elsewhere: a Python class by its dotted path, or an HTTP service."""
 
-import importlib
 import os
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, GetJsonSchemaHandler, TypeAdapter, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
+from pydantic_core.core_schema import CoreSchema
 
 from retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
 from retrievers.documents.preparation import DocumentSettings, prepare
 from retrievers.settings import Settings, Workshop, explain_error
+from retrievers.settings.plugins import load_class
 
 
 class PythonSettings(Settings):
@@ -21,24 +20,36 @@ class PythonSettings(Settings):
     type: Literal["python"]
     path: str = Field(
         pattern=r"^[\w.]+:\w+$",
-        description="module:Class, importable from the working directory or the environment",
+        description="module:Class, importable from the working directory or the environment; "
+        "`class` is the same key",
     )
     arguments: dict[str, Any] = Field(
         default_factory=dict, description="keyword arguments of the class"
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_class(cls, value: Any) -> Any:
+        if isinstance(value, dict) and "class" in value and "path" not in value:
+            return {"path" if key == "class" else key: item for key, item in value.items()}
+        return value
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        schema = handler.resolve_ref_schema(handler(core_schema))
+        schema["properties"]["class"] = schema["properties"]["path"]
+        schema["required"].remove("path")
+        return {**schema, "oneOf": [{"required": ["path"]}, {"required": ["class"]}]}
+
     def build(self, documents: DocumentSettings, workshop: Workshop) -> Retriever:
         """Import the class and make an instance; it cuts its documents itself."""
-        module_name, class_name = self.path.split(":")
-        if str(Path.cwd()) not in sys.path:
-            sys.path.append(str(Path.cwd()))
+        made = load_class(self.path, Retriever, "retriever.path")
         try:
-            made = getattr(importlib.import_module(module_name), class_name)(**self.arguments)
-        except (ImportError, AttributeError, TypeError) as error:
-            raise AssayError(f"retriever.path: {self.path}: {error}") from error
-        if not isinstance(made, Retriever):
-            raise AssayError(f"retriever.path: {self.path} is not a retrievers.base.Retriever")
-        return made
+            return made(**self.arguments)
+        except TypeError as error:
+            raise AssayError(f"retriever.arguments: {self.path}: {error}") from error
 
 
 class HttpSettings(Settings):

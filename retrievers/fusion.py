@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -17,6 +17,8 @@ Legs = Mapping[str, Sequence[Scored]]
 class Fusion(Settings, ABC):
     """Merges ranked lists; `weights` and `boosts` are by the names of legs."""
 
+    # What it offers `assay tune`: values worth trying, by key.
+    tunable: ClassVar[Mapping[str, Sequence[Any]]] = {}
     weights: dict[str, float] = Field(
         default_factory=dict, description="weight of each leg by its name; 1 where not given"
     )
@@ -57,6 +59,7 @@ class RrfSettings(Fusion):
     individual Rank Learning Methods", SIGIR 2009; the weights are an extension.
     """
 
+    tunable: ClassVar[Mapping[str, Sequence[Any]]] = {"k": (1, 2, 5, 10, 20, 40, 60, 100)}
     type: Literal["rrf"] = "rrf"
     k: int = Field(60, ge=0, description="damping constant; a larger k flattens the ranks")
 
@@ -75,6 +78,7 @@ class RrfSettings(Fusion):
 class LinearSettings(Fusion):
     """Weighted sum of normalised leg scores; a chunk that a leg lacks adds nothing there."""
 
+    tunable: ClassVar[Mapping[str, Sequence[Any]]] = {"normalisation": ("min-max", "z-score")}
     type: Literal["linear"]
     normalisation: Literal["min-max", "z-score"] = Field(
         "min-max",

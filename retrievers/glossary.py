@@ -13,9 +13,10 @@ from pathlib import Path
 from retrievers.base import Document
 from retrievers.base.markdown import is_plain
 from retrievers.corpus import Corpus
+from retrievers.documents.blocks import Section
 from retrievers.documents.definitions import Definition, defines, find_definitions
 from retrievers.documents.identifiers import identify, split_title
-from retrievers.documents.structure import Section, parse_document
+from retrievers.documents.structure import parse_document
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest, digest_sources
 from retrievers.text.analyzers import WORDS, fold
@@ -23,8 +24,8 @@ from retrievers.text.analyzers import WORDS, fold
 CACHE_KIND = "definitions"
 # What decides which definitions are found; a change to it makes those in the cache void.
 SOURCES = (
-    "../base/frontmatter.py", "../base/markdown.py", "../settings/files.py", "definitions.py",
-    "identifiers.py", "paragraphs.py", "sentences.py", "structure.py",
+    "../base/frontmatter.py", "../base/markdown.py", "../settings/files.py", "blocks.py",
+    "definitions.py", "identifiers.py", "paragraphs.py", "sentences.py", "structure.py",
 )  # fmt: skip
 
 # A definition and the titles of its section and those above it, outermost first.

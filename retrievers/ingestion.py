@@ -16,9 +16,9 @@ from retrievers.documents.references import find_references
 from retrievers.documents.structure import Structure, parse_document
 from retrievers.documents.targets import Targets
 from retrievers.documents.tokens import TokenMap
-from retrievers.models.encoders import CachingEncoder, EncoderSettings
+from retrievers.models.encoders import CachingEncoder, EncoderChoice
 from retrievers.models.tokens import Tokenizer
-from retrievers.recipe import PipelineSettings
+from retrievers.pipeline import PipelineSettings
 from retrievers.settings import Workshop
 
 SPECIAL_TOKENS = 2  # an encoder puts one before the text and one after
@@ -165,7 +165,7 @@ def _encoders(pipeline: PipelineSettings, workshop: Workshop) -> list[CachingEnc
     """Return the distinct encoders of the legs. They keep silent: documents are what is shown."""
     settings = (value for leg in pipeline.legs.values() for _, value in leg)
     silent = replace(workshop, progress=Quiet())
-    built = [item.build(silent) for item in settings if isinstance(item, EncoderSettings)]
+    built = [item.build(silent) for item in settings if isinstance(item, EncoderChoice)]
     return list({encoder.identity: encoder for encoder in built}.values())
 
 

@@ -1,33 +1,102 @@
-"""The pipeline: query steps, legs, fusion, stages; every one timed and traced."""
+"""The pipeline: query steps, legs, fusion, stages; which fit together, each timed and traced."""
 
 import copy
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
 
 from retrievers import telemetry
 from retrievers.base import (
-    AssayError,
     Chunk,
     Document,
     Hit,
     IndexReport,
-    Placed,
     Ranking,
     Retriever,
     StageTrace,
 )
 from retrievers.corpus import Corpus
 from retrievers.documents.preparation import DocumentSettings, Prepared, prepare
-from retrievers.legs.base import Leg, LegResult
-from retrievers.legs.registry import LegSettings
+from retrievers.fusion import FusionSettings
+from retrievers.legs.base import Leg, LegResult, LegSettings
+from retrievers.legs.group import LegGroup
+from retrievers.legs.registry import AnyLeg
 from retrievers.query.base import QueryStep, Request
-from retrievers.query_cache import Answers
+from retrievers.query.registry import AnyQueryStep
+from retrievers.query_cache import Answers, CacheSettings
 from retrievers.ranking import Scored
-from retrievers.recipe import PipelineSettings
-from retrievers.settings import Workshop
-from retrievers.stages.base import Stage
+from retrievers.settings import Settings, Workshop
+from retrievers.settings.parts import find_sources
+from retrievers.stages.base import Stage, describe_order, find_disorder
+from retrievers.stages.registry import AnyStage
+from retrievers.stages.scale import find_unscaled
+
+
+class PipelineSettings(Settings):
+    """Query steps, legs, their fusion, and the stages after it."""
+
+    type: Literal["pipeline"] = "pipeline"
+    mode: Literal["semantic", "keyword", "exact", "hybrid"] = Field(
+        "hybrid", description="which legs search: hybrid: all; else those of one kind alone"
+    )
+    query: list[AnyQueryStep] = Field(
+        default_factory=list, description="what happens to the query before any leg searches"
+    )
+    legs: dict[str, AnyLeg] = Field(
+        min_length=1, description="the ranked lists that enter fusion, by a name of your choice"
+    )
+    fusion: Annotated[FusionSettings, Field(discriminator="type")] | None = Field(
+        None, description="how several legs become one list; not allowed with a single leg"
+    )
+    stages: list[AnyStage] = Field(
+        default_factory=list,
+        description=f"what happens to the fused list; the order is fixed: {describe_order()}",
+    )
+    cache: CacheSettings | None = Field(
+        None,
+        description="where answers are kept until a document changes; never used to time searches",
+    )
+
+    @property
+    def active(self) -> Mapping[str, LegSettings]:
+        """The legs that the mode lets search."""
+        if self.mode == "hybrid":
+            return self.legs
+        return {name: leg for name, leg in self.legs.items() if leg.kind == self.mode}
+
+    @model_validator(mode="after")
+    def _fits(self) -> "PipelineSettings":
+        names = ", ".join(self.legs)
+        if len(self.legs) > 1 and self.fusion is None:
+            raise ValueError(f"fusion: missing; needed for more than one leg ({names})")
+        if len(self.legs) == 1 and self.fusion is not None:
+            raise ValueError(f"fusion: not allowed with the single leg {names}")
+        if not self.active:
+            kinds = {leg.kind for leg in self.legs.values()} - {"graph"}
+            modes = ", ".join(sorted(kinds | {"hybrid"}))
+            raise ValueError(f"mode: no leg is {self.mode}; allowed with these legs: {modes}")
+        first, leg = next(iter(self.active.items()))
+        if leg.kind == "graph":
+            raise ValueError(
+                f"legs.{first}: starts from what the legs before it find and so cannot come first; "
+                "put it last"
+            )
+        if self.fusion:
+            for key in ("weights", "boosts"):
+                if unknown := getattr(self.fusion, key).keys() - self.legs.keys():
+                    raise ValueError(f"fusion.{key}.{min(unknown)}: no such leg; allowed: {names}")
+        if problem := find_disorder([stage.type for stage in self.stages]):
+            raise ValueError(f"stages: {problem}")
+        if problem := find_unscaled(self.stages, self.fusion, leg.kind):
+            raise ValueError(f"stages: {problem}")
+        return self
+
+    def build(self, documents: DocumentSettings, workshop: Workshop) -> "Pipeline":
+        """Return the retriever, not yet indexed."""
+        return Pipeline(self, documents, workshop)
 
 
 class Parts:
@@ -66,9 +135,7 @@ class Pipeline(Retriever):
         self._settings = settings
         self._documents = documents
         self._workshop = workshop
-        self._legs: dict[str, Leg] = {
-            name: self._parts.build_leg(leg, workshop) for name, leg in settings.active.items()
-        }
+        self._legs = LegGroup(settings.active, lambda leg: self._parts.build_leg(leg, workshop))
         kinds = {name: leg.kind for name, leg in settings.active.items()}
         self._steps: list[tuple[str, QueryStep]] = [
             (step.type, step.build(workshop, kinds)) for step in settings.query
@@ -77,28 +144,21 @@ class Pipeline(Retriever):
             (stage.type, stage.build(workshop)) for stage in settings.stages
         ]
         self._answers = Answers(settings.cache.build(workshop)) if settings.cache else None
+        self._plan = telemetry.Plan(
+            mode=settings.mode,
+            provider=next((leg.provider for leg in settings.active.values() if leg.provider), ""),
+            legs={name: (leg.kind, leg.type) for name, leg in settings.active.items()},
+            fusion=settings.fusion.type if settings.fusion else "",
+        )
         self._corpus = Corpus(())
-        self._down: dict[str, str] = {}
         self._context_source = "none"
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
         """Cut, contextualise and index `documents`."""
         prepared, self._corpus = self._parts.prepare(documents, self._documents, self._workshop)
         self._context_source = prepared.context_source
-        self._down = {}
-        seconds = {"chunk": prepared.seconds}
-        cached = ["chunk"] if prepared.cached else []
-        size = 0
-        for name, leg in self._legs.items():
-            try:
-                report = leg.index(self._corpus)
-            except Exception as error:
-                self._down[name] = self._do_without(name, "built", error)
-                self._workshop.progress.say(f"warning: {self._down[name]}")
-                continue
-            seconds |= {f"{name}.{step}": taken for step, taken in report.seconds.items()}
-            cached += [f"{name}.{step}" for step in report.cached]
-            size += report.bytes
+        say = self._workshop.progress.say
+        report = self._legs.index(self._corpus, lambda problem: say(f"warning: {problem}"))
         for _, step in self._steps:
             step.index(self._corpus)
         for _, stage in self._stages:
@@ -107,7 +167,12 @@ class Pipeline(Retriever):
             recipe = self._settings.model_dump(mode="json", exclude={"cache"})
             cutting = self._documents.model_dump(mode="json")
             self._answers.index(self._corpus, [recipe, cutting, self.facts()])
-        return IndexReport(len(self.list_chunks()), seconds, size, tuple(cached), prepared.facts)
+        return replace(
+            report,
+            seconds={"chunk": prepared.seconds, **report.seconds},
+            cached=(*(["chunk"] if prepared.cached else []), *report.cached),
+            facts=prepared.facts,
+        )
 
     def search(self, query: str, k: int) -> Ranking:
         """Return at most `k` hits with the trace of every step.
@@ -119,15 +184,14 @@ class Pipeline(Retriever):
         begin = time.time_ns()
         ranking, cached = self._answer(query, k)
         size, end = len(self._corpus.chunks), time.time_ns()
-        telemetry.record(
-            telemetry.Search(self._settings, size, query, k, begin, end, cached), ranking
-        )
+        search = telemetry.Search(self._plan, size, query, k, begin, end, cached)
+        telemetry.record(search, ranking)
         return ranking
 
     def _answer(self, query: str, k: int) -> tuple[Ranking, bool]:
         """Return the ranking, and whether it was in the query cache."""
         # What a pipeline with a fault answers is no answer for those without.
-        if self._answers is None or self._down:
+        if self._answers is None or self._legs.down:
             return self._search(query, k), False
         key = self._answers.key(query, k)
         known = self._answers.find(key)
@@ -140,10 +204,11 @@ class Pipeline(Retriever):
     def _search(self, query: str, k: int) -> Ranking:
         trace: list[StageTrace] = []
         request = self._ask(query, trace)
-        down = dict(self._down)
-        results = self._search_legs(request, trace, down)
+        down = dict(self._legs.down)
+        results = self._legs.search(request, down)
+        trace += self._legs.trace(results)
         begin = time.perf_counter()
-        hits = self._hits(self._fuse(results, request.factors), results)
+        hits = self._legs.place(self._fuse(results, request.factors), results)
         named = {hit.chunk.id: hit.chunk for hit in hits}
         if self._settings.fusion:
             trace.append(_entry("fusion", "fusion", begin, hits))
@@ -157,12 +222,12 @@ class Pipeline(Retriever):
         others = (chunk for id_, chunk in named.items() if id_ not in returned)
         return Ranking(tuple(hits[:k]), tuple(trace), tuple(others), tuple(down.values()))
 
-    def timed(self) -> "Pipeline":
+    def without_query_cache(self) -> "Pipeline":
         """The same pipeline, on the same indexes, with every per-query cache off."""
         other = copy.copy(self)
-        other._legs = {name: leg.timed() for name, leg in self._legs.items()}
-        other._steps = [(name, step.timed()) for name, step in self._steps]
-        other._stages = [(name, stage.timed()) for name, stage in self._stages]
+        other._legs = self._legs.without_query_cache()
+        other._steps = [(name, step.without_query_cache()) for name, step in self._steps]
+        other._stages = [(name, stage.without_query_cache()) for name, stage in self._stages]
         other._answers = None
         return other
 
@@ -172,24 +237,29 @@ class Pipeline(Retriever):
 
     def probe(self, query: str, depth: int) -> Mapping[str, Sequence[str]]:
         """Return each leg's list of chunk ids to `depth`."""
-        results = self._search_legs(self._ask(query, []), [], dict(self._down), depth)
+        results = self._legs.search(self._ask(query, []), dict(self._legs.down), depth)
         chunks = self._corpus.chunks
         return {
             name: [chunks[at].id for at, _ in result.candidates] for name, result in results.items()
         }
 
     def facts(self) -> Mapping[str, Any]:
-        """The source of contexts, and the facts of each leg and stage."""
-        legs = {name: leg.facts() for name, leg in self._legs.items()}
+        """The source of contexts, facts of each leg and stage, digests of what was plugged in."""
+        sources = find_sources({"documents": self._documents, "retriever": self._settings})
         steps = [{"type": name, **step.facts()} for name, step in self._steps]
         stages = [{"type": name, **stage.facts()} for name, stage in self._stages]
         query = {"query": steps} if steps else {}
-        return {"context_source": self._context_source, **query, "legs": legs, "stages": stages}
+        return {
+            "context_source": self._context_source,
+            **query,
+            "legs": self._legs.facts(),
+            "stages": stages,
+            **({"sources": sources} if sources else {}),
+        }
 
     def close(self) -> None:
         """Close every leg and the query cache."""
-        for leg in self._legs.values():
-            leg.close()
+        self._legs.close()
         if self._answers:
             self._answers.close()
 
@@ -203,35 +273,6 @@ class Pipeline(Retriever):
             trace.append(_entry(name, "query", begin, (), result.note, result.counts))
         return request
 
-    def _search_legs(
-        self,
-        request: Request,
-        trace: list[StageTrace],
-        down: dict[str, str],
-        depth: int | None = None,
-    ) -> dict[str, LegResult]:
-        """Return what each leg finds, to its own depth or to `depth`."""
-        results: dict[str, LegResult] = {}
-        found: dict[str, Sequence[Scored]] = {}
-        for name, leg in self._legs.items():
-            if name in down:
-                continue
-            wanted = depth or self._settings.legs[name].depth
-            # What may not be found is dropped from the full list, so that depth stays depth.
-            asked = wanted if request.allowed is None else len(self._corpus.chunks)
-            try:
-                result = leg.follow(request.ask(name), asked, found)
-            except Exception as error:
-                down[name] = self._do_without(name, "asked", error)
-                continue
-            if request.allowed is not None:
-                kept = [scored for scored in result.candidates if scored[0] in request.allowed]
-                result = replace(result, candidates=kept[:wanted])
-            results[name] = result
-            found[name] = result.candidates
-            trace += self._trace_leg(name, result)
-        return results
-
     def _fuse(
         self, results: Mapping[str, LegResult], factors: Mapping[str, float]
     ) -> Sequence[Scored]:
@@ -240,40 +281,10 @@ class Pipeline(Retriever):
             return self._settings.fusion.fuse(candidates, factors)
         return next(iter(candidates.values()))
 
-    def _hits(self, fused: Sequence[Scored], results: Mapping[str, LegResult]) -> list[Hit]:
-        placed: dict[int, dict[str, Placed]] = {position: {} for position, _ in fused}
-        for name, result in results.items():
-            for rank, (position, score) in enumerate(result.candidates, start=1):
-                placed[position][name] = Placed(rank, score)
-        chunks = self._corpus.chunks
-        return [Hit(chunks[position], score, placed[position]) for position, score in fused]
-
     def _top(self) -> float:
         fusion = self._settings.fusion
-        legs = self._legs.keys() - self._down.keys()
+        legs = self._settings.active.keys() - self._legs.down.keys()
         return fusion.top(legs - fusion.boosts.keys()) if fusion else 1.0
-
-    def _do_without(self, name: str, what: str, error: Exception) -> str:
-        """Return in words that the pipeline does without a leg that cannot be built or asked.
-
-        Raises what goes wrong unless it is a keyword leg and there is a semantic one.
-        """
-        if self._settings.legs[name].kind != "keyword":
-            raise error
-        reason = " ".join(str(error).split()) or type(error).__name__
-        problem = f"the keyword leg {name} cannot be {what}: {reason}"
-        if all(leg.kind != "semantic" for leg in self._settings.active.values()):
-            raise AssayError(f"{problem}; there is no semantic leg to search with") from error
-        return f"{problem}; searched without it"
-
-    def _trace_leg(self, name: str, result: LegResult) -> list[StageTrace]:
-        *before, (_, last) = result.milliseconds.items()
-        chunks = self._corpus.chunks
-        candidates = tuple((chunks[at].id, score) for at, score in result.candidates)
-        return [
-            *(StageTrace(f"{name}.{step}", "query", taken) for step, taken in before),
-            StageTrace(name, "leg", last, candidates, result.note, result.counts, result.waited),
-        ]
 
 
 def _entry(

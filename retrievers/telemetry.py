@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
     from opentelemetry.trace import Tracer, TracerProvider
 
-    from retrievers.recipe import PipelineSettings
-
 SCOPE = "assay"
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
@@ -40,13 +38,27 @@ _asked = False
 
 
 @dataclass(frozen=True, slots=True)
+class Plan:
+    """How a pipeline searches: the kind and the type of each leg by its name.
+
+    `provider` is the engine that holds the indexes, empty for this process; `fusion` is empty
+    where there is none.
+    """
+
+    mode: str
+    provider: str
+    legs: Mapping[str, tuple[str, str]]
+    fusion: str
+
+
+@dataclass(frozen=True, slots=True)
 class Search:
     """A finished search: what was asked of which pipeline, and when, in nanoseconds of the epoch.
 
     `chunks` is the size of its index; `cached` says that no step ran.
     """
 
-    settings: "PipelineSettings"
+    plan: Plan
     chunks: int
     query: str
     k: int
@@ -98,8 +110,8 @@ def record(search: Search, ranking: Ranking) -> None:
     from opentelemetry.trace import set_span_in_context
 
     attributes: Attributes = {
-        "search.mode": search.settings.mode,
-        "search.provider": _find_provider(search.settings),
+        "search.mode": search.plan.mode,
+        "search.provider": search.plan.provider or "in-memory",
         "search.top_k": search.k,
         "search.result_count": len(ranking.hits),
         "search.cached": search.cached,
@@ -135,7 +147,7 @@ def _read_steps(search: Search, trace: Sequence[StageTrace]) -> Iterator[_Step]:
     for entry in trace:
         milliseconds += entry.milliseconds
         leg, _, part = entry.name.rpartition(".")
-        if entry.kind == "query" and leg in search.settings.legs:
+        if entry.kind == "query" and leg in search.plan.legs:
             parts[f"search.{part}_ms"] = entry.milliseconds
             continue
         name, attributes = _describe(search, entry)
@@ -150,13 +162,13 @@ def _describe(search: Search, entry: StageTrace) -> tuple[str, Attributes]:
         return f"query.{entry.name}", _name_counts("query", entry.counts) | told
     found: Attributes = {"search.result_count": len(entry.candidates)}
     if entry.kind == "leg":
-        leg = search.settings.legs[entry.name]
-        prefix = "bm25" if leg.kind == "keyword" else "search"
+        kind, type_ = search.plan.legs[entry.name]
+        prefix = "bm25" if kind == "keyword" else "search"
         found |= {"search.leg": entry.name, f"{prefix}.index_size": search.chunks}
         found |= _name_counts(prefix, entry.counts) | _tell(search.query) | told
-        return f"{leg.kind}.search.{LEGS.get(leg.type, leg.type)}", found
-    if entry.kind == "fusion" and search.settings.fusion:
-        return f"fusion.{search.settings.fusion.type}", found
+        return f"{kind}.search.{LEGS.get(type_, type_)}", found
+    if entry.kind == "fusion":
+        return f"fusion.{search.plan.fusion}", found
     return f"stage.{entry.name}", found | _name_counts("stage", entry.counts) | told
 
 
@@ -167,12 +179,6 @@ def _name_counts(prefix: str, counts: Mapping[str, int]) -> Attributes:
 def _tell(text: str, name: str = "search.query") -> Attributes:
     """Return `text`, of a query or about it, where it was asked for."""
     return {name: text} if text and os.environ.get("ASSAY_TRACE_QUERIES") == "1" else {}
-
-
-def _find_provider(settings: "PipelineSettings") -> str:
-    """Return what holds the indexes: an engine, or this process."""
-    engines = [leg.engine.type for leg in settings.active.values() if leg.type == "native_hybrid"]
-    return engines[0] if engines else "in-memory"
 
 
 def _list_exporters() -> list[str]:

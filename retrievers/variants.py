@@ -8,16 +8,12 @@ from retrievers.base import Document, IndexReport, Retriever
 from retrievers.config import PipelineConfig
 from retrievers.corpus import Corpus
 from retrievers.documents.preparation import DocumentSettings, Prepared
-from retrievers.legs.base import Leg, LegResult
-from retrievers.legs.registry import LegSettings
-from retrievers.pipeline import Parts, Pipeline
+from retrievers.legs.base import Leg, LegResult, LegSettings
+from retrievers.pipeline import Parts, Pipeline, PipelineSettings
 from retrievers.ranking import Scored
-from retrievers.recipe import PipelineSettings
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest
 
-# Legs whose list to a smaller depth is the head of that to a larger one.
-PREFIX_STABLE = {"dense", "bm25"}
 # Longer lists are asked for by probes, once a query; they would fill the memory.
 MOST_REMEMBERED = 1000
 
@@ -115,7 +111,7 @@ class SharedLeg(Leg):
         """Return what the leg found before, or let it search."""
         if depth > MOST_REMEMBERED:
             return self._own.leg.search(query, depth)
-        key = query, 0 if self._settings.type in PREFIX_STABLE else depth
+        key = query, 0 if self._settings.prefix_stable else depth
         asked, result = self._own.found.get(key, (0, None))
         if result is None or asked < depth:
             result = self._own.leg.search(query, depth)
@@ -128,9 +124,9 @@ class SharedLeg(Leg):
             return self.search(query, depth)
         return self._own.leg.follow(query, depth, found)
 
-    def timed(self) -> Leg:
+    def without_query_cache(self) -> Leg:
         """Return the leg itself, which searches each time."""
-        return self._own.leg.timed() if self._indexed else self
+        return self._own.leg.without_query_cache() if self._indexed else self
 
     def facts(self) -> Mapping[str, Any]:
         """The facts of the leg."""

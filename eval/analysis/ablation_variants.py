@@ -13,17 +13,23 @@ Settings = Mapping[str, Any]
 Check = Callable[[Settings], str]
 
 MOST_COMPANIONS = 3
+# The types of the legs of a plain pipeline.
+DENSE, KEYWORD = "dense", "bm25"
 LISTS = {"query": "query", "stage": "stages"}
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A query step, leg or stage: the one at position `at` of its list, named as in traces."""
+    """A query step, leg or stage: the one at position `at` of its list, named as in traces.
+
+    `plain` is the type of the plain leg that does as it does, empty where there is none.
+    """
 
     kind: Literal["query", "leg", "stage"]
     at: int
     name: str
     type: str
+    plain: str = ""
 
     @property
     def steps(self) -> str:
@@ -58,15 +64,18 @@ class Plain:
     parts: tuple[Part, ...]
 
 
-def list_parts(retriever: Settings, active: Collection[str]) -> list[Part]:
-    """Return the parts in the order in which they work; of the legs, those that are `active`."""
+def list_parts(retriever: Settings, active: Mapping[str, str]) -> list[Part]:
+    """Return the parts in the order in which they work.
+
+    Of the legs, they are those that are `active`, given by name with their `plain` type.
+    """
     return [
         *(
             Part("query", at, item["type"], item["type"])
             for at, item in _listed(retriever, "query")
         ),
         *(
-            Part("leg", at, name, leg["type"])
+            Part("leg", at, name, leg["type"], active[name])
             for at, (name, leg) in enumerate(retriever["legs"].items())
             if name in active
         ),
@@ -95,11 +104,11 @@ def make_plain(retriever: Settings, parts: Sequence[Part]) -> Plain:
     """
     legs: dict[str, Any] = {}
     own = []
-    for type_ in ("dense", "bm25"):
-        if part := next((part for part in parts if (part.kind, part.type) == ("leg", type_)), None):
+    for type_ in (DENSE, KEYWORD):
+        if part := next((part for part in parts if part.type == part.plain == type_), None):
             legs[part.name] = retriever["legs"][part.name]
             own.append(part)
-    if not any(part.type == "bm25" for part in own):
+    if not any(part.plain == KEYWORD for part in own):
         legs |= _default_keyword(retriever, parts)
     return Plain(_compose(retriever, legs, ()), tuple(own))
 
@@ -231,14 +240,14 @@ def _fusion(retriever: Settings, legs: Settings) -> dict[str, Any] | None:
 
 def _default_keyword(retriever: Settings, parts: Sequence[Part]) -> dict[str, Any]:
     """Return a BM25 leg by its name: that of the BM25F leg whose place it takes, if there is."""
-    fielded = next((part.name for part in parts if part.type == "bm25f"), "")
+    fielded = next((part.name for part in parts if part.plain == KEYWORD), "")
     if fielded:
         depth = retriever["legs"][fielded].get("depth")
-        return {fielded: {"type": "bm25", **({"depth": depth} if depth else {})}}
+        return {fielded: {"type": KEYWORD, **({"depth": depth} if depth else {})}}
     name = "keyword"
     while name in retriever["legs"]:
         name = f"plain_{name}"
-    return {name: {"type": "bm25"}}
+    return {name: {"type": KEYWORD}}
 
 
 def _check(settings: Settings, check: Check) -> str:

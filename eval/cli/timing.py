@@ -25,7 +25,7 @@ def serve(config: Path, overrides: list[str], answers: IO[str]) -> None:
     collection = load(settings.dataset)
     with settings.build(Workshop(Cache(default_root()), threads=threads())) as retriever:
         retriever.index(collection.documents)
-        timed = retriever.timed()
+        timed = retriever.without_query_cache()
         for query in collection.queries[: settings.latency.warm_up]:
             timed.search(query.text, settings.depth)
         _say(answers, {"ready": True})

@@ -27,7 +27,7 @@ from eval.runs import environment
 from eval.runs.latency import LatencySettings
 from eval.runs.stored import load
 from retrievers.base import AssayError
-from retrievers.recipe import PipelineSettings
+from retrievers.pipeline import PipelineSettings
 from retrievers.settings import Workshop, explain_error
 from retrievers.store.digest import digest
 
@@ -99,7 +99,7 @@ def make_plan(config: RunConfig, measures: Sequence[str], timed: int) -> Plan:
         kind = config.retriever.type
         raise AssayError(f"{config.name}: retriever.type: {kind} has no parts; allowed: pipeline")
     values = config.retriever.model_dump(mode="json")
-    parts = list_parts(values, config.retriever.active)
+    parts = list_parts(values, {name: leg.plain for name, leg in config.retriever.active.items()})
     plain = make_plain(values, parts)
     return Plan(
         config=config,

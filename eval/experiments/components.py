@@ -1,11 +1,12 @@
-"""All that a config can name, one line each, with the extra each needs."""
+"""All that a config can name, in the order in which it does."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any, get_args
+from typing import Annotated, get_args
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from eval.experiments.config import RunConfig
 from retrievers.documents.contexts import SOURCES
@@ -13,7 +14,9 @@ from retrievers.documents.preparation import DocumentSettings
 from retrievers.legs.keyword import KeywordLegSettings
 from retrievers.legs.native import NativeHybridSettings
 from retrievers.models.pins import PINNED
-from retrievers.recipe import PipelineSettings
+from retrievers.pipeline import PipelineSettings
+from retrievers.settings.parts import PYTHON, find_part, list_classes, name_class
+from retrievers.stages.rerank import RerankSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +40,36 @@ def list_components() -> Iterator[Component]:
     yield from _types("retriever.legs.*.analyzer", KeywordLegSettings, "analyzer")
     yield from _types("retriever.legs.*.engine", NativeHybridSettings, "engine")
     yield from _models("retriever.legs.*.encoder", "encoder")
+    yield from _plugged("retriever.legs.*.encoder", NativeHybridSettings.model_fields["encoder"])
     yield from _types("retriever.fusion", PipelineSettings, "fusion")
     yield from _types("retriever.stages.*", PipelineSettings, "stages")
     yield from _models("retriever.stages.*.model", "cross-encoder")
+    yield from _plugged("retriever.stages.*.model", RerankSettings.model_fields["model"])
 
 
 def _types(key: str, model: type[BaseModel], field: str) -> Iterator[Component]:
     """Yield the alternatives of a field whose settings are told apart by `type`."""
-    for settings in _settings(model.model_fields[field].annotation):
+    info = model.model_fields[field]
+    for settings in list_classes(Annotated[(info.annotation, *info.metadata, None)]):
         name = get_args(settings.model_fields["type"].annotation)[0]
-        summary = (settings.__doc__ or "").strip().partition("\n\n")[0]
-        yield Component(key, name, " ".join(summary.split()))
+        yield Component(key, name, _summarise(settings))
+    yield from _plugged(key, info)
 
 
-def _settings(kind: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        yield kind
-    for inner in get_args(kind):
-        yield from _settings(inner)
+def _plugged(key: str, info: FieldInfo) -> Iterator[Component]:
+    """Yield the way to a part of one's own, and those that installed packages offer."""
+    inner = (get_args(info.annotation) or (None,))[-1]
+    part = find_part([*info.metadata, *getattr(inner, "__metadata__", ())])
+    if part is None:
+        return
+    summary = f"`class: package.module:Class`, a subclass of {name_class(part.base)}"
+    yield Component(key, PYTHON, summary)
+    for name, settings in part.list_installed():
+        yield Component(key, name, _summarise(settings))
+
+
+def _summarise(settings: type[BaseModel]) -> str:
+    return " ".join((settings.__doc__ or "").strip().partition("\n\n")[0].split())
 
 
 def _models(key: str, kind: str) -> Iterator[Component]:

@@ -1,16 +1,20 @@
 """`--engine NAME`: the same pipeline with its vectors in another engine."""
 
-from typing import Any, get_args
+from typing import Any
 
 from eval.experiments.engine_settings import read_engine
 from retrievers.base import AssayError
-from retrievers.legs.dense import DenseLegSettings
-from retrievers.legs.native import EngineDenseSettings, EngineLegSettings
-from retrievers.legs.registry import LegSettings
-from retrievers.settings import name_type
+from retrievers.legs.base import LegSettings
+from retrievers.legs.registry import LEGS
 
-ON_ENGINES = [name_type(leg) for leg in get_args(LegSettings) if issubclass(leg, EngineLegSettings)]
-DENSE = name_type(DenseLegSettings)
+# By the type of a leg that can search in an engine, the type of the leg that does.
+IN_ENGINE = {
+    type_: leg.in_engine
+    for type_, leg in LEGS.types.items()
+    if issubclass(leg, LegSettings) and leg.in_engine
+}
+ON_ENGINES = tuple(type_ for type_, moved in IN_ENGINE.items() if moved == type_)
+OTHERS = tuple(type_ for type_ in IN_ENGINE if type_ not in ON_ENGINES)
 
 
 def choose_engine(values: dict[str, Any], type_: str) -> None:
@@ -24,17 +28,16 @@ def choose_engine(values: dict[str, Any], type_: str) -> None:
     retriever = values.get("retriever")
     legs = retriever.get("legs") if isinstance(retriever, dict) else None
     legs = legs if isinstance(legs, dict) else {}
-    types = {name: leg.get("type") for name, leg in legs.items() if isinstance(leg, dict)}
+    types = {name: str(leg.get("type")) for name, leg in legs.items() if isinstance(leg, dict)}
     moving = [name for name, kind in types.items() if kind in ON_ENGINES] or [
-        name for name, kind in types.items() if kind == DENSE
+        name for name, kind in types.items() if kind in OTHERS
     ]
     if not moving:
         there = ", ".join(f"{name} ({kind})" for name, kind in types.items()) or "none"
         raise AssayError(
             f"--engine {type_}: no leg can move there: it takes legs of type "
-            f"{', '.join(ON_ENGINES)} or {DENSE}; there are: {there}"
+            f"{', '.join(ON_ENGINES)} or {', '.join(OTHERS)}; there are: {there}"
         )
     for name in moving:
-        kind = name_type(EngineDenseSettings) if types[name] == DENSE else types[name]
-        legs[name] = {**legs[name], "type": kind, "engine": {"type": type_}}
+        legs[name] = {**legs[name], "type": IN_ENGINE[types[name]], "engine": {"type": type_}}
     values["name"] = f"{values.get('name', 'pipeline')}-{type_}"

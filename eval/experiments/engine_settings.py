@@ -12,8 +12,9 @@ from eval.experiments.overrides import apply_override
 from retrievers.base import AssayError
 from retrievers.engines.base import Engine
 from retrievers.engines.providers import STRATEGIES, describe_missing
-from retrievers.engines.registry import TYPES, EngineSettings
+from retrievers.engines.registry import ENGINES, TYPES, EngineSettings
 from retrievers.settings import Workshop, explain_errors, name_type
+from retrievers.settings.plugins import find_parts
 
 
 @dataclass(frozen=True)
@@ -47,10 +48,11 @@ def read_engine(type_: str, overrides: Sequence[str] = ()) -> ConfiguredEngine:
 
     Raises AssayError naming the key, what is wrong and what is allowed.
     """
-    if type_ not in TYPES:
+    types = list_types()
+    if type_ not in types:
         if type_ in STRATEGIES:
             raise AssayError(f"engine {type_}: {describe_missing(type_)}")
-        raise AssayError(f"engine {type_}: no such engine; allowed: {', '.join(sorted(TYPES))}")
+        raise AssayError(f"engine {type_}: no such engine; allowed: {', '.join(types)}")
     values: dict[str, Any] = {"type": type_}
     for override in overrides:
         apply_override(values, override)
@@ -64,9 +66,14 @@ def read_engine(type_: str, overrides: Sequence[str] = ()) -> ConfiguredEngine:
         raise AssayError(f"engine {type_}: {'; '.join(lines)}") from None
 
 
+def list_types() -> list[str]:
+    """Return the types of the engines of this project, then of those that packages offer."""
+    return [*sorted(TYPES), *find_parts(ENGINES.group)]
+
+
 def list_engines() -> list[ConfiguredEngine]:
     """Return every engine as it is by default, those of this process first."""
-    engines = [read_engine(type_) for type_ in sorted(TYPES)]
+    engines = [read_engine(type_) for type_ in list_types()]
     return sorted(engines, key=lambda engine: engine.settings.capabilities.server)
 
 

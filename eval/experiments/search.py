@@ -8,7 +8,7 @@ from eval.collections.loading import load
 from eval.experiments.config import RunConfig
 from eval.experiments.workshop import make_workshop
 from retrievers.base import Hit, Ranking, StageTrace
-from retrievers.recipe import PipelineSettings
+from retrievers.pipeline import PipelineSettings
 from retrievers.stages.context import assemble
 
 
@@ -85,7 +85,7 @@ def search(settings: RunConfig, query: str, k: int, context: bool) -> Found:
     with settings.build(make_workshop()) as retriever:
         retriever.index(collection.documents)
         retriever.search(query, 1)
-        ranking = retriever.timed().search(query, max(k, settings.depth))
+        ranking = retriever.without_query_cache().search(query, max(k, settings.depth))
     recipe = settings.retriever
     stages = recipe.stages if isinstance(recipe, PipelineSettings) else []
     budgeted = any(stage.type == "context" for stage in stages)

@@ -14,13 +14,12 @@ from retrievers.settings import Settings, validate
 from retrievers.settings.files import read_mapping
 
 if TYPE_CHECKING:
-    from retrievers.recipe import PipelineSettings
+    from retrievers.fusion import Fusion
+    from retrievers.legs.base import LegSettings
+    from retrievers.pipeline import PipelineSettings
+    from retrievers.stages.base import StageSettings
 
 WEIGHTS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
-RRF_K = (1, 2, 5, 10, 20, 40, 60, 100)
-K1 = (0.5, 0.9, 1.2, 1.5, 2.0, 3.0)
-B = (0.25, 0.4, 0.6, 0.75, 0.9, 1.0)
-RERANK_DEPTH = (5, 10, 24, 50)
 
 
 class SpaceFile(Settings):
@@ -68,15 +67,14 @@ def derive_space(config: RunConfig) -> Space:
     With fusion: its constant or its normalisation, and the weight of every leg but the last,
     since only ratios count. With a single BM25 leg: k1 and b. With reranking: its depth.
     """
-    from retrievers.recipe import PipelineSettings
+    from retrievers.pipeline import PipelineSettings
 
     retriever = config.retriever
     axes: dict[str, Sequence[Any]] = {}
     if isinstance(retriever, PipelineSettings):
         axes = {**_fusion_axes(retriever), **_leg_axes(retriever)}
         for number, stage in enumerate(retriever.stages):
-            if stage.type == "rerank":
-                axes[f"retriever.stages.{number}.depth"] = RERANK_DEPTH
+            axes |= _axes(f"retriever.stages.{number}", stage)
     if not axes:
         raise AssayError(
             f"{config.name}: nothing to tune unless told: no fusion, BM25 or reranking; "
@@ -100,17 +98,16 @@ def _fusion_axes(retriever: "PipelineSettings") -> dict[str, Sequence[Any]]:
     fusion = retriever.fusion
     if fusion is None:
         return {}
-    axes: dict[str, Sequence[Any]] = (
-        {"retriever.fusion.k": RRF_K}
-        if fusion.type == "rrf"
-        else {"retriever.fusion.normalisation": ("min-max", "z-score")}
-    )
+    axes = _axes("retriever.fusion", fusion)
     weighted = [name for name in retriever.active if name not in fusion.boosts]
     return axes | {f"retriever.fusion.weights.{name}": WEIGHTS for name in weighted[:-1]}
 
 
 def _leg_axes(retriever: "PipelineSettings") -> dict[str, Sequence[Any]]:
     (name, leg), *others = retriever.active.items()
-    if others or leg.type != "bm25":
-        return {}
-    return {f"retriever.legs.{name}.k1": K1, f"retriever.legs.{name}.b": B}
+    return {} if others else _axes(f"retriever.legs.{name}", leg)
+
+
+def _axes(key: str, part: "LegSettings | StageSettings | Fusion") -> dict[str, Sequence[Any]]:
+    """Return what a part of the pipeline offers to tune, below the dotted key it stands at."""
+    return {f"{key}.{name}": values for name, values in part.tunable.items()}

@@ -16,7 +16,7 @@ from eval.experiments.config import RunConfig
 from retrievers.base import Document, Passage
 from retrievers.documents.preparation import DocumentSettings, prepare
 from retrievers.models.base import Encoder, Vectors
-from retrievers.models.encoders import CachingEncoder, EncoderSettings
+from retrievers.models.encoders import CachingEncoder, EncoderChoice
 from retrievers.settings import Workshop
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -79,15 +79,15 @@ def make_documents(passages: Sequence[str]) -> list[Document]:
     ]
 
 
-def find_encoders(configs: Iterable[RunConfig]) -> list[EncoderSettings]:
+def find_encoders(configs: Iterable[RunConfig]) -> list[EncoderChoice]:
     """Return the distinct encoders that the legs of some pipelines name."""
     legs = [leg for config in configs for leg in getattr(config.retriever, "legs", {}).values()]
     values = (value for leg in legs for _, value in leg)
-    return list(dict.fromkeys(item for item in values if isinstance(item, EncoderSettings)))
+    return list(dict.fromkeys(item for item in values if isinstance(item, EncoderChoice)))
 
 
 def embed(
-    encoders: Iterable[EncoderSettings], passages: Sequence[str], workshop: Workshop
+    encoders: Iterable[EncoderChoice], passages: Sequence[str], workshop: Workshop
 ) -> dict[str, float]:
     """Put a vector of each passage into the cache, for each encoder.
 
@@ -99,7 +99,7 @@ def embed(
         encoder.encode_query("loads the model")
         begin = time.perf_counter()
         vectors = encoder.encode_passages(passages[:EMBEDDED])
-        rates[settings.model] = len(vectors) / (time.perf_counter() - begin)
+        rates[settings.name] = len(vectors) / (time.perf_counter() - begin)
         scattered = scatter(vectors, len(passages))
         prepared = dict(zip(passages, scattered, strict=True))
         stand_in = PreparedEncoder(encoder.identity, prepared)

@@ -66,7 +66,7 @@ def time_together(
         for config in configs.values():
             retriever = stack.enter_context(variants.build(config))
             retriever.index(documents)
-            timed = retriever.timed()
+            timed = retriever.without_query_cache()
             for _, text in chosen[: limits.warm_up]:
                 timed.search(text, config.depth)
             contenders.append(_time(timed, config.depth))

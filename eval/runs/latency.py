@@ -62,7 +62,7 @@ def measure(
     The clock is monotonic and read outside the retriever for the total; times of stages are the
     retriever's own. Throughput is measured apart, with `settings.concurrency` threads.
     """
-    timed = retriever.timed()
+    timed = retriever.without_query_cache()
     chosen = choose_spaced(queries, settings.queries)
     for _, text in chosen[: settings.warm_up]:
         timed.search(text, depth)

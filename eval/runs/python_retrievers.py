@@ -74,9 +74,9 @@ class ObjectRetriever(Retriever):
                 raise AssayError(f"returned a {type(ranking).__name__}, not a Ranking")
             return ranking
 
-    def timed(self) -> Retriever:
+    def without_query_cache(self) -> Retriever:
         """Return the object's own, with the same care."""
-        return ObjectRetriever(self._retriever.timed())
+        return ObjectRetriever(self._retriever.without_query_cache())
 
     def list_chunks(self) -> Sequence[Chunk]:
         """Return what the object has indexed."""

@@ -35,7 +35,7 @@ class OwnMeasure(ABC):
 
 def load(name: str) -> OwnMeasure:
     """Return the measure that an installed package calls `name`. Raises AssayError."""
-    kind = load_part(GROUP, name, OwnMeasure)  # type: ignore[type-abstract]
+    kind = load_part(GROUP, name, OwnMeasure)
     where = f"{GROUP}: {name}: {kind.__module__}:{kind.__qualname__}"
     if getattr(kind, "name", None) != name:
         raise AssayError(f"{where}: `name` must be {name!r}, as the entry point says")

@@ -192,7 +192,7 @@ class Retriever(ABC):
         among them, returns no hits. Safe to call from several threads.
         """
 
-    def timed(self) -> "Retriever":
+    def without_query_cache(self) -> "Retriever":
         """The same retriever with every per-query cache off: what latency is measured on."""
         return self
 

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from retrievers.documents.structure import Block, Structure
+from retrievers.documents.blocks import Block
+from retrievers.documents.structure import Structure
 
 # One or more backticks, and what stands before as many again.
 _INLINE = re.compile(r"(?<![`\\])(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)

@@ -1,21 +1,21 @@
 r"""The rules every chunker keeps, as checks that any implementation can be put to.
 
-from retrievers.documents.conformance import DOCUMENTS, RULES
-@pytest.mark.parametrize("rule", RULES, ids=str)
-def test_mine(rule): rule.check(MyChunker(), DOCUMENTS, tokenize)
+from retrievers.documents.conformance import check_chunker
+def test_mine(): check_chunker(MyChunker())
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from retrievers.base import Chunk, Document
-from retrievers.conformance import ConformanceError
+from retrievers.conformance import Rule, require
+from retrievers.documents.blocks import WHOLE, Section
 from retrievers.documents.chunk_kinds import KINDS
 from retrievers.documents.chunkers.base import Chunker, is_intact
-from retrievers.documents.structure import WHOLE, Section, Structure, parse_document
+from retrievers.documents.structure import Structure, parse_document
 from retrievers.documents.tokens import Tokenize
 
 _SENTENCE = "The harbour master keeps a list of berths and their depths. "
@@ -51,23 +51,12 @@ DOCUMENTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule by name, with the check that raises ConformanceError where it is broken."""
-
-    name: str
-    check: Callable[[Chunker, Sequence[Document], Tokenize], None]
-
-    def __str__(self) -> str:
-        return self.name
-
-
 def rebuilds_the_document(
     chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize
 ) -> None:
     """The chunks, overlaps left out, are the document: it has the same SHA-256."""
     for document, chunks in _cut(chunker, documents, tokenize):
-        _require(is_intact(document, chunks), f"{document.id}: its chunks do not rebuild it")
+        require(is_intact(document, chunks), f"{document.id}: its chunks do not rebuild it")
 
 
 def texts_are_true(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
@@ -75,9 +64,9 @@ def texts_are_true(chunker: Chunker, documents: Sequence[Document], tokenize: To
     for document, chunks in _cut(chunker, documents, tokenize):
         for chunk in chunks:
             held = document.text[chunk.start : chunk.end]
-            _require(chunk.doc_id == document.id, f"{document.id}: a chunk of {chunk.doc_id}")
-            _require(bool(chunk.text), f"{document.id}: an empty chunk at {chunk.start}")
-            _require(chunk.text == held, f"{document.id}: text at {chunk.start} is another")
+            require(chunk.doc_id == document.id, f"{document.id}: a chunk of {chunk.doc_id}")
+            require(bool(chunk.text), f"{document.id}: an empty chunk at {chunk.start}")
+            require(chunk.text == held, f"{document.id}: text at {chunk.start} is another")
 
 
 def chunks_stand_in_order(
@@ -87,7 +76,7 @@ def chunks_stand_in_order(
     for document, chunks in _cut(chunker, documents, tokenize):
         for one, other in pairwise(chunks):
             ordered = one.start < other.start and one.end < other.end
-            _require(ordered, f"{document.id}: {_span(one)} stands before {_span(other)}")
+            require(ordered, f"{document.id}: {_span(one)} stands before {_span(other)}")
 
 
 def overlaps_are_bounded(
@@ -97,7 +86,7 @@ def overlaps_are_bounded(
     for document, chunks in _cut(chunker, documents, tokenize):
         for one, other in pairwise(chunks):
             shared = len(tokenize(document.text[other.start : one.end]))
-            _require(shared <= chunker.overlap, f"{document.id}: an overlap of {shared} tokens")
+            require(shared <= chunker.overlap, f"{document.id}: an overlap of {shared} tokens")
 
 
 def none_is_over_the_limit(
@@ -108,7 +97,7 @@ def none_is_over_the_limit(
         for chunk in chunks:
             size = len(tokenize(chunk.text))
             fits = chunker.limit is None or size <= chunker.limit
-            _require(fits, f"{document.id}: {size} tokens at {chunk.start}")
+            require(fits, f"{document.id}: {size} tokens at {chunk.start}")
 
 
 def ids_are_digests(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
@@ -116,14 +105,14 @@ def ids_are_digests(chunker: Chunker, documents: Sequence[Document], tokenize: T
     for document, chunks in _cut(chunker, documents, tokenize):
         for chunk in chunks:
             fine = re.fullmatch(r"[0-9a-f]{24}", chunk.id)
-            _require(fine is not None, f"{document.id}: the id {chunk.id!r}")
+            require(fine is not None, f"{document.id}: the id {chunk.id!r}")
 
 
 def ids_never_collide(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
     """No two chunks of any documents share an id, be their texts the same."""
     ids = Counter(chunk.id for _, chunks in _cut(chunker, documents, tokenize) for chunk in chunks)
     twice = [id_ for id_, number in ids.items() if number > 1]
-    _require(not twice, f"ids of several chunks: {twice}")
+    require(not twice, f"ids of several chunks: {twice}")
 
 
 def ids_keep_the_order(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
@@ -133,7 +122,7 @@ def ids_keep_the_order(chunker: Chunker, documents: Sequence[Document], tokenize
         swapped = replace(document, text=f"Beta. Alpha.\n{one}")
         straight = replace(document, text=f"Alpha. Beta.\n{one}")
         ids = [chunker.chunk(item, tokenize)[0].id for item in (straight, swapped)]
-        _require(ids[0] != ids[1], f"{document.id}: the order of its parts is not in the id")
+        require(ids[0] != ids[1], f"{document.id}: the order of its parts is not in the id")
 
 
 def same_input_same_chunks(
@@ -143,7 +132,7 @@ def same_input_same_chunks(
     first = dict(_cut_by_id(chunker, documents, tokenize))
     again = dict(_cut_by_id(chunker.model_copy(deep=True), documents[::-1], tokenize))
     for id_, chunks in first.items():
-        _require(chunks == again[id_], f"{id_}: cut in two ways")
+        require(chunks == again[id_], f"{id_}: cut in two ways")
 
 
 def edits_stay_local(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
@@ -159,7 +148,7 @@ def edits_stay_local(chunker: Chunker, documents: Sequence[Document], tokenize: 
             lost = [chunk for chunk in before if chunk.id not in kept]
             far = Counter(chunk.text for chunk in lost) - Counter(chunk.text for chunk in near)
             problem = f"{document.id}: an edit of {section.title!r} changed {list(far)[:1]}"
-            _require(not far, problem)
+            require(not far, problem)
 
 
 def frontmatter_is_told_apart(
@@ -170,7 +159,7 @@ def frontmatter_is_told_apart(
         end = parse_document(document).frontmatter.end
         for chunk in chunks:
             right = chunk.end <= end if chunk.kind == "frontmatter" else chunk.start >= end
-            _require(right, f"{document.id}: {_span(chunk)} is of the kind {chunk.kind}")
+            require(right, f"{document.id}: {_span(chunk)} is of the kind {chunk.kind}")
 
 
 def blocks_stay_whole(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
@@ -183,7 +172,7 @@ def blocks_stay_whole(chunker: Chunker, documents: Sequence[Document], tokenize:
             size = len(tokenize(document.text[block.start : block.end]))
             if block.kind in WHOLE and size <= chunker.limit:
                 cut = [end for end in ends if block.start < end < block.end]
-                _require(not cut, f"{document.id}: a block of {size} tokens is cut at {cut}")
+                require(not cut, f"{document.id}: a block of {size} tokens is cut at {cut}")
 
 
 def places_are_true(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
@@ -192,10 +181,10 @@ def places_are_true(chunker: Chunker, documents: Sequence[Document], tokenize: T
         structure = parse_document(document)
         for chunk in chunks:
             where = f"{document.id}: {_span(chunk)}"
-            _require(chunk.kind in KINDS, f"{where} is of the kind {chunk.kind!r}")
+            require(chunk.kind in KINDS, f"{where} is of the kind {chunk.kind!r}")
             if chunk.parent:
                 inside = chunk.parent[0] <= chunk.start and chunk.end <= chunk.parent[1]
-                _require(inside, f"{where} is not in its parent {chunk.parent}")
+                require(inside, f"{where} is not in its parent {chunk.parent}")
             if chunk.kind != "frontmatter":
                 _check_place(structure, chunk, where)
 
@@ -220,14 +209,25 @@ RULES = tuple(
 )
 
 
+def check_chunker(chunker: Chunker) -> None:
+    """Put `chunker` to every rule. Raises ConformanceError at the first it breaks."""
+    for rule in RULES:
+        rule.check(chunker, DOCUMENTS, _tokenize)
+
+
+def _tokenize(text: str) -> list[tuple[int, int]]:
+    """Return the spans of words and signs."""
+    return [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
+
+
 def _check_place(structure: Structure, chunk: Chunk, where: str) -> None:
     within = structure.sections_within(chunk.start, chunk.end)
-    _require(
+    require(
         chunk.section_id in {section.id for section in within},
         f"{where} is not in the section {chunk.section_id!r}",
     )
     depth = len(chunk.headings)
-    _require(
+    require(
         any(section.headings[:depth] == chunk.headings for section in within),
         f"{where} does not stand under {chunk.headings}",
     )
@@ -237,7 +237,7 @@ def _check_place(structure: Structure, chunk: Chunk, where: str) -> None:
         for item in items
         if item.id and chunk.start <= item.start < chunk.end
     )
-    _require(Counter(chunk.anchors) == beginning, f"{where} has the anchors {chunk.anchors}")
+    require(Counter(chunk.anchors) == beginning, f"{where} has the anchors {chunk.anchors}")
 
 
 def _cut(
@@ -269,8 +269,3 @@ def _sample(items: Sequence[Section]) -> Sequence[Section]:
 
 def _span(chunk: Chunk) -> str:
     return f"the chunk from {chunk.start} to {chunk.end}"
-
-
-def _require(kept: bool, problem: str) -> None:
-    if not kept:
-        raise ConformanceError(problem)

@@ -5,8 +5,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+from retrievers.documents.blocks import WHOLE
 from retrievers.documents.sentences import sentence_ends
-from retrievers.documents.structure import WHOLE, Structure
+from retrievers.documents.structure import Structure
 from retrievers.documents.tokens import TokenMap
 
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\r?\n)+")

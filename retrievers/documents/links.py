@@ -8,8 +8,9 @@ from posixpath import dirname, join, normpath
 from typing import Literal
 from urllib.parse import unquote
 
+from retrievers.documents.blocks import Link
 from retrievers.documents.references import find_references
-from retrievers.documents.structure import Link, Structure
+from retrievers.documents.structure import Structure
 from retrievers.documents.targets import Place, Targets, is_named
 
 PointerKind = Literal["related", "wikilink", "transclusion", "reference", "link"]

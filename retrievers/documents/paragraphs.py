@@ -4,12 +4,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from retrievers.documents.blocks import Section
 from retrievers.documents.identifiers import LABEL, join_id
-
-if TYPE_CHECKING:
-    from retrievers.documents.structure import Section
 
 # A label at the head of a line, with at most a list marker or emphasis before it.
 _LINE = re.compile(rf"^([ \t]*)(?:[-+*] |[*_]{{1,2}})?((?:{LABEL}[ \t]*){{1,6}})", re.M)
@@ -45,7 +42,7 @@ class _Mark:
 
 
 def number_paragraphs(
-    text: str, sections: "Sequence[Section]", verbatim: Sequence[tuple[int, int]]
+    text: str, sections: Sequence[Section], verbatim: Sequence[tuple[int, int]]
 ) -> tuple[Paragraph, ...]:
     """Return the numbered paragraphs of each section in order, outside the `verbatim` spans."""
     found: list[Paragraph] = []

@@ -14,8 +14,8 @@ from pydantic import Field
 from retrievers.base import AssayError, Chunk, Document
 from retrievers.base.frontmatter import read_frontmatter
 from retrievers.documents.chunkers import (
+    AnyChunker,
     Chunker,
-    ChunkerSettings,
     StructureChunker,
     is_intact,
     take_passages,
@@ -23,13 +23,14 @@ from retrievers.documents.chunkers import (
 from retrievers.documents.contexts import ContextSettings, Source, contextualise
 from retrievers.models.pins import DEFAULT_TOKENIZER
 from retrievers.settings import Settings, Workshop
+from retrievers.settings.parts import find_source
 from retrievers.store.digest import digest, digest_sources
 
 # What decides how a document is cut; a change to it makes the chunks in the cache void.
 SOURCES = (
-    "../base/frontmatter.py", "../base/markdown.py", "../settings/files.py", "chunk_kinds.py",
-    "chunkers", "cutting.py", "definitions.py", "identifiers.py", "paragraphs.py", "references.py",
-    "sentences.py", "structure.py", "tokens.py",
+    "../base/frontmatter.py", "../base/markdown.py", "../settings/files.py", "blocks.py",
+    "chunk_kinds.py", "chunkers", "cutting.py", "definitions.py", "identifiers.py", "paragraphs.py",
+    "references.py", "sentences.py", "structure.py", "tokens.py",
 )  # fmt: skip
 
 
@@ -39,9 +40,8 @@ class DocumentSettings(Settings):
     passages: bool = Field(
         True, description="search the passages the collection prescribes, where it does"
     )
-    chunker: ChunkerSettings = Field(
+    chunker: AnyChunker = Field(
         default_factory=StructureChunker,
-        discriminator="type",
         description="how documents without prescribed passages are cut",
     )
     tokenizer: str = Field(
@@ -157,9 +157,10 @@ def cut_documents(
     if not documents:
         return Cut({}, {}, (), {})
     tokenizer = Tokenizer(settings.tokenizer, workshop)
-    chunker: Chunker = settings.chunker
+    chunker = settings.chunker
     here = Path(__file__).parent
-    sources = digest_sources(*(here / name for name in SOURCES))
+    own = digest_sources(*(here / name for name in SOURCES))
+    sources = own + find_source(chunker)
     keys = {
         item.id: digest("cut", sources, tokenizer.identity, chunker, item.id, item.text)
         for item in documents

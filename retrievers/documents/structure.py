@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from retrievers.base import Document
 from retrievers.base.frontmatter import Frontmatter, read_frontmatter
@@ -19,15 +19,13 @@ from retrievers.base.markdown import (
     read_links,
     tokenize,
 )
+from retrievers.documents.blocks import WHOLE, Block, BlockKind, Link, Section
 from retrievers.documents.identifiers import identify
 from retrievers.documents.paragraphs import Paragraph, number_paragraphs
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-BlockKind = Literal[
-    "paragraph", "list", "item", "code", "indented", "table", "quote", "html", "heading", "rule"
-]
 _BLOCKS: dict[str, BlockKind] = {
     "paragraph_open": "paragraph",
     "bullet_list_open": "list",
@@ -42,46 +40,6 @@ _BLOCKS: dict[str, BlockKind] = {
     "heading_open": "heading",
     "hr": "rule",
 }
-WHOLE = ("code", "table")
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """Characters `start` to `end` under one heading, up to the next heading of any level.
-
-    `body` is where the heading line ends. `headings` is the path of titles from the outermost
-    heading down to the section's own. Text before the first heading has level 0 and no title.
-    """
-
-    start: int
-    body: int
-    end: int
-    level: int = 0
-    title: str = ""
-    headings: tuple[str, ...] = ()
-    id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A block of Markdown; `depth` is 0 outside lists and quotes, `language` that of a fence."""
-
-    kind: BlockKind
-    start: int
-    end: int
-    depth: int = 0
-    language: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A link or `[[wikilink]]` with its target as written; `start` to `end` is its paragraph."""
-
-    target: str
-    text: str
-    start: int
-    end: int
-    wiki: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from retrievers.engines.capabilities import Capabilities
 from retrievers.engines.formulas import Formula
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
-from retrievers.settings import Settings
+from retrievers.settings import Settings, Workshop
 
 
 class LegDepths(Settings):
@@ -28,13 +28,18 @@ class LegWeights(Settings):
     keyword: float = Field(1.0, ge=0, description="weight of the keyword list")
 
 
-class StoreSettings(Settings):
+class StoreSettings(Settings, ABC):
     """Base of every engine's settings."""
 
     capabilities: ClassVar[Capabilities]
+    type: str = "python"
     depth: LegDepths = Field(
         default_factory=LegDepths, description="candidates of each list that enter fusion"
     )
+
+    @abstractmethod
+    def build(self, workshop: Workshop) -> "Engine":
+        """Return the engine, which has indexed nothing yet. Raises AssayError."""
 
 
 class Lists(NamedTuple):

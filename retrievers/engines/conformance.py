@@ -1,26 +1,25 @@
 """The rules that every engine keeps, as checks that any can be put to.
 
-    for rule in RULES:
-        rule.check(make)
+    check_engine(settings)
 
-`make` returns an engine that has indexed nothing; the checks close it. Any cache that several of
-them share must be the same at each call.
+A rule alone is checked of a `make` that returns an engine that has indexed nothing, and closes it.
+Any cache that several of them share must be the same at each call.
 """
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
 from hashlib import blake2b
 from json import dumps
 
 import numpy as np
 
 from retrievers.base import AssayError
-from retrievers.conformance import ConformanceError
-from retrievers.engines.base import Engine
+from retrievers.conformance import ConformanceError, Rule, check_rules, require
+from retrievers.engines.base import Engine, StoreSettings
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
+from retrievers.settings import Workshop
 
 Make = Callable[[], Engine]
 
@@ -38,17 +37,6 @@ ODD = (
     "%", "_", "ferry\x00ticket", "…", "日本語", "🙂", "?" * 50, "ferry " * 400, "$1", ":name",
     "&|!<->",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A rule by name, and the check that raises ConformanceError where it is broken."""
-
-    name: str
-    check: Callable[[Make], None]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 def encode(text: str) -> Vectors:
@@ -72,9 +60,9 @@ def nothing_is_found_in_nothing(make: Make) -> None:
     """Without texts every search is empty, before `index` and after."""
     with closing(make()) as engine:
         for _ in range(2):
-            _require(engine.dense(encode("ferry"), 5) == [], "dense found texts")
-            _require(engine.keyword("ferry", 5) == [], "keyword found texts")
-            _require(engine.hybrid("ferry", encode("ferry"), 5) == [], "hybrid found texts")
+            require(engine.dense(encode("ferry"), 5) == [], "dense found texts")
+            require(engine.keyword("ferry", 5) == [], "keyword found texts")
+            require(engine.hybrid("ferry", encode("ferry"), 5) == [], "hybrid found texts")
             index(engine, ())
 
 
@@ -84,17 +72,17 @@ def dense_is_cosine(make: Make) -> None:
         vectors = index(engine)
         if not engine.facts().get("exact"):
             recall = engine.facts().get("recall_against_exact")
-            _require(isinstance(recall, float), "recall_against_exact is not told")
+            require(isinstance(recall, float), "recall_against_exact is not told")
             return
         for query in QUERIES:
             cosines = vectors @ encode(query)
             found = engine.dense(encode(query), 20)
             scores = [score for _, score in found]
             best = sorted(cosines, reverse=True)[:20]
-            _require(len(found) == 20, f"{len(found)} texts instead of 20")
-            _require(np.allclose(scores, best, atol=1e-4), f"{scores} are not {best}")
+            require(len(found) == 20, f"{len(found)} texts instead of 20")
+            require(np.allclose(scores, best, atol=1e-4), f"{scores} are not {best}")
             told = [cosines[position] for position, _ in found]
-            _require(np.allclose(scores, told, atol=1e-4), "scores are those of other texts")
+            require(np.allclose(scores, told, atol=1e-4), "scores are those of other texts")
 
 
 def keyword_finds_shared_terms(make: Make) -> None:
@@ -102,15 +90,15 @@ def keyword_finds_shared_terms(make: Make) -> None:
     with closing(make()) as engine:
         index(engine, ("cats run fast", "the dog", "a running cat and a cat", "", "--"))
         found = {position for position, _ in engine.keyword("cats zebra", 10)}
-        _require(0 in found, "one of two words is not enough")
-        _require(found <= {0, 2}, f"{found} share no term with the query")
-        _require(engine.keyword("zebra", 10) == [], "found a text without the word")
+        require(0 in found, "one of two words is not enough")
+        require(found <= {0, 2}, f"{found} share no term with the query")
+        require(engine.keyword("zebra", 10) == [], "found a text without the word")
         index(engine)
         for query in QUERIES:
             scores = [score for _, score in engine.keyword(query, 50)]
-            _require(bool(scores), f"{query!r} finds nothing")
-            _require(scores == sorted(scores, reverse=True), "scores do not fall")
-            _require(min(scores) > 0, "a score is not above 0")
+            require(bool(scores), f"{query!r} finds nothing")
+            require(scores == sorted(scores, reverse=True), "scores do not fall")
+            require(min(scores) > 0, "a score is not above 0")
 
 
 def hybrid_is_fused_from_its_lists(make: Make) -> None:
@@ -122,13 +110,13 @@ def hybrid_is_fused_from_its_lists(make: Make) -> None:
             fused = engine.hybrid(query, encode(query), 300)
             listed = {position for found in lists for position, _ in found}
             positions = [position for position, _ in fused]
-            _require(len(set(positions)) == len(positions), "a text twice")
-            _require(_falls(fused), f"{fused[:9]} is not best first, ties by position")
+            require(len(set(positions)) == len(positions), "a text twice")
+            require(_falls(fused), f"{fused[:9]} is not best first, ties by position")
             if not engine.facts().get("exact"):
                 continue
-            _require(set(positions) <= listed, "a text that is in no list")
+            require(set(positions) <= listed, "a text that is in no list")
             expected = engine.formula.fuse(*lists)
-            _require(
+            require(
                 _agree(fused, expected),
                 f"{fused[:5]} is not {expected[:5]}: {engine.formula.statement}",
             )
@@ -148,9 +136,9 @@ def smaller_limits_give_heads(make: Make) -> None:
                 long, short = search(1000), search(3)
                 if engine.facts().get("exact"):
                     heads = [score for _, score in long[:3]], [score for _, score in short]
-                    _require(len(heads[0]) == len(heads[1]), "another length")
-                    _require(np.allclose(*heads, atol=1e-5), f"{heads[1]} is not {heads[0]}")
-                _require(len(short) <= 3, "more than the limit")
+                    require(len(heads[0]) == len(heads[1]), "another length")
+                    require(np.allclose(*heads, atol=1e-5), f"{heads[1]} is not {heads[0]}")
+                require(len(short) <= 3, "more than the limit")
 
 
 def same_answer_again(make: Make) -> None:
@@ -162,9 +150,9 @@ def same_answer_again(make: Make) -> None:
     with closing(make()) as engine, closing(make()) as other:
         index(engine)
         first = search(engine)
-        _require(search(engine) == first, "another answer the second time")
+        require(search(engine) == first, "another answer the second time")
         index(other)
-        _require(search(other) == first, "another answer from the second engine")
+        require(search(other) == first, "another answer from the second engine")
 
 
 def indexing_replaces(make: Make) -> None:
@@ -172,14 +160,14 @@ def indexing_replaces(make: Make) -> None:
     with closing(make()) as engine:
         index(engine)
         index(engine, ("one zebra", "two horses"))
-        _require(engine.keyword("ferry", 5) == [], "an old text is found")
+        require(engine.keyword("ferry", 5) == [], "an old text is found")
         found = [position for position, _ in engine.hybrid("zebra", encode("zebra"), 5)]
-        _require(found[:1] == [0], "the new text is not found")
+        require(found[:1] == [0], "the new text is not found")
         texts = ("one zebra", "two horses")
         swapped = np.array([encode(text) for text in reversed(texts)], np.float32)
         engine.index(texts, swapped, "another model")
         nearest = engine.dense(encode("one zebra"), 1)
-        _require([position for position, _ in nearest] == [1], "vectors of the old model answer")
+        require([position for position, _ in nearest] == [1], "vectors of the old model answer")
 
 
 def odd_texts_are_data(make: Make) -> None:
@@ -190,7 +178,7 @@ def odd_texts_are_data(make: Make) -> None:
             engine.keyword(query, 5)
             engine.hybrid(query, encode(query), 5)
         found = {position for position, _ in engine.keyword("ferry -ticket", 1000)}
-        _require(bool(found), "an operator was obeyed")
+        require(bool(found), "an operator was obeyed")
 
 
 def wrong_dimensions_are_told(make: Make) -> None:
@@ -200,8 +188,8 @@ def wrong_dimensions_are_told(make: Make) -> None:
         try:
             engine.dense(np.ones(DIMENSIONS + 1, np.float32), 5)
         except AssayError as error:
-            _require("\n" not in str(error), "more than one line")
-            _require(str(DIMENSIONS) in str(error), f"{error} does not tell the right length")
+            require("\n" not in str(error), "more than one line")
+            require(str(DIMENSIONS) in str(error), f"{error} does not tell the right length")
         else:
             raise ConformanceError("a vector of another length was searched for")
 
@@ -217,7 +205,7 @@ def threads_are_safe(make: Make) -> None:
         expected = [search(query) for query in QUERIES]
         with ThreadPoolExecutor(4) as pool:
             found = list(pool.map(search, QUERIES * 6))
-        _require(found == expected * 6, "threads disturb each other")
+        require(found == expected * 6, "threads disturb each other")
 
 
 def facts_are_plain(make: Make) -> None:
@@ -226,8 +214,8 @@ def facts_are_plain(make: Make) -> None:
     index(engine)
     facts = dict(engine.facts())
     dumps(facts)
-    _require({"engine", "version", "exact"} <= facts.keys(), f"{facts} lack some")
-    _require(bool(engine.formula.statement), "no statement of the formula")
+    require({"engine", "version", "exact"} <= facts.keys(), f"{facts} lack some")
+    require(bool(engine.formula.statement), "no statement of the formula")
     engine.close()
     engine.close()
 
@@ -250,6 +238,11 @@ RULES = tuple(
 )
 
 
+def check_engine(settings: StoreSettings, workshop: Workshop | None = None) -> None:
+    """Put the engine of `settings` to every rule. Raises ConformanceError at one it breaks."""
+    check_rules(RULES, settings.build, workshop)
+
+
 def _falls(found: Sequence[Scored]) -> bool:
     return list(found) == sorted(found, key=lambda pair: (-pair[1], pair[0]))
 
@@ -268,8 +261,3 @@ def _agree(found: Sequence[Scored], expected: Sequence[Scored]) -> bool:
         for position, score in found
         if position in wanted or score > last
     )
-
-
-def _require(kept: bool, problem: str) -> None:
-    if not kept:
-        raise ConformanceError(problem)

@@ -1,9 +1,10 @@
 """Every engine that a config can name."""
 
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from retrievers.engines.base import StoreSettings
 from retrievers.engines.duckdb.engine import DuckDbSettings
 from retrievers.engines.lancedb.engine import LanceDbSettings
 from retrievers.engines.opensearch.engine import OpenSearchSettings
@@ -14,9 +15,9 @@ from retrievers.engines.qdrant.engine import QdrantSettings
 from retrievers.engines.sqlite.engine import SqliteSettings
 from retrievers.engines.weaviate.engine import WeaviateSettings
 from retrievers.engines.zvec.engine import ZvecSettings
-from retrievers.settings import name_type
+from retrievers.settings.parts import Part
 
-AnyEngine = Annotated[
+_Own = Annotated[
     QdrantEdgeSettings
     | QdrantSettings
     | WeaviateSettings
@@ -28,7 +29,8 @@ AnyEngine = Annotated[
     | LanceDbSettings,
     Field(discriminator="type"),
 ]
-TYPES = frozenset(name_type(settings) for settings in get_args(get_args(AnyEngine)[0]))
+ENGINES = Part("assay.engines", StoreSettings, _Own)
+TYPES = frozenset(ENGINES.types)
 
 
 def _refuse_missing(value: Any) -> Any:
@@ -39,4 +41,4 @@ def _refuse_missing(value: Any) -> Any:
     return value
 
 
-EngineSettings = Annotated[AnyEngine, BeforeValidator(_refuse_missing)]
+EngineSettings = Annotated[StoreSettings, ENGINES, BeforeValidator(_refuse_missing)]

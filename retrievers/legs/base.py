@@ -3,11 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
 
 from retrievers.base import IndexReport
 from retrievers.corpus import Corpus
 from retrievers.ranking import Scored
+from retrievers.settings import Settings, Workshop
 
 # What a leg goes by. A pipeline's `mode` chooses among its legs by it.
 Kind = Literal["semantic", "keyword", "exact", "graph", "hybrid"]
@@ -51,7 +54,7 @@ class Leg(ABC):
         """As `search`, for a leg that starts from what the legs before it `found`."""
         return self.search(query, depth)
 
-    def timed(self) -> "Leg":
+    def without_query_cache(self) -> "Leg":
         """The same leg, on the same index, with every per-query cache off."""
         return self
 
@@ -61,3 +64,33 @@ class Leg(ABC):
 
     def close(self) -> None:
         """Release what the leg holds."""
+
+
+class LegSettings(Settings, ABC):
+    """Base of every leg's settings, and what else of the project must know of such a leg."""
+
+    type: str = "python"
+    depth: int = Field(100, ge=1, description="candidates handed on")
+
+    # What it offers `assay tune`: values worth trying, by key.
+    tunable: ClassVar[Mapping[str, Sequence[Any]]] = {}
+    # Whether its list to a smaller depth is the head of that to a larger one.
+    prefix_stable: ClassVar[bool] = False
+    # The type of the plain leg that does as it does: its own for those of a plain pipeline.
+    plain: ClassVar[str] = ""
+    # The type of the leg that does in an engine, named by the key `engine`, what it does here.
+    in_engine: ClassVar[str] = ""
+
+    @property
+    @abstractmethod
+    def kind(self) -> Kind:
+        """What the leg goes by; set once for the class."""
+
+    @property
+    def provider(self) -> str:
+        """The engine that fuses its lists, if one does."""
+        return ""
+
+    @abstractmethod
+    def build(self, workshop: Workshop) -> Leg:
+        """Return the leg, not yet indexed."""

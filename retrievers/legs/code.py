@@ -16,21 +16,23 @@ from pydantic import Field
 
 from retrievers.base import IndexReport, markdown
 from retrievers.corpus import Corpus
-from retrievers.documents import code, structure
+from retrievers.documents import blocks, code, structure
 from retrievers.documents.code import CodeSpan, find_code, name_language
 from retrievers.legs import bm25
-from retrievers.legs.base import Kind, Leg, LegResult
+from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.legs.bm25 import Bm25sScorer, Formula
 from retrievers.ranking import best_matches
-from retrievers.settings import Settings, Workshop
+from retrievers.settings import Workshop
 from retrievers.store.digest import digest, digest_sources
 from retrievers.text import analyzers
 from retrievers.text.analyzers import CodeAnalyzer
 
+# What decides what is found, besides this file.
+SOURCES = (analyzers, blocks, bm25, code, markdown, structure)
 LANGUAGE = re.compile(r"(?<!\S)lang:(\S+)")
 
 
-class CodeLegSettings(Settings):
+class CodeLegSettings(LegSettings):
     """BM25 over fenced and inline code alone; a name found whole outranks its parts."""
 
     kind: ClassVar[Kind] = "keyword"
@@ -47,7 +49,6 @@ class CodeLegSettings(Settings):
     )
     k1: float = Field(1.5, gt=0, description="how fast repetitions of a term saturate")
     b: float = Field(0.75, ge=0, le=1, description="how much long blocks are discounted")
-    depth: int = Field(100, ge=1, description="candidates handed on")
 
     def build(self, workshop: Workshop) -> "CodeLeg":
         """Return the leg, which has indexed nothing yet."""
@@ -159,9 +160,9 @@ class CodeLeg(Leg):
         return where
 
     def _key(self, corpus: Corpus) -> str:
-        modules = (bm25.__file__, code.__file__, structure.__file__, markdown.__file__)
+        modules = (__file__, *(str(item.__file__) for item in SOURCES))
         return digest(
-            digest_sources(*map(Path, (__file__, analyzers.__file__, *modules))),
+            digest_sources(*map(Path, modules)),
             self._settings.model_dump(mode="json", exclude={"depth", "queries"}),
             version("bm25s"),
             [(chunk.doc_id, chunk.start, chunk.end) for chunk in corpus.chunks],

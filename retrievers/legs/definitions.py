@@ -12,9 +12,9 @@ from retrievers.corpus import Corpus
 from retrievers.documents.identifiers import identify
 from retrievers.fusion import RrfSettings
 from retrievers.glossary import Entry, Glossary, read_words
-from retrievers.legs.base import Kind, Leg, LegResult
+from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.ranking import Scored
-from retrievers.settings import Settings, Workshop
+from retrievers.settings import Workshop
 from retrievers.text.analyzers import fold
 
 ALIKE = 0.5  # share of words that a context and a title have in common, from which they are one
@@ -52,7 +52,7 @@ _WHERE = re.compile(
 )
 
 
-class DefinitionsLegSettings(Settings):
+class DefinitionsLegSettings(LegSettings):
     """The definition of a term, for queries that ask for one or are the term itself."""
 
     kind: ClassVar[Kind] = "exact"

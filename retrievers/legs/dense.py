@@ -9,21 +9,23 @@ from pydantic import Field
 
 from retrievers.base import IndexReport
 from retrievers.corpus import Corpus
-from retrievers.legs.base import Kind, Leg, LegResult
-from retrievers.models.encoders import CachingEncoder, EncoderSettings
+from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from retrievers.models.encoders import AnyEncoder, CachingEncoder, EncoderSettings
 from retrievers.ranking import best
-from retrievers.settings import Settings, Workshop
+from retrievers.settings import Workshop
 
 
-class DenseLegSettings(Settings):
+class DenseLegSettings(LegSettings):
     """Embeddings and exact cosine search."""
 
     kind: ClassVar[Kind] = "semantic"
+    prefix_stable: ClassVar[bool] = True
+    plain: ClassVar[str] = "dense"
+    in_engine: ClassVar[str] = "engine_dense"
     type: Literal["dense"]
-    encoder: EncoderSettings = Field(
+    encoder: AnyEncoder = Field(
         default_factory=EncoderSettings, description="the embedding model, or its name"
     )
-    depth: int = Field(100, ge=1, description="how many chunks enter fusion")
 
     def build(self, workshop: Workshop) -> Leg:
         """Return the leg, not yet indexed."""

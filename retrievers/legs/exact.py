@@ -10,14 +10,14 @@ from pydantic import Field
 from retrievers.base import IndexReport
 from retrievers.corpus import Corpus
 from retrievers.fusion import RrfSettings
-from retrievers.legs.base import Kind, Leg, LegResult
+from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.legs.phrases import Match, PhraseIndex, read_phrases
 from retrievers.legs.sections import Found, SectionIndex
 from retrievers.ranking import Scored
-from retrievers.settings import Settings, Workshop
+from retrievers.settings import Workshop
 
 
-class ExactLegSettings(Settings):
+class ExactLegSettings(LegSettings):
     """Sections by number in any spelling, and quoted phrases; nothing for other queries."""
 
     kind: ClassVar[Kind] = "exact"

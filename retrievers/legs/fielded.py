@@ -12,7 +12,7 @@ from retrievers.base import Chunk, IndexReport
 from retrievers.base.frontmatter import Frontmatter
 from retrievers.corpus import Corpus
 from retrievers.legs import bm25, bm25f
-from retrievers.legs.base import Kind, Leg, LegResult
+from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.legs.bm25f import FieldScorer, FieldTerms
 from retrievers.ranking import best_matches
 from retrievers.settings import Settings, Workshop
@@ -39,10 +39,11 @@ class FieldWeights(Settings):
     body: float = Field(1.0, ge=0, description="the chunk's text with its context")
 
 
-class FieldedLegSettings(Settings):
+class FieldedLegSettings(LegSettings):
     """BM25F: words count by the field they stand in, a title's more than the body's."""
 
     kind: ClassVar[Kind] = "keyword"
+    plain: ClassVar[str] = "bm25"
     type: Literal["bm25f"]
     weights: FieldWeights = Field(
         default_factory=FieldWeights, description="how much an occurrence counts in each field"
@@ -67,7 +68,6 @@ class FieldedLegSettings(Settings):
             "mean idf"
         ),
     )
-    depth: int = Field(100, ge=1, description="candidates handed on")
 
     def build(self, workshop: Workshop) -> "FieldedLeg":
         """Return the leg, which has indexed nothing yet."""

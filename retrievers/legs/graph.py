@@ -13,7 +13,7 @@ from retrievers.base import Chunk, IndexReport
 from retrievers.corpus import Corpus
 from retrievers.documents.links import Names, PointerKind, find_pointers
 from retrievers.fusion import RrfSettings
-from retrievers.legs.base import Kind, Leg, LegResult
+from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.ranking import Scored, ordered
 from retrievers.settings import Settings, Workshop
 from retrievers.store.digest import digest, digest_sources
@@ -37,7 +37,7 @@ class EdgeWeights(Settings):
     link: float = Field(0.5, ge=0, description="a Markdown link to another document or heading")
 
 
-class GraphLegSettings(Settings):
+class GraphLegSettings(LegSettings):
     """Chunks that the best chunks of the legs before point at: links, references, relations."""
 
     kind: ClassVar[Kind] = "graph"
@@ -50,7 +50,6 @@ class GraphLegSettings(Settings):
     )
     hops: int = Field(1, ge=1, le=2, description="how many edges in a row are followed")
     decay: float = Field(0.5, gt=0, le=1, description="what the second hop counts beside the first")
-    depth: int = Field(100, ge=1, description="candidates handed on")
 
     def build(self, workshop: Workshop) -> "GraphLeg":
         """Return the leg, which has indexed nothing yet."""

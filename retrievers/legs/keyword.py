@@ -10,19 +10,25 @@ from pydantic import Field, model_validator
 
 from retrievers.base import IndexReport
 from retrievers.corpus import Corpus
-from retrievers.legs.base import Kind, Leg, LegResult
+from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.legs.bm25 import Bm25sScorer, Formula, RankBm25Scorer, Scorer, Variant
 from retrievers.ranking import best_matches
-from retrievers.settings import Settings, Workshop
+from retrievers.settings import Workshop
 from retrievers.store.digest import digest, digest_sources
 from retrievers.text import analyzers
 from retrievers.text.analyzers import AnalyzerSettings, LanguageAnalyzerSettings
 
 
-class KeywordLegSettings(Settings):
+class KeywordLegSettings(LegSettings):
     """BM25 over words, stems and identifiers."""
 
     kind: ClassVar[Kind] = "keyword"
+    prefix_stable: ClassVar[bool] = True
+    plain: ClassVar[str] = "bm25"
+    tunable: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "k1": (0.5, 0.9, 1.2, 1.5, 2.0, 3.0),
+        "b": (0.25, 0.4, 0.6, 0.75, 0.9, 1.0),
+    }
     type: Literal["bm25"] = "bm25"
     analyzer: AnalyzerSettings = Field(
         default_factory=LanguageAnalyzerSettings,
@@ -45,7 +51,6 @@ class KeywordLegSettings(Settings):
             "mean idf"
         ),
     )
-    depth: int = Field(100, ge=1, description="candidates handed on")
 
     @model_validator(mode="after")
     def _can_score(self) -> "KeywordLegSettings":

@@ -14,11 +14,11 @@ from retrievers.engines.base import Engine
 from retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from retrievers.engines.registry import EngineSettings
 from retrievers.engines.retries import count_retries
-from retrievers.legs.base import Kind, Leg, LegResult
+from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.models.base import Vectors
-from retrievers.models.encoders import CachingEncoder, EncoderSettings
+from retrievers.models.encoders import AnyEncoder, CachingEncoder, EncoderSettings
 from retrievers.ranking import Scored
-from retrievers.settings import Settings, Workshop
+from retrievers.settings import Workshop
 
 NO_VECTOR = np.empty(0, np.float32)
 
@@ -104,17 +104,16 @@ class EngineKeywordLeg(EngineLeg):
         return self._engine.keyword(query, depth)
 
 
-class EngineLegSettings(Settings):
+class EngineLegSettings(LegSettings):
     """What every leg inside an engine needs: the texts and vectors indexed are the same."""
 
     leg: ClassVar[type[EngineLeg]]
     engine: EngineSettings = Field(
         default_factory=QdrantEdgeSettings, description="the engine that indexes and searches"
     )
-    encoder: EncoderSettings = Field(
+    encoder: AnyEncoder = Field(
         default_factory=EncoderSettings, description="the embedding model, or its name"
     )
-    depth: int = Field(100, ge=1, description="candidates handed on")
 
     def build(self, workshop: Workshop) -> EngineLeg:
         """Return the leg, which has indexed nothing yet."""
@@ -126,6 +125,7 @@ class NativeHybridSettings(EngineLegSettings):
 
     kind: ClassVar[Kind] = "hybrid"
     leg = NativeHybridLeg
+    in_engine: ClassVar[str] = "native_hybrid"
     type: Literal["native_hybrid"] = "native_hybrid"
 
 
@@ -134,6 +134,7 @@ class EngineDenseSettings(EngineLegSettings):
 
     kind: ClassVar[Kind] = "semantic"
     leg = EngineDenseLeg
+    in_engine: ClassVar[str] = "engine_dense"
     type: Literal["engine_dense"]
 
 
@@ -142,4 +143,5 @@ class EngineKeywordSettings(EngineLegSettings):
 
     kind: ClassVar[Kind] = "keyword"
     leg = EngineKeywordLeg
+    in_engine: ClassVar[str] = "engine_keyword"
     type: Literal["engine_keyword"]

@@ -24,13 +24,13 @@ from retrievers.engines.opensearch.queries import match, search
 from retrievers.engines.opensearch.server import OpenSearchServer
 from retrievers.engines.retries import count_retries
 from retrievers.engines.servers import name_index
-from retrievers.legs.base import Kind, Leg, LegResult
+from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.ranking import ordered
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest, digest_sources
 
 
-class OpenSearchLegSettings(OpenSearchConnection):
+class OpenSearchLegSettings(OpenSearchConnection, LegSettings):
     """BM25 on an OpenSearch server, without vectors there."""
 
     kind: ClassVar[Kind] = "keyword"
@@ -43,7 +43,6 @@ class OpenSearchLegSettings(OpenSearchConnection):
     bm25: OpenSearchBm25Settings = Field(
         default_factory=OpenSearchBm25Settings, description="analyzer and constants"
     )
-    depth: int = Field(100, ge=1, description="candidates handed on")
 
     def build(self, workshop: Workshop) -> "OpenSearchLeg":
         """Return the leg, which has indexed nothing yet."""

@@ -1,5 +1,10 @@
 """Every leg that a config can name."""
 
+from typing import Annotated
+
+from pydantic import Field
+
+from retrievers.legs.base import LegSettings
 from retrievers.legs.code import CodeLegSettings
 from retrievers.legs.definitions import DefinitionsLegSettings
 from retrievers.legs.dense import DenseLegSettings
@@ -13,8 +18,9 @@ from retrievers.legs.native import (
     NativeHybridSettings,
 )
 from retrievers.legs.opensearch import OpenSearchLegSettings
+from retrievers.settings.parts import Part
 
-LegSettings = (
+_Own = Annotated[
     DenseLegSettings
     | KeywordLegSettings
     | FieldedLegSettings
@@ -25,5 +31,8 @@ LegSettings = (
     | NativeHybridSettings
     | EngineDenseSettings
     | EngineKeywordSettings
-    | OpenSearchLegSettings
-)
+    | OpenSearchLegSettings,
+    Field(discriminator="type"),
+]
+LEGS = Part("assay.legs", LegSettings, _Own)
+AnyLeg = Annotated[LegSettings, LEGS]

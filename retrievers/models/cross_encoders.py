@@ -1,6 +1,8 @@
 """Cross-encoders: models that read a query and a passage together."""
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
+from typing import Annotated
 
 from pydantic import Field
 
@@ -10,10 +12,19 @@ from retrievers.models.files import locate
 from retrievers.models.onnx import OnnxCrossEncoder
 from retrievers.models.pins import DEFAULT_CROSS_ENCODER
 from retrievers.models.st import StCrossEncoder
-from retrievers.settings import Workshop
+from retrievers.settings import Settings, Workshop
+from retrievers.settings.parts import Part
 
 
-class CrossEncoderSettings(ModelSettings):
+class CrossEncoderChoice(Settings, ABC):
+    """Base of the settings of every cross-encoder."""
+
+    @abstractmethod
+    def build(self, workshop: Workshop) -> CrossEncoder:
+        """Return the cross-encoder. Nothing of it is loaded before a pair needs it."""
+
+
+class CrossEncoderSettings(ModelSettings, CrossEncoderChoice):
     """A cross-encoder. Its name alone may stand for it."""
 
     model: str = Field(
@@ -38,3 +49,9 @@ class CrossEncoderSettings(ModelSettings):
         check_tokens(self.max_tokens, files)
         recipe = replace(files.recipe, max_tokens=self.max_tokens)
         return OnnxCrossEncoder(files, recipe, workshop.threads)
+
+
+AnyCrossEncoder = Annotated[
+    CrossEncoderChoice,
+    Part("assay.cross_encoders", CrossEncoderChoice, CrossEncoderSettings),
+]

@@ -1,8 +1,9 @@
 """Encoders: settings, and the cache every encoder stands behind."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -16,14 +17,32 @@ from retrievers.models.packages import Pooling
 from retrievers.models.pins import DEFAULT_ENCODER
 from retrievers.models.recipes import Recipe
 from retrievers.models.st import StEncoder, StRecipe
-from retrievers.settings import Workshop
+from retrievers.settings import Settings, Workshop
+from retrievers.settings.parts import Part, find_source
 from retrievers.store.digest import digest
 
 CACHE_KIND = "embeddings"
 TEXTS_PER_WRITE = 64  # what a killed run loses at most
 
 
-class EncoderSettings(ModelSettings):
+class EncoderChoice(Settings, ABC):
+    """Base of the settings of every encoder."""
+
+    @property
+    def name(self) -> str:
+        """What people know the encoder by."""
+        return type(self).__name__
+
+    @abstractmethod
+    def open(self, workshop: Workshop) -> Encoder:
+        """Return the encoder. Neither it nor its files are loaded before a text needs them."""
+
+    def build(self, workshop: Workshop) -> "CachingEncoder":
+        """Return the encoder behind the cache, where what was plugged in has vectors of its own."""
+        return CachingEncoder(self.open(workshop), self.name, workshop, find_source(self))
+
+
+class EncoderSettings(ModelSettings, EncoderChoice):
     """An embedding model. Its name alone may stand for it."""
 
     model: str = Field(
@@ -48,11 +67,16 @@ class EncoderSettings(ModelSettings):
         description="how token vectors become one (onnx only); the model's own if not given",
     )
 
-    def build(self, workshop: Workshop) -> "CachingEncoder":
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return self.model
+
+    def open(self, workshop: Workshop) -> Encoder:
         """Return the encoder. Neither it nor its files are loaded before a text needs them."""
         files = locate(self.model, self.backend, "encoder", workshop)
         build = self._build_st if files.backend == "st" else self._build_onnx
-        return CachingEncoder(build(files, workshop), files.name, workshop)
+        return build(files, workshop)
 
     def _build_onnx(self, files: ModelFiles, workshop: Workshop) -> Encoder:
         given = self.model_dump(include=set(Recipe.__dataclass_fields__), exclude_none=True)
@@ -70,6 +94,9 @@ class EncoderSettings(ModelSettings):
         return StEncoder(files, recipe, workshop.threads, workshop.progress)
 
 
+AnyEncoder = Annotated[EncoderChoice, Part("assay.encoders", EncoderChoice, EncoderSettings)]
+
+
 @dataclass(frozen=True, slots=True)
 class Encoded:
     """One row a text, and how many distinct texts had to be encoded for it."""
@@ -81,10 +108,12 @@ class Encoded:
 class CachingEncoder(Encoder):
     """Keeps the vector of every passage by its text. Queries are encoded each time.
 
-    Safe in several threads and processes: at worst two of them encode the same text.
+    Safe in several threads and processes: at worst two of them encode the same text. `source` is
+    the digest of its code, where that is not this project's.
     """
 
-    def __init__(self, encoder: Encoder, name: str, workshop: Workshop) -> None:
+    def __init__(self, encoder: Encoder, name: str, workshop: Workshop, source: str = "") -> None:
+        self._source = source
         self._encoder = encoder
         self._name = name
         self._workshop = workshop
@@ -92,7 +121,8 @@ class CachingEncoder(Encoder):
     @property
     def identity(self) -> str:
         """The identity of the encoder behind the cache."""
-        return self._encoder.identity
+        identity = self._encoder.identity
+        return digest(identity, self._source) if self._source else identity
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Return one row a text; of no texts, shape (0, 0)."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from retrievers.corpus import Corpus
 from retrievers.legs.base import Kind
+from retrievers.settings import Settings, Workshop
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +53,20 @@ class QueryStep(ABC):
     def apply(self, request: Request) -> StepResult:
         """Return what becomes of `request`. Safe to call from threads."""
 
-    def timed(self) -> "QueryStep":
+    def without_query_cache(self) -> "QueryStep":
         """The same step with every per-query cache off."""
         return self
 
     def facts(self) -> Mapping[str, Any]:
         """What identifies this step beyond its settings. JSON values."""
         return {}
+
+
+class QueryStepSettings(Settings, ABC):
+    """Base of every query step's settings."""
+
+    type: str = "python"
+
+    @abstractmethod
+    def build(self, workshop: Workshop, legs: LegKinds) -> QueryStep:
+        """Return the step, for a pipeline of these `legs`."""

@@ -8,8 +8,8 @@ from typing import Literal
 from pydantic import Field
 
 from retrievers.legs.base import Kind
-from retrievers.query.base import LegKinds, QueryStep, Request, StepResult
-from retrievers.settings import Settings, Workshop
+from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
+from retrievers.settings import Workshop
 
 QueryType = Literal["factual", "navigational", "exploratory"]
 
@@ -26,7 +26,7 @@ _SERVED_BY: Mapping[QueryType, Kind] = {
 }
 
 
-class ClassifySettings(Settings):
+class ClassifySettings(QueryStepSettings):
     """Weighs the legs by the type of the query: factual, navigational or exploratory."""
 
     type: Literal["classify"]

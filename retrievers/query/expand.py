@@ -12,14 +12,14 @@ from pydantic import Field
 from retrievers.corpus import Corpus
 from retrievers.legs.base import Kind
 from retrievers.models.base import Vectors
-from retrievers.models.encoders import CachingEncoder, EncoderSettings
-from retrievers.query.base import LegKinds, QueryStep, Request, StepResult
+from retrievers.models.encoders import AnyEncoder, CachingEncoder, EncoderSettings
+from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
 from retrievers.query.words import Words
-from retrievers.settings import Settings, Workshop
+from retrievers.settings import Workshop
 from retrievers.text.analyzers import Language
 
 
-class ExpandSettings(Settings):
+class ExpandSettings(QueryStepSettings):
     """Adds terms of the collection that are near the query in meaning: authentication for auth."""
 
     type: Literal["expand"]
@@ -40,7 +40,7 @@ class ExpandSettings(Settings):
         min_length=1,
         description="kinds of legs that are asked the longer text",
     )
-    encoder: EncoderSettings = Field(
+    encoder: AnyEncoder = Field(
         default_factory=EncoderSettings, description="the embedding model, or its name"
     )
     language: Language = Field("english", description="language of stop words and stems")

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from retrievers.corpus import Corpus
-from retrievers.query.base import LegKinds, QueryStep, Request, StepResult
-from retrievers.settings import Settings, Workshop
+from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
+from retrievers.settings import Workshop
 from retrievers.stages.recency import find_date
 from retrievers.text.analyzers import fold
 
@@ -30,7 +30,7 @@ OneOrMore = Annotated[
 ]
 
 
-class FilterSettings(Settings):
+class FilterSettings(QueryStepSettings):
     """Finds only what is of some category, author, tag, time or folder, by the frontmatter."""
 
     type: Literal["filter"]

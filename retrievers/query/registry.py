@@ -4,12 +4,15 @@ from typing import Annotated
 
 from pydantic import Field
 
+from retrievers.query.base import QueryStepSettings
 from retrievers.query.classify import ClassifySettings
 from retrievers.query.expand import ExpandSettings
 from retrievers.query.filter import FilterSettings
 from retrievers.query.synonyms import SynonymsSettings
+from retrievers.settings.parts import Part
 
-QuerySettings = Annotated[
+_Own = Annotated[
     FilterSettings | ClassifySettings | ExpandSettings | SynonymsSettings,
     Field(discriminator="type"),
 ]
+AnyQueryStep = Annotated[QueryStepSettings, Part("assay.query_steps", QueryStepSettings, _Own)]

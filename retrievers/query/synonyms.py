@@ -8,10 +8,10 @@ from typing import Any, Literal
 from pydantic import Field
 
 from retrievers.legs.base import Kind
-from retrievers.query.base import LegKinds, QueryStep, Request, StepResult
+from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
 from retrievers.query.wordnet import WordNet
 from retrievers.query.words import Words
-from retrievers.settings import Settings, Workshop
+from retrievers.settings import Workshop
 from retrievers.text.analyzers import fold
 
 # What is quoted, in backticks or in double quotes, is meant as it stands.
@@ -20,7 +20,7 @@ QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”")
 PLAIN = re.compile(r"(?<![\w.:/-])[^\W\d_]+(?![\w:/-]|\.\w)")
 
 
-class SynonymsSettings(Settings):
+class SynonymsSettings(QueryStepSettings):
     """Adds other words for those of the query, from WordNet (English)."""
 
     type: Literal["synonyms"]

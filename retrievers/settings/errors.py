@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from retrievers.base import AssayError
+from retrievers.settings.parts import Part, find_part
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -115,7 +116,9 @@ def _locate(kind: Any, values: Any, parts: Sequence[int | str]) -> tuple[tuple[s
 def _choose(kind: Any, value: Any) -> Any:
     """Return the member of a union that `value` fits: by its `type`, or a list for a list."""
     if get_origin(kind) is Annotated:
-        return _choose(get_args(kind)[0], value)
+        inner, *metadata = get_args(kind)
+        part = find_part(metadata)
+        return (part and _find_plugged(part, value)) or _choose(part.own if part else inner, value)
     if get_origin(kind) not in (Union, UnionType):
         return kind
     members = [_choose(member, value) for member in get_args(kind)]
@@ -127,12 +130,21 @@ def _choose(kind: Any, value: Any) -> Any:
     return next(iter(named or models or mappings or members))
 
 
+def _find_plugged(part: Part, value: Any) -> type[BaseModel] | None:
+    try:
+        return part.find(value)
+    except ValueError:  # it is this that is explained
+        return None
+
+
 def _models(kind: Any) -> list[type[BaseModel]]:
     """Return the models that a type names, unions opened."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return [kind]
     if get_origin(kind) is Annotated:
-        return _models(get_args(kind)[0])
+        inner, *metadata = get_args(kind)
+        part = find_part(metadata)
+        return _models(part.own if part else inner)
     if get_origin(kind) in (Union, UnionType):
         return [model for member in get_args(kind) for model in _models(member)]
     return []
@@ -140,13 +152,22 @@ def _models(kind: Any) -> list[type[BaseModel]]:
 
 def _tags(model: type[BaseModel]) -> tuple[str, ...]:
     """Return what the key `type` of a model may be."""
-    return get_args(_fields(model).get("type"))
+    field = model.model_fields.get("type")
+    return get_args(field.annotation) if field else ()
 
 
 def _fields(kind: Any) -> Mapping[str, Any]:
-    """Return the types of a model's keys by name; nothing of what is no model."""
+    """Return the types of a model's keys by name; nothing of what is no model.
+
+    With their metadata, which may say what else can be plugged in there.
+    """
     if isinstance(kind, type) and issubclass(kind, BaseModel):
-        return {name: field.annotation for name, field in kind.model_fields.items()}
+        return {
+            name: Annotated[(field.annotation, *field.metadata)]
+            if field.metadata
+            else field.annotation
+            for name, field in kind.model_fields.items()
+        }
     return {}
 
 

@@ -5,10 +5,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from retrievers.base import Hit
 from retrievers.corpus import Corpus
+from retrievers.settings import Settings, Workshop
 
 # The one order in which stages may stand; of those on one line a pipeline has at most one.
 ORDER = (
@@ -48,13 +49,45 @@ class Stage(ABC):
     def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
         """Return what becomes of `hits`, which are best first. Safe to call from threads."""
 
-    def timed(self) -> "Stage":
+    def without_query_cache(self) -> "Stage":
         """The same stage with every per-query cache off."""
         return self
 
     def facts(self) -> Mapping[str, Any]:
         """What identifies this stage beyond its settings. JSON values."""
         return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The key by which a stage compares scores with a number, and the way out besides a scale.
+
+    With `differences` it looks at how near two scores are, which fused ranks do not tell.
+    """
+
+    key: str
+    way_out: str = ""
+    differences: bool = False
+
+
+class StageSettings(Settings, ABC):
+    """Base of every stage's settings, and what else of the project must know of such a stage."""
+
+    type: str = "python"
+
+    # What it offers `assay tune`: values worth trying, by key.
+    tunable: ClassVar[Mapping[str, Sequence[Any]]] = {}
+    # Whether the scores it puts out are on a scale (0 to 1): as those it was given, always, never.
+    scale: ClassVar[Literal["as given", "always", "never"]] = "as given"
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """How it compares scores, which must then be on a scale; None where it does not."""
+        return None
+
+    @abstractmethod
+    def build(self, workshop: Workshop) -> Stage:
+        """Return the stage."""
 
 
 def descend(scored: Iterable[tuple[Hit, float]]) -> list[Hit]:
@@ -71,9 +104,12 @@ def descend(scored: Iterable[tuple[Hit, float]]) -> list[Hit]:
 
 
 def find_disorder(types: Sequence[str]) -> str:
-    """Say in words what is wrong with stages of these `types` in this order; empty if nothing."""
+    """Say in words what is wrong with stages of these `types` in this order; empty if nothing.
+
+    Those of other types, which were plugged in, may stand anywhere.
+    """
     place = {name: number for number, names in enumerate(ORDER) for name in names}
-    for before, after in pairwise(types):
+    for before, after in pairwise(name for name in types if name in place):
         if place[before] > place[after]:
             return f"{after} cannot follow {before}; the order is {describe_order()}"
         if place[before] == place[after]:

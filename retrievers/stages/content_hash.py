@@ -6,11 +6,11 @@ from typing import Literal
 
 from retrievers.base import Chunk, Hit
 from retrievers.corpus import Corpus
-from retrievers.settings import Settings, Workshop
-from retrievers.stages.base import Stage, StageResult
+from retrievers.settings import Workshop
+from retrievers.stages.base import Stage, StageResult, StageSettings
 
 
-class ContentHashSettings(Settings):
+class ContentHashSettings(StageSettings):
     """Drops hits whose text, white space apart, is that of a better hit."""
 
     type: Literal["content_hash"]

@@ -12,8 +12,8 @@ from retrievers.base import Chunk, Hit
 from retrievers.base.markdown import tokenize
 from retrievers.corpus import Corpus
 from retrievers.models.pins import DEFAULT_TOKENIZER
-from retrievers.settings import Settings, Workshop
-from retrievers.stages.base import Stage, StageResult
+from retrievers.settings import Workshop
+from retrievers.stages.base import Stage, StageResult, StageSettings
 from retrievers.store.digest import digest
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _FENCE = re.compile("`{3,}|~{3,}")
 _BLOCK = re.compile("`{3}|~{3}|<(?:[!?]|script|pre|style|textarea)", re.I)
 
 
-class ContextSettings(Settings):
+class ContextSettings(StageSettings):
     """Keeps the best hits that fit a prompt, headings and separators counted."""
 
     type: Literal["context"]

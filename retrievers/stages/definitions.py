@@ -10,11 +10,11 @@ from pydantic import Field
 from retrievers.base import Chunk, Definition, Hit
 from retrievers.corpus import Corpus
 from retrievers.glossary import Entry, Glossary, read_words
-from retrievers.settings import Settings, Workshop
-from retrievers.stages.base import Stage, StageResult
+from retrievers.settings import Workshop
+from retrievers.stages.base import Stage, StageResult, StageSettings
 
 
-class DefinitionsSettings(Settings):
+class DefinitionsSettings(StageSettings):
     """Gives the best hits the definitions of the defined terms they use."""
 
     type: Literal["definitions"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,18 +10,19 @@ from pydantic import Field
 
 from retrievers.base import Hit
 from retrievers.corpus import Corpus
-from retrievers.models.encoders import EncoderSettings
+from retrievers.models.encoders import AnyEncoder, EncoderSettings
 from retrievers.normalisation import normalise_min_max
-from retrievers.settings import Settings, Workshop
-from retrievers.stages.base import Stage, StageResult, descend
+from retrievers.settings import Workshop
+from retrievers.stages.base import Comparison, Stage, StageResult, StageSettings, descend
 from retrievers.stages.similarity import Similarity
 
 
-class MmrSettings(Settings):
+class MmrSettings(StageSettings):
     """Orders the best hits by relevance less likeness to those above them."""
 
+    scale: ClassVar[Literal["as given", "always", "never"]] = "never"
     type: Literal["mmr"]
-    encoder: EncoderSettings = Field(
+    encoder: AnyEncoder = Field(
         default_factory=EncoderSettings,
         description="the embedding model, or its name; a dense leg's own costs nothing more",
     )
@@ -36,6 +37,12 @@ class MmrSettings(Settings):
         description="what λ weighs: scores mapped to 0 to 1 over each query's hits; or scores as "
         "they are, which must be calibrated or cosines",
     )
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """Its relevance, where that is the score itself."""
+        given = self.relevance == "score"
+        return Comparison("mmr.relevance", ", or set it to min-max") if given else None
 
     def build(self, workshop: Workshop) -> Stage:
         """Return the stage."""

@@ -7,11 +7,11 @@ from pydantic import Field
 
 from retrievers.base import Chunk, Hit
 from retrievers.corpus import Corpus
-from retrievers.settings import Settings, Workshop
-from retrievers.stages.base import Stage, StageResult, descend
+from retrievers.settings import Workshop
+from retrievers.stages.base import Comparison, Stage, StageResult, StageSettings, descend
 
 
-class NeighboursSettings(Settings):
+class NeighboursSettings(StageSettings):
     """Adds the chunks beside the best hits where the query is long or its best two are close."""
 
     type: Literal["neighbours"]
@@ -23,6 +23,13 @@ class NeighboursSettings(Settings):
         "of linear fusion, calibrated, or be cosines; null: only long queries are expanded",
     )
     top: int = Field(3, ge=1, description="how many of the best hits are given their neighbours")
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """How far apart the best two are, where that decides."""
+        if self.score_delta is None:
+            return None
+        return Comparison("neighbours.score_delta", ", or set it to null", differences=True)
 
     def build(self, workshop: Workshop) -> Stage:
         """Return the stage."""

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from retrievers.base import Hit
 from retrievers.corpus import Corpus
-from retrievers.settings import Settings, Workshop
-from retrievers.stages.base import Stage, StageResult
+from retrievers.settings import Workshop
+from retrievers.stages.base import Stage, StageResult, StageSettings
 from retrievers.stages.content_hash import hash_content
 from retrievers.stages.similarity import keep_unlike
 
@@ -21,7 +21,7 @@ MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 SHIFT = np.uint64(29)
 
 
-class NgramSettings(Settings):
+class NgramSettings(StageSettings):
     """Drops hits that share most of their n-grams with a better hit."""
 
     type: Literal["ngram"]

@@ -9,14 +9,14 @@ from typing import Literal
 from retrievers.base import Chunk, Document, Hit
 from retrievers.corpus import Corpus
 from retrievers.documents.chunkers.base import ID_DIGITS
-from retrievers.settings import Settings, Workshop
-from retrievers.stages.base import Stage, StageResult, descend
+from retrievers.settings import Workshop
+from retrievers.stages.base import Stage, StageResult, StageSettings, descend
 from retrievers.store.digest import digest
 
 Span = tuple[int, int]
 
 
-class ParentsSettings(Settings):
+class ParentsSettings(StageSettings):
     """Replaces each hit by the larger passage it was cut from; see the chunker parent_child."""
 
     type: Literal["parents"]

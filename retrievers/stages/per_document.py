@@ -7,11 +7,11 @@ from typing import Literal
 from pydantic import Field
 
 from retrievers.base import Hit
-from retrievers.settings import Settings, Workshop
-from retrievers.stages.base import Stage, StageResult
+from retrievers.settings import Workshop
+from retrievers.stages.base import Stage, StageResult, StageSettings
 
 
-class PerDocumentSettings(Settings):
+class PerDocumentSettings(StageSettings):
     """Keeps only the best few hits of each document."""
 
     type: Literal["per_document"]

@@ -11,7 +11,7 @@ from retrievers.base import Hit
 from retrievers.base.frontmatter import Frontmatter
 from retrievers.corpus import Corpus
 from retrievers.settings import Settings, Workshop
-from retrievers.stages.base import Stage, StageResult
+from retrievers.stages.base import Stage, StageResult, StageSettings
 
 # Where a document's frontmatter dates it, the best first.
 FIELDS = ("modified", "updated", "date", "created")
@@ -24,7 +24,7 @@ class Tier(Settings):
     factor: float = Field(gt=0, description="what their scores are multiplied by")
 
 
-class RecencySettings(Settings):
+class RecencySettings(StageSettings):
     """Raises the scores of documents that their frontmatter dates of late."""
 
     type: Literal["recency"]

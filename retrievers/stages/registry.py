@@ -4,6 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from retrievers.settings.parts import Part
+from retrievers.stages.base import StageSettings
 from retrievers.stages.calibrate import CalibrateSettings
 from retrievers.stages.content_hash import ContentHashSettings
 from retrievers.stages.context import ContextSettings
@@ -18,7 +20,7 @@ from retrievers.stages.rerank import RerankSettings
 from retrievers.stages.semantic import SemanticSettings
 from retrievers.stages.threshold import ThresholdSettings
 
-StageSettings = Annotated[
+_Own = Annotated[
     RecencySettings
     | CalibrateSettings
     | ThresholdSettings
@@ -34,3 +36,4 @@ StageSettings = Annotated[
     | ContextSettings,
     Field(discriminator="type"),
 ]
+AnyStage = Annotated[StageSettings, Part("assay.stages", StageSettings, _Own)]

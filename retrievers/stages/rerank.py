@@ -3,15 +3,16 @@
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from retrievers.base import Hit
 from retrievers.models.base import CrossEncoder
-from retrievers.models.cross_encoders import CrossEncoderSettings
-from retrievers.settings import Settings, Workshop
-from retrievers.stages.base import Stage, StageResult, descend
+from retrievers.models.cross_encoders import AnyCrossEncoder, CrossEncoderSettings
+from retrievers.settings import Workshop
+from retrievers.settings.parts import find_source
+from retrievers.stages.base import Stage, StageResult, StageSettings, descend
 from retrievers.store.cache import Cache
 from retrievers.store.digest import digest
 
@@ -19,11 +20,13 @@ CACHE_KIND = "rerank"
 VALUE = struct.Struct("<d")
 
 
-class RerankSettings(Settings):
+class RerankSettings(StageSettings):
     """A cross-encoder reads the best hits and reorders them."""
 
+    tunable: ClassVar[Mapping[str, Sequence[Any]]] = {"depth": (5, 10, 24, 50)}
+    scale: ClassVar[Literal["as given", "always", "never"]] = "never"
     type: Literal["rerank"]
-    model: CrossEncoderSettings = Field(
+    model: AnyCrossEncoder = Field(
         default_factory=CrossEncoderSettings, description="the cross-encoder, or its name"
     )
     depth: int = Field(
@@ -32,13 +35,20 @@ class RerankSettings(Settings):
 
     def build(self, workshop: Workshop) -> Stage:
         """Return the stage. Its model loads with the first pair that is not in the cache."""
-        return Rerank(self.model.build(workshop), self.depth, workshop.cache)
+        source = find_source(self.model)
+        return Rerank(self.model.build(workshop), self.depth, workshop.cache, source)
 
 
 class Rerank(Stage):
-    """Orders the first `depth` hits by a cross-encoder's score. Without `cache` none is kept."""
+    """Orders the first `depth` hits by a cross-encoder's score. Without `cache` none is kept.
 
-    def __init__(self, model: CrossEncoder, depth: int, cache: Cache | None) -> None:
+    `source` is the digest of the model's code, where that is not this project's.
+    """
+
+    def __init__(
+        self, model: CrossEncoder, depth: int, cache: Cache | None, source: str = ""
+    ) -> None:
+        self._source = source
         self._model = model
         self._depth = depth
         self._cache = cache
@@ -61,7 +71,7 @@ class Rerank(Stage):
         ranked += [replace(hit, score=lowest - place) for place, hit in enumerate(rest, start=1)]
         return StageResult(ranked, f"read {len(read)} of {len(hits)} hits", counts)
 
-    def timed(self) -> Stage:
+    def without_query_cache(self) -> Stage:
         """The same stage, scoring every pair anew."""
         return Rerank(self._model, self._depth, cache=None)
 
@@ -72,8 +82,8 @@ class Rerank(Stage):
     def _score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         if self._cache is None:
             return self._model.score(query, texts)
-        identity = self._model.identity
-        keys = [digest(identity, query, text) for text in texts]
+        identity = [self._model.identity, *filter(None, [self._source])]
+        keys = [digest(*identity, query, text) for text in texts]
         known = self._cache.get_many(CACHE_KIND, keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if missing:

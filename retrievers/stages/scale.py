@@ -2,14 +2,9 @@
 
 from collections.abc import Sequence
 
-from retrievers.fusion import FusionSettings, RrfSettings
+from retrievers.fusion import FusionSettings
 from retrievers.legs.base import Kind
-from retrievers.stages.calibrate import CalibrateSettings
-from retrievers.stages.mmr import MmrSettings
-from retrievers.stages.neighbours import NeighboursSettings
-from retrievers.stages.registry import StageSettings
-from retrievers.stages.rerank import RerankSettings
-from retrievers.stages.threshold import ThresholdSettings
+from retrievers.stages.base import StageSettings
 
 
 def find_unscaled(
@@ -23,29 +18,22 @@ def find_unscaled(
     scaled = fusion is None and kind == "semantic"
     missing = "put calibrate before it" if fusion else f"those of a single {kind} leg have none"
     for stage in stages:
-        if isinstance(stage, CalibrateSettings):
+        if stage.scale == "always":
             if fusion is None:
-                return "calibrate: needs fusion; the scores of a single leg have no known maximum"
+                return (
+                    f"{stage.type}: needs fusion; the scores of a single leg have no known maximum"
+                )
             scaled = True
-        key, way_out = _compares(stage)
-        if key and not scaled:
-            return f"{key}: needs scores on a scale: {missing}{way_out}"
-        if isinstance(stage, NeighboursSettings) and key and isinstance(fusion, RrfSettings):
-            return (
-                f"{key}: rrf knows ranks, not how near two scores were, and puts the best two of "
-                f"every query close together; use linear fusion{way_out}"
-            )
-        if isinstance(stage, MmrSettings | RerankSettings):
+        if compared := stage.comparison:
+            if not scaled:
+                way_out = f"{missing}{compared.way_out}"
+                return f"{compared.key}: needs scores on a scale: {way_out}"
+            if compared.differences and fusion and fusion.type == "rrf":
+                return (
+                    f"{compared.key}: rrf knows ranks, not how near two scores were, and puts the "
+                    "best two of every query close together; use linear fusion"
+                    f"{compared.way_out}"
+                )
+        if stage.scale == "never":
             scaled, missing = False, f"{stage.type} puts others in the place of calibrated ones"
     return ""
-
-
-def _compares(stage: StageSettings) -> tuple[str, str]:
-    """Return the key by which a stage compares scores, with the other way out, if it does."""
-    if isinstance(stage, ThresholdSettings):
-        return "threshold.minimum", ""
-    if isinstance(stage, MmrSettings) and stage.relevance == "score":
-        return "mmr.relevance", ", or set it to min-max"
-    if isinstance(stage, NeighboursSettings) and stage.score_delta is not None:
-        return "neighbours.score_delta", ", or set it to null"
-    return "", ""

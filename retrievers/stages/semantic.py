@@ -7,17 +7,17 @@ from pydantic import Field
 
 from retrievers.base import Hit
 from retrievers.corpus import Corpus
-from retrievers.models.encoders import CachingEncoder, EncoderSettings
-from retrievers.settings import Settings, Workshop
-from retrievers.stages.base import Stage, StageResult
+from retrievers.models.encoders import AnyEncoder, CachingEncoder, EncoderSettings
+from retrievers.settings import Workshop
+from retrievers.stages.base import Stage, StageResult, StageSettings
 from retrievers.stages.similarity import Similarity, keep_unlike
 
 
-class SemanticSettings(Settings):
+class SemanticSettings(StageSettings):
     """Drops hits whose embedding is close to that of a better hit."""
 
     type: Literal["semantic"]
-    encoder: EncoderSettings = Field(
+    encoder: AnyEncoder = Field(
         default_factory=EncoderSettings,
         description="the embedding model, or its name; a dense leg's own costs nothing more",
     )

@@ -6,15 +6,20 @@ from typing import Literal
 from pydantic import Field
 
 from retrievers.base import Hit
-from retrievers.settings import Settings, Workshop
-from retrievers.stages.base import Stage, StageResult
+from retrievers.settings import Workshop
+from retrievers.stages.base import Comparison, Stage, StageResult, StageSettings
 
 
-class ThresholdSettings(Settings):
+class ThresholdSettings(StageSettings):
     """Drops hits whose calibrated score, or cosine, is too low; perhaps all of them."""
 
     type: Literal["threshold"]
     minimum: float = Field(0.3, description="the lowest score that is kept")
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """Its minimum."""
+        return Comparison("threshold.minimum")
 
     def build(self, workshop: Workshop) -> Stage:
         """Return the stage."""

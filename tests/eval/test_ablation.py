@@ -15,19 +15,27 @@ from eval.analysis.ablation_variants import (
     plan_removals,
 )
 from eval.experiments.ablation import check
+from retrievers.legs.base import LegSettings
+from retrievers.legs.registry import LEGS
 
 BM25 = {"type": "bm25"}
 DENSE = {"type": "dense"}
 CALIBRATE, THRESHOLD = {"type": "calibrate"}, {"type": "threshold", "minimum": 0.3}
 
 
+def plain_types(legs: Mapping[str, Any]) -> dict[str, str]:
+    """Return what stands for each leg in a plain pipeline, as the leg itself says."""
+    found = {name: LEGS.types[leg["type"]] for name, leg in legs.items()}
+    return {name: leg.plain for name, leg in found.items() if issubclass(leg, LegSettings)}
+
+
 def removals(retriever: Mapping[str, Any]) -> dict[str, Variant]:
-    parts = list_parts(retriever, retriever["legs"])
+    parts = list_parts(retriever, plain_types(retriever["legs"]))
     return {item.part.name: item for item in plan_removals(retriever, parts, check)}
 
 
 def additions(retriever: Mapping[str, Any]) -> dict[str, Variant]:
-    parts = list_parts(retriever, retriever["legs"])
+    parts = list_parts(retriever, plain_types(retriever["legs"]))
     plain = make_plain(retriever, parts)
     return {item.part.name: item for item in plan_additions(retriever, plain, parts, check)}
 
@@ -93,7 +101,7 @@ def test_what_a_graph_starts_from_cannot_go() -> None:
 
 def test_of_two_equal_stages_one_goes() -> None:
     twice = hybrid(query=[{"type": "classify"}, {"type": "classify", "factual": 2.0}], stages=[])
-    parts = list_parts(twice, twice["legs"])
+    parts = list_parts(twice, plain_types(twice["legs"]))
     first, second = plan_removals(twice, parts, check)[:2]
     assert first.settings is not None
     assert second.settings is not None
@@ -102,7 +110,7 @@ def test_of_two_equal_stages_one_goes() -> None:
 
 
 def test_inactive_legs_are_no_parts() -> None:
-    parts = list_parts(hybrid(mode="semantic"), ["dense"])
+    parts = list_parts(hybrid(mode="semantic"), {"dense": "dense"})
     assert [part.name for part in parts if part.kind == "leg"] == ["dense"]
     gone = plan_removals(hybrid(mode="semantic"), parts, check)[0]
     assert "no leg is semantic" in gone.refusal
@@ -110,7 +118,7 @@ def test_inactive_legs_are_no_parts() -> None:
 
 def test_the_plain_pipeline_has_the_configs_own_legs() -> None:
     retriever = hybrid()
-    plain = make_plain(retriever, list_parts(retriever, retriever["legs"]))
+    plain = make_plain(retriever, list_parts(retriever, plain_types(retriever["legs"])))
     assert plain.settings["legs"] == {"dense": DENSE, "keyword": BM25}
     assert plain.settings["fusion"]["weights"] == {"dense": 2.0}
     assert plain.settings["stages"] == []
@@ -129,7 +137,7 @@ def test_added_parts_bring_what_they_need() -> None:
 def test_a_fielded_leg_takes_the_place_of_the_plain_one() -> None:
     fielded = {"type": "bm25f", "depth": 40}
     retriever = hybrid(legs={"words": fielded, "dense": DENSE}, fusion={"type": "rrf"}, stages=[])
-    plain = make_plain(retriever, list_parts(retriever, retriever["legs"]))
+    plain = make_plain(retriever, list_parts(retriever, plain_types(retriever["legs"])))
     assert plain.settings["legs"] == {"dense": DENSE, "words": {"type": "bm25", "depth": 40}}
     added = additions(retriever)["words"]
     assert added.replaces

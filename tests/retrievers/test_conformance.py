@@ -228,7 +228,7 @@ class Shared(Overlap):
 
 
 class TimedElsewhere(Overlap):
-    def timed(self) -> Retriever:
+    def without_query_cache(self) -> Retriever:
         other = FindsNothing()
         other.chunks = self.chunks
         return other
@@ -254,7 +254,7 @@ BROKEN: dict[str, Callable[[], Retriever]] = {
     "indexing_replaces": Hoarding,
     "edits_are_seen": KnowsById,
     "threads_are_safe": Shared,
-    "timed_is_the_same": TimedElsewhere,
+    "same_without_query_cache": TimedElsewhere,
     "trace_agrees": FalseTrace,
 }
 

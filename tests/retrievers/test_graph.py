@@ -11,7 +11,7 @@ from retrievers.base import Chunk, Document
 from retrievers.corpus import Corpus
 from retrievers.documents.preparation import DocumentSettings
 from retrievers.legs.graph import GraphLeg, GraphLegSettings, find_edges
-from retrievers.recipe import PipelineSettings
+from retrievers.pipeline import PipelineSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from retrievers.base import Document, Hit
 from retrievers.base.frontmatter import Frontmatter
-from retrievers.recipe import PipelineSettings
+from retrievers.pipeline import PipelineSettings
 from retrievers.stages.calibrate import Calibrate, CalibrateSettings
 from retrievers.stages.recency import Recency, RecencySettings, find_date
 from retrievers.stages.threshold import Threshold

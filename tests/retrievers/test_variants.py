@@ -140,7 +140,7 @@ def test_other_settings_documents_and_cuts_are_indexed_apart(
 def test_timed_searches_each_time(variants: Variants, searches: list[tuple[str, str, int]]) -> None:
     retriever = open_variant(variants, HYBRID)
     retriever.search(QUERIES[0], 5)
-    timed = retriever.timed()
+    timed = retriever.without_query_cache()
     for _ in range(2):
         timed.search(QUERIES[0], 5)
     assert len(searches) == 6
@@ -174,6 +174,6 @@ def test_a_leg_that_cannot_be_built_is_left_out_as_ever(
 
     monkeypatch.setattr(KeywordLeg, "index", fail)
     check_equal(variants, load_config(HYBRID))
-    ranking = open_variant(variants, HYBRID).timed().search(QUERIES[0], 5)
+    ranking = open_variant(variants, HYBRID).without_query_cache().search(QUERIES[0], 5)
     assert ranking.hits
     assert "the disk is full" in ranking.degraded[0]

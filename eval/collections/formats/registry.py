@@ -29,7 +29,7 @@ def find_format(name: str) -> type[Source[Any]]:
     """Return the reader of a format. Raises AssayError where a package's is none."""
     if name in FORMATS:
         return FORMATS[name]
-    source = load_part(GROUP, name, Source)  # type: ignore[type-abstract]
+    source = load_part(GROUP, name, Source)
     card = getattr(source, "card_class", None)
     if not (isinstance(card, type) and issubclass(card, Card)):
         raise AssayError(f"{GROUP}: {name}: `card_class` must be a subclass of Card")

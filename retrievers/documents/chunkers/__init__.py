@@ -1,5 +1,9 @@
 """Chunkers: a document becomes the passages that are searched."""
 
+from typing import Annotated
+
+from pydantic import Field
+
 from retrievers.base import Chunk, Document
 from retrievers.documents.chunkers.base import Chunker, is_intact, rebuild
 from retrievers.documents.chunkers.combine_split import CombineSplitChunker
@@ -7,19 +11,22 @@ from retrievers.documents.chunkers.document import DocumentChunker
 from retrievers.documents.chunkers.fixed import FixedChunker
 from retrievers.documents.chunkers.parent_child import ParentChildChunker
 from retrievers.documents.chunkers.structure import SectionChunker, StructureChunker
+from retrievers.settings.parts import Part
 
-ChunkerSettings = (
+_Own = Annotated[
     StructureChunker
     | SectionChunker
     | FixedChunker
     | CombineSplitChunker
     | ParentChildChunker
-    | DocumentChunker
-)
+    | DocumentChunker,
+    Field(discriminator="type"),
+]
+AnyChunker = Annotated[Chunker, Part("assay.chunkers", Chunker, _Own)]
 
 __all__ = [
+    "AnyChunker",
     "Chunker",
-    "ChunkerSettings",
     "CombineSplitChunker",
     "DocumentChunker",
     "FixedChunker",

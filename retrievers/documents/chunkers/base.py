@@ -9,9 +9,10 @@ from hashlib import sha256
 from itertools import takewhile
 
 from retrievers.base import Chunk, Document
+from retrievers.documents.blocks import Section
 from retrievers.documents.chunk_kinds import Classifier
 from retrievers.documents.cutting import Cutter
-from retrievers.documents.structure import Section, Structure, parse_document
+from retrievers.documents.structure import Structure, parse_document
 from retrievers.documents.tokens import Tokenize, TokenMap
 from retrievers.settings import Settings
 from retrievers.store.digest import digest
@@ -34,6 +35,8 @@ class Chunker(Settings, ABC):
     Its pieces stand in order and, where they do not overlap, are the document without its
     frontmatter; `rebuild` proves it. `conformance.RULES` says what else holds.
     """
+
+    type: str = "python"
 
     @property
     def limit(self) -> int | None:

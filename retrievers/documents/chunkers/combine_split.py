@@ -9,10 +9,11 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from retrievers.documents.blocks import Section
 from retrievers.documents.chunkers.base import Chunker, Piece, gather_bare, span_of
 from retrievers.documents.cutting import Cutter
 from retrievers.documents.identifiers import split_title
-from retrievers.documents.structure import Section, Structure
+from retrievers.documents.structure import Structure
 from retrievers.documents.tokens import TokenMap
 
 # Sections that stand for themselves, and those that belong to what is before them.

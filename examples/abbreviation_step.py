@@ -1,0 +1,26 @@
+"""A query step of your own, which writes abbreviations out before any leg searches."""
+
+from dataclasses import replace
+
+from pydantic import Field
+
+from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
+from retrievers.settings import Workshop
+
+
+class AbbreviationSettings(QueryStepSettings):
+    """Writes abbreviations out."""
+
+    words: dict[str, str] = Field(description="what stands for each abbreviation")
+
+    def build(self, workshop: Workshop, legs: LegKinds) -> QueryStep:
+        return Abbreviations(self.words)
+
+
+class Abbreviations(QueryStep):
+    def __init__(self, words: dict[str, str]) -> None:
+        self.words = words
+
+    def apply(self, request: Request) -> StepResult:
+        text = " ".join(self.words.get(word, word) for word in request.text.split(" "))
+        return StepResult(replace(request, text=text))

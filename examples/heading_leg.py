@@ -1,0 +1,29 @@
+"""A leg of your own, by which a query finds the headings that hold its words."""
+
+from typing import ClassVar
+
+from retrievers.base import IndexReport
+from retrievers.corpus import Corpus
+from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from retrievers.ranking import ordered
+from retrievers.settings import Workshop
+
+
+class HeadingSettings(LegSettings):
+    """Chunks under headings that hold words of the query."""
+
+    kind: ClassVar[Kind] = "keyword"
+
+    def build(self, workshop: Workshop) -> Leg:
+        return HeadingLeg()
+
+
+class HeadingLeg(Leg):
+    def index(self, corpus: Corpus) -> IndexReport:
+        self.words = [set(" ".join(chunk.headings).lower().split()) for chunk in corpus.chunks]
+        return IndexReport(len(corpus.chunks))
+
+    def search(self, query: str, depth: int) -> LegResult:
+        asked = set(query.lower().split())
+        found = ((at, float(len(asked & words))) for at, words in enumerate(self.words))
+        return LegResult(ordered(pair for pair in found if pair[1])[:depth], {"search": 0.0})

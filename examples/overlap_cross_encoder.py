@@ -1,0 +1,22 @@
+"""A cross-encoder of your own, which counts the words that query and passage share."""
+
+from collections.abc import Sequence
+
+from retrievers.models.base import CrossEncoder
+from retrievers.models.cross_encoders import CrossEncoderChoice
+from retrievers.settings import Workshop
+
+
+class OverlapSettings(CrossEncoderChoice):
+    """The share of the query's words that the passage holds."""
+
+    def build(self, workshop: Workshop) -> CrossEncoder:
+        return Overlap()
+
+
+class Overlap(CrossEncoder):
+    identity = "overlap"
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        words = set(query.lower().split())
+        return [len(words & set(text.lower().split())) / max(len(words), 1) for text in texts]

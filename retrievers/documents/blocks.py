@@ -1,0 +1,48 @@
+"""What the structure of a document is made of: sections, blocks, links."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+BlockKind = Literal[
+    "paragraph", "list", "item", "code", "indented", "table", "quote", "html", "heading", "rule"
+]
+WHOLE = ("code", "table")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Characters `start` to `end` under one heading, up to the next heading of any level.
+
+    `body` is where the heading line ends. `headings` is the path of titles from the outermost
+    heading down to the section's own. Text before the first heading has level 0 and no title.
+    """
+
+    start: int
+    body: int
+    end: int
+    level: int = 0
+    title: str = ""
+    headings: tuple[str, ...] = ()
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of Markdown; `depth` is 0 outside lists and quotes, `language` that of a fence."""
+
+    kind: BlockKind
+    start: int
+    end: int
+    depth: int = 0
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link or `[[wikilink]]` with its target as written; `start` to `end` is its paragraph."""
+
+    target: str
+    text: str
+    start: int
+    end: int
+    wiki: bool = False

@@ -1,0 +1,149 @@
+"""The rules every leg keeps, as checks that any can be put to.
+
+from retrievers.legs.conformance import check_leg
+def test_mine(): check_leg(MySettings())
+"""
+
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from retrievers.base import Chunk
+from retrievers.conformance import (
+    DOCUMENTS,
+    ODD_QUERIES,
+    QUERIES,
+    ConformanceError,
+    Rule,
+    check_rules,
+    require,
+)
+from retrievers.corpus import Corpus
+from retrievers.legs.base import Leg, LegResult, LegSettings
+from retrievers.ranking import Scored
+from retrievers.settings import Workshop
+
+Make = Callable[[], Leg]
+
+DEPTH = 5
+
+
+def make_corpus(*doc_ids: str) -> Corpus:
+    """Return the documents of the rules, or those of them named, each as one chunk."""
+    documents = [item for item in DOCUMENTS if item.text and (not doc_ids or item.id in doc_ids)]
+    chunks = [
+        Chunk(item.id, item.id, 0, len(item.text), item.text, headings=(item.text.split("\n")[0],))
+        for item in sorted(documents, key=lambda item: item.id, reverse=True)
+    ]
+    return Corpus(chunks, documents)
+
+
+def ask(leg: Leg, query: str, depth: int = DEPTH) -> LegResult:
+    """Return what `leg` finds after another leg has found the first two chunks."""
+    return leg.follow(query, depth, {"other": [(0, 2.0), (1, 1.0)]})
+
+
+def find(leg: Leg, query: str) -> list[Scored]:
+    """Return what `leg` finds, without the times it took."""
+    return list(ask(leg, query).candidates)
+
+
+def at_most_depth(make: Make) -> None:
+    """At most `depth` chunks are found, each once, and each of the corpus."""
+    leg = make()
+    size = leg.index(make_corpus()).chunks
+    for query in QUERIES:
+        for depth in (1, 2, 10_000):
+            found = [position for position, _ in ask(leg, query, depth).candidates]
+            require(len(found) <= depth, f"{query!r}: {len(found)} chunks for the depth {depth}")
+            require(len(found) == len(set(found)), f"{query!r}: a chunk twice: {found}")
+            require(set(found) <= set(range(size)), f"{query!r}: no such positions: {found}")
+
+
+def best_first(make: Make) -> None:
+    """Chunks stand by falling scores, which are finite."""
+    leg = make()
+    leg.index(make_corpus())
+    for query in QUERIES:
+        scores = [score for _, score in find(leg, query)]
+        require(all(map(math.isfinite, scores)), f"{query!r}: a score is infinite")
+        require(scores == sorted(scores, reverse=True), f"{query!r}: not best first: {scores}")
+
+
+def same_answer_again(make: Make) -> None:
+    """The same query finds the same, also in another such leg, and without any query cache."""
+    leg = make()
+    leg.index(make_corpus())
+    uncached = leg.without_query_cache()
+    other = make()
+    other.index(make_corpus())
+    for query in QUERIES:
+        found = find(leg, query)
+        require(found == find(leg, query), f"{query!r}: another answer the second time")
+        require(found == find(other, query), f"{query!r}: two legs differ")
+        require(found == find(uncached, query), f"{query!r}: without_query_cache() differs")
+
+
+def odd_queries_are_answered(make: Make) -> None:
+    """No text is an error; a blank one finds nothing."""
+    leg = make()
+    leg.index(make_corpus())
+    for query in ODD_QUERIES:
+        try:
+            ask(leg, query)
+        except Exception as error:
+            raise ConformanceError(f"{query[:40]!r} raised {error!r}") from error
+    require(not leg.search(" \n", DEPTH).candidates, "a blank query found chunks")
+
+
+def indexing_replaces(make: Make) -> None:
+    """Chunks indexed before are gone; of no chunks nothing is found."""
+    leg = make()
+    leg.index(make_corpus())
+    small = make_corpus("doc0.md", "doc1.md")
+    leg.index(small)
+    for query in QUERIES:
+        found = [position for position, _ in find(leg, query)]
+        require(set(found) <= {0, 1}, f"{query!r}: chunks indexed before: {found}")
+    leg.index(Corpus(()))
+    for query in QUERIES:
+        require(not leg.search(query, DEPTH).candidates, f"{query!r}: found among no chunks")
+
+
+def times_are_told(make: Make) -> None:
+    """The milliseconds of each step are told, and are not negative."""
+    leg = make()
+    leg.index(make_corpus())
+    for query in ("", *QUERIES):
+        taken = ask(leg, query).milliseconds
+        require(bool(taken), f"{query!r}: no step is told")
+        require(min(taken.values()) >= 0, f"{query!r}: a negative time")
+
+
+def threads_are_safe(make: Make) -> None:
+    """Four threads find what one finds."""
+    leg = make()
+    leg.index(make_corpus())
+    alone = [find(leg, query) for query in QUERIES * 5]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda query: find(leg, query), QUERIES * 5))
+    require(alone == together, "threads disturb each other")
+
+
+RULES = tuple(
+    Rule(check.__name__, check)
+    for check in (
+        at_most_depth,
+        best_first,
+        same_answer_again,
+        odd_queries_are_answered,
+        indexing_replaces,
+        times_are_told,
+        threads_are_safe,
+    )
+)
+
+
+def check_leg(settings: LegSettings, workshop: Workshop | None = None) -> None:
+    """Put the leg of `settings` to every rule. Raises ConformanceError at the first it breaks."""
+    check_rules(RULES, settings.build, workshop)

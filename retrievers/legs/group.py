@@ -1,0 +1,123 @@
+"""The legs of one pipeline: indexed and asked one after the other, some of them done without."""
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from retrievers.base import AssayError, Hit, IndexReport, Placed, StageTrace
+from retrievers.corpus import Corpus
+from retrievers.legs.base import Leg, LegResult, LegSettings
+from retrievers.query.base import Request
+from retrievers.ranking import Scored
+
+
+class LegGroup:
+    """Legs by name. A keyword leg that fails is done without where a semantic leg remains.
+
+    `down` says in words, by name, which legs could not be indexed.
+    """
+
+    def __init__(
+        self, settings: Mapping[str, LegSettings], build: Callable[[LegSettings], Leg]
+    ) -> None:
+        self.down: dict[str, str] = {}
+        self._settings = settings
+        self._legs = {name: build(leg) for name, leg in settings.items()}
+        self._corpus = Corpus(())
+
+    def index(self, corpus: Corpus, warn: Callable[[str], None]) -> IndexReport:
+        """Index `corpus` in each leg; the stages of each are reported with its name before them."""
+        self._corpus = corpus
+        self.down = {}
+        seconds: dict[str, float] = {}
+        cached: list[str] = []
+        size = 0
+        for name, leg in self._legs.items():
+            try:
+                report = leg.index(corpus)
+            except Exception as error:
+                self.down[name] = self._do_without(name, "built", error)
+                warn(self.down[name])
+                continue
+            seconds |= {f"{name}.{step}": taken for step, taken in report.seconds.items()}
+            cached += [f"{name}.{step}" for step in report.cached]
+            size += report.bytes
+        return IndexReport(len(corpus.chunks), seconds, size, tuple(cached))
+
+    def search(
+        self, request: Request, down: dict[str, str], depth: int | None = None
+    ) -> dict[str, LegResult]:
+        """Return what each leg finds that is not `down`, to its own depth or to `depth`.
+
+        A leg that cannot be asked, and can be done without, joins `down`.
+        """
+        results: dict[str, LegResult] = {}
+        found: dict[str, Sequence[Scored]] = {}
+        for name, leg in self._legs.items():
+            if name in down:
+                continue
+            wanted = depth or self._settings[name].depth
+            # What may not be found is dropped from the full list, so that depth stays depth.
+            asked = wanted if request.allowed is None else len(self._corpus.chunks)
+            try:
+                result = leg.follow(request.ask(name), asked, found)
+            except Exception as error:
+                down[name] = self._do_without(name, "asked", error)
+                continue
+            if request.allowed is not None:
+                kept = [scored for scored in result.candidates if scored[0] in request.allowed]
+                result = replace(result, candidates=kept[:wanted])
+            results[name] = result
+            found[name] = result.candidates
+        return results
+
+    def trace(self, results: Mapping[str, LegResult]) -> list[StageTrace]:
+        """Return the steps that gave `results`."""
+        return [entry for name, result in results.items() for entry in self._trace(name, result)]
+
+    def place(self, fused: Sequence[Scored], results: Mapping[str, LegResult]) -> list[Hit]:
+        """Return `fused` as hits, each with its place in the lists of `results` that hold it."""
+        placed: dict[int, dict[str, Placed]] = {position: {} for position, _ in fused}
+        for name, result in results.items():
+            for rank, (position, score) in enumerate(result.candidates, start=1):
+                placed[position][name] = Placed(rank, score)
+        chunks = self._corpus.chunks
+        return [Hit(chunks[position], score, placed[position]) for position, score in fused]
+
+    def without_query_cache(self) -> "LegGroup":
+        """The same legs, on the same indexes, with every per-query cache off."""
+        other = copy.copy(self)
+        other._legs = {name: leg.without_query_cache() for name, leg in self._legs.items()}
+        return other
+
+    def facts(self) -> dict[str, Mapping[str, Any]]:
+        """The facts of each leg."""
+        return {name: leg.facts() for name, leg in self._legs.items()}
+
+    def close(self) -> None:
+        """Close every leg."""
+        for leg in self._legs.values():
+            leg.close()
+
+    def _trace(self, name: str, result: LegResult) -> list[StageTrace]:
+        *before, (_, last) = result.milliseconds.items()
+        chunks = self._corpus.chunks
+        candidates = tuple((chunks[at].id, score) for at, score in result.candidates)
+        return [
+            *(StageTrace(f"{name}.{step}", "query", taken) for step, taken in before),
+            StageTrace(name, "leg", last, candidates, result.note, result.counts, result.waited),
+        ]
+
+    def _do_without(self, name: str, what: str, error: Exception) -> str:
+        """Return in words that the pipeline does without a leg that cannot be built or asked.
+
+        Raises what goes wrong unless it is a keyword leg and there is a semantic one.
+        """
+        if self._settings[name].kind != "keyword":
+            raise error
+        reason = " ".join(str(error).split()) or type(error).__name__
+        problem = f"the keyword leg {name} cannot be {what}: {reason}"
+        if all(leg.kind != "semantic" for leg in self._settings.values()):
+            raise AssayError(f"{problem}; there is no semantic leg to search with") from error
+        return f"{problem}; searched without it"

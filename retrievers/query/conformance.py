@@ -1,0 +1,103 @@
+"""The rules every query step keeps, as checks that any can be put to.
+
+from retrievers.query.conformance import check_query_step
+def test_mine(): check_query_step(MySettings())
+"""
+
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from retrievers.conformance import (
+    ODD_QUERIES,
+    QUERIES,
+    ConformanceError,
+    Rule,
+    check_rules,
+    require,
+)
+from retrievers.legs.conformance import make_corpus
+from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request
+from retrievers.settings import Workshop
+
+Make = Callable[[], QueryStep]
+
+LEGS: LegKinds = {"dense": "semantic", "words": "keyword", "links": "graph"}
+
+
+def open_step(make: Make) -> QueryStep:
+    """Return a step that knows the documents of the rules."""
+    step = make()
+    step.index(make_corpus())
+    return step
+
+
+def legs_are_those_given(make: Make) -> None:
+    """Texts and factors are by the names of legs; factors are finite and not negative."""
+    step = open_step(make)
+    for query in QUERIES:
+        request = step.apply(Request(query)).request
+        unknown = {*request.texts, *request.factors} - LEGS.keys()
+        require(not unknown, f"{query!r}: no such legs: {unknown}")
+        for name, factor in request.factors.items():
+            require(math.isfinite(factor) and factor >= 0, f"{query!r}: {name}: factor {factor}")
+
+
+def limits_stand(make: Make) -> None:
+    """What an earlier step forbade stays forbidden; what may be found are positions of chunks."""
+    step = open_step(make)
+    size = len(make_corpus().chunks)
+    for query in QUERIES:
+        for given in (None, frozenset({0, 1})):
+            allowed = step.apply(Request(query, allowed=given)).request.allowed
+            most = frozenset(range(size)) if given is None else given
+            if allowed is None:
+                require(given is None, f"{query!r}: a limit was lifted")
+            else:
+                require(allowed <= most, f"{query!r}: may find {allowed - most}")
+
+
+def same_answer_again(make: Make) -> None:
+    """The same request becomes the same, also in another step, and without any query cache."""
+    step = open_step(make)
+    for query in QUERIES:
+        made = step.apply(Request(query)).request
+        for again in (step, open_step(make), step.without_query_cache()):
+            require(made == again.apply(Request(query)).request, f"{query!r}: another request")
+
+
+def odd_queries_are_answered(make: Make) -> None:
+    """No text is an error."""
+    step = open_step(make)
+    for query in ("", *ODD_QUERIES):
+        try:
+            step.apply(Request(query))
+        except Exception as error:
+            raise ConformanceError(f"{query[:40]!r} raised {error!r}") from error
+
+
+def threads_are_safe(make: Make) -> None:
+    """Four threads get what one gets."""
+    step = open_step(make)
+    requests = [Request(query) for query in QUERIES * 5]
+    alone = [step.apply(request).request for request in requests]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda request: step.apply(request).request, requests))
+    require(alone == together, "threads disturb each other")
+
+
+RULES = tuple(
+    Rule(check.__name__, check)
+    for check in (
+        legs_are_those_given,
+        limits_stand,
+        same_answer_again,
+        odd_queries_are_answered,
+        threads_are_safe,
+    )
+)
+
+
+def check_query_step(settings: QueryStepSettings, workshop: Workshop | None = None) -> None:
+    """Put the step of `settings` to every rule. Raises ConformanceError at the first it breaks."""
+    check_rules(RULES, lambda given: settings.build(given, LEGS), workshop)

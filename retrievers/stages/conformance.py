@@ -1,0 +1,121 @@
+"""The rules every stage keeps, as checks that any can be put to.
+
+from retrievers.stages.conformance import check_stage
+def test_mine(): check_stage(MySettings())
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from retrievers.base import Hit
+from retrievers.conformance import (
+    DOCUMENTS,
+    ODD_QUERIES,
+    QUERIES,
+    ConformanceError,
+    Rule,
+    check_rules,
+    require,
+)
+from retrievers.legs.conformance import make_corpus
+from retrievers.settings import Workshop
+from retrievers.stages.base import Stage, StageSettings
+
+Make = Callable[[], Stage]
+
+
+def open_stage(make: Make) -> tuple[Stage, list[Hit]]:
+    """Return a stage that knows the documents of the rules, and these as hits from 0.9 down."""
+    stage, corpus = make(), make_corpus()
+    stage.index(corpus, 1.0)
+    return stage, [Hit(chunk, 0.9 - 0.1 * at) for at, chunk in enumerate(corpus.chunks)]
+
+
+def tell(hits: Sequence[Hit]) -> list[tuple[str, float]]:
+    """Return the ids and scores of `hits`."""
+    return [(hit.chunk.id, hit.score) for hit in hits]
+
+
+def best_first(make: Make) -> None:
+    """Hits stand by falling, finite scores, and none stands twice."""
+    stage, hits = open_stage(make)
+    for query in QUERIES:
+        found = tell(stage.apply(query, hits).hits)
+        scores = [score for _, score in found]
+        require(all(map(math.isfinite, scores)), f"{query!r}: a score is infinite")
+        require(scores == sorted(scores, reverse=True), f"{query!r}: not best first: {found}")
+        require(len(dict(found)) == len(found), f"{query!r}: a hit twice: {found}")
+
+
+def nothing_from_nothing(make: Make) -> None:
+    """Of no hits none are made."""
+    stage, _ = open_stage(make)
+    for query in QUERIES:
+        require(not stage.apply(query, []).hits, f"{query!r}: hits where there were none")
+
+
+def given_hits_stay(make: Make) -> None:
+    """The list of hits that it was given is left as it is."""
+    stage, hits = open_stage(make)
+    before = list(hits)
+    stage.apply(QUERIES[0], hits)
+    require(hits == before, "the hits given were changed")
+
+
+def chunks_are_true(make: Make) -> None:
+    """A chunk's text is what its document holds between its offsets."""
+    stage, hits = open_stage(make)
+    texts = {document.id: document.text for document in DOCUMENTS}
+    for query in QUERIES:
+        for chunk in (hit.chunk for hit in stage.apply(query, hits).hits):
+            held = texts.get(chunk.doc_id, "")[chunk.start : chunk.end]
+            require(chunk.text == held, f"{chunk.id}: text differs from the document's")
+
+
+def same_answer_again(make: Make) -> None:
+    """The same hits become the same, also in another such stage, and without any query cache."""
+    stage, hits = open_stage(make)
+    other, _ = open_stage(make)
+    for query in QUERIES:
+        found = tell(stage.apply(query, hits).hits)
+        for again in (stage, other, stage.without_query_cache()):
+            require(found == tell(again.apply(query, hits).hits), f"{query!r}: another answer")
+
+
+def odd_queries_are_answered(make: Make) -> None:
+    """No text is an error."""
+    stage, hits = open_stage(make)
+    for query in ("", *ODD_QUERIES):
+        try:
+            stage.apply(query, hits)
+        except Exception as error:
+            raise ConformanceError(f"{query[:40]!r} raised {error!r}") from error
+
+
+def threads_are_safe(make: Make) -> None:
+    """Four threads get what one gets."""
+    stage, hits = open_stage(make)
+    alone = [tell(stage.apply(query, hits).hits) for query in QUERIES * 5]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda query: tell(stage.apply(query, hits).hits), QUERIES * 5))
+    require(alone == together, "threads disturb each other")
+
+
+RULES = tuple(
+    Rule(check.__name__, check)
+    for check in (
+        best_first,
+        nothing_from_nothing,
+        given_hits_stay,
+        chunks_are_true,
+        same_answer_again,
+        odd_queries_are_answered,
+        threads_are_safe,
+    )
+)
+
+
+def check_stage(settings: StageSettings, workshop: Workshop | None = None) -> None:
+    """Put the stage of `settings` to every rule. Raises ConformanceError at one it breaks."""
+    check_rules(RULES, settings.build, workshop)

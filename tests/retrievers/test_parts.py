@@ -1,0 +1,242 @@
+"""Parts plugged in: named in configs, checked, written and read again, told apart by their code."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from eval.analysis.ablation_variants import list_parts
+from eval.collections.loading import load
+from eval.experiments.components import list_components
+from eval.experiments.config import RunConfig, load_config, make_schema
+from eval.experiments.engine_settings import list_types, read_subject
+from examples.heading_leg import HeadingSettings
+from retrievers.base import AssayError
+from retrievers.documents.preparation import cut_documents
+from retrievers.external import PythonSettings
+from retrievers.pipeline import PipelineSettings
+from retrievers.settings import Workshop
+from retrievers.settings.parts import find_sources
+from retrievers.store.cache import Cache, default_root
+from retrievers.variants import Variants
+
+PYTHON: Mapping[str, Any] = {
+    "documents": {
+        "chunker": {"type": "python", "class": "examples.paragraph_chunker:ParagraphChunker"}
+    },
+    "retriever": {
+        "query": [
+            {
+                "type": "python",
+                "class": "examples.abbreviation_step:AbbreviationSettings",
+                "words": {"eta": "arrival"},
+            }
+        ],
+        "legs": {
+            "headings": {"type": "python", "class": "examples.heading_leg:HeadingSettings"},
+            "hashed": {
+                "type": "dense",
+                "encoder": {"type": "python", "class": "examples.hashing_encoder:HashingSettings"},
+            },
+            "stored": {
+                "type": "native_hybrid",
+                "encoder": {"type": "python", "class": "examples.hashing_encoder:HashingSettings"},
+                "engine": {"type": "python", "class": "examples.memory_engine:MemorySettings"},
+            },
+        },
+        "fusion": {"type": "rrf"},
+        "stages": [
+            {"type": "python", "class": "examples.minimum_stage:MinimumSettings", "words": 3},
+            {
+                "type": "rerank",
+                "model": {
+                    "type": "python", "class": "examples.overlap_cross_encoder:OverlapSettings",
+                },
+            },
+        ],
+    },
+}  # fmt: skip
+KEYS = {
+    "documents.chunker", "retriever.query.0", "retriever.legs.headings",
+    "retriever.legs.hashed.encoder", "retriever.legs.stored.encoder",
+    "retriever.legs.stored.engine", "retriever.stages.0", "retriever.stages.1.model",
+}  # fmt: skip
+ENTRY_POINTS = {
+    "legs": "heading_leg:HeadingSettings",
+    "stages": "minimum_stage:MinimumSettings",
+    "query_steps": "abbreviation_step:AbbreviationSettings",
+    "encoders": "hashing_encoder:HashingSettings",
+    "cross_encoders": "overlap_cross_encoder:OverlapSettings",
+    "chunkers": "paragraph_chunker:ParagraphChunker",
+    "engines": "memory_engine:MemorySettings",
+}
+
+
+def rename(value: Any) -> Any:
+    """Return settings in which each class is named as a package offers it."""
+    if isinstance(value, Mapping):
+        named = {key: rename(item) for key, item in value.items() if key != "class"}
+        return {**named, "type": "mine"} if "class" in value else named
+    return [rename(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package that offers the examples, each by the name `mine`."""
+    metadata = tmp_path / "mine-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+    lines = [f"[assay.{kind}]\nmine = examples.{path}\n" for kind, path in ENTRY_POINTS.items()]
+    (metadata / "entry_points.txt").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.fixture
+def workshop() -> Workshop:
+    return Workshop(Cache(default_root()))
+
+
+def write(folder: Path, **values: Any) -> Path:
+    path = folder / "mine.yaml"
+    path.write_text(yaml.safe_dump({"name": "mine", "dataset": "harbourline", **values}))
+    return path
+
+
+def leg(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {"retriever": {"legs": {"mine": dict(values)}}}
+
+
+def check_pipeline(config: RunConfig, workshop: Workshop) -> None:
+    """Search with the parts, built alone and sharing, and read them again as they are written."""
+    assert set(find_sources(config)) == KEYS
+    assert RunConfig.model_validate(config.model_dump(mode="json")) == config
+    collection = load(config.dataset)
+    with config.build(workshop) as alone, Variants(workshop) as variants:
+        shared = variants.build(config)
+        for retriever in (alone, shared):
+            retriever.index(collection.documents)
+        assert set(alone.facts()["sources"]) == KEYS
+        assert not alone.volatile
+        found = 0
+        for query in collection.queries[:5]:
+            ranking = alone.search(query.text, 5)
+            assert ranking.hits == shared.search(query.text, 5).hits
+            assert {"headings", "hashed", "stored"} <= {entry.name for entry in ranking.trace}
+            found += len(ranking.hits)
+        assert found > 10
+
+
+def test_parts_by_path_search(tmp_path: Path, workshop: Workshop) -> None:
+    check_pipeline(load_config(write(tmp_path, **PYTHON)), workshop)
+
+
+def test_parts_by_installed_name_search(
+    tmp_path: Path, installed: None, workshop: Workshop
+) -> None:
+    check_pipeline(load_config(write(tmp_path, **rename(PYTHON))), workshop)
+
+
+def test_installed_parts_are_listed(installed: None) -> None:
+    listed = {component.key for component in list_components() if component.name == "mine"}
+    assert len(listed) == len(ENTRY_POINTS)
+    assert list_types()[-1] == "mine"
+    assert read_subject("mine").settings.capabilities.fuses == "client"
+    (legs,) = [
+        definition["properties"]["legs"]["additionalProperties"]["anyOf"]
+        for name, definition in make_schema()["$defs"].items()
+        if name == "PipelineSettings"
+    ]
+    assert [item["properties"]["type"]["const"] for item in legs[1:]] == ["python", "mine"]
+
+
+def test_settings_made_in_python_are_written_so_that_they_can_be_read() -> None:
+    pipeline = PipelineSettings(legs={"mine": HeadingSettings(depth=7)})
+    values = pipeline.model_dump(mode="json")
+    assert values["legs"]["mine"] == {
+        "type": "python", "depth": 7, "class": "examples.heading_leg:HeadingSettings",
+    }  # fmt: skip
+    assert PipelineSettings.model_validate(values) == pipeline
+    parts = list_parts(values, {name: item.plain for name, item in pipeline.active.items()})
+    assert [(part.name, part.type) for part in parts] == [("mine", "python")]
+
+
+HEADINGS = {"type": "python", "class": "examples.heading_leg:HeadingSettings"}
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        (leg({"type": "python"}), "retriever.legs.mine.class: missing"),
+        (leg({**HEADINGS, "class": "os:system"}), "legs.mine.class: os:system: no class"),
+        (
+            leg({**HEADINGS, "class": "examples.minimum_stage:MinimumSettings"}),
+            "no subclass of retrievers.legs.base.LegSettings",
+        ),
+        (leg({**HEADINGS, "depth": 0}), "legs.mine.depth: input should be greater than or equal"),
+        (leg({**HEADINGS, "deep": 1}), "legs.mine.deep: unknown key; allowed: type, depth, class"),
+        (leg({"type": "nix"}), "legs.mine.type: 'nix' is not one of: 'dense', "),
+        (leg({"type": "nix"}), "'opensearch', 'python', 'mine'"),
+        (leg({"type": "dense", "encoder": {"type": "nix"}}), "is not one of: 'python', 'mine'"),
+        (leg({"type": "native_hybrid", "engine": {"type": "nix"}}), "'python', 'mine'"),
+        ({"documents": {"chunker": {"type": "nix"}}}, "documents.chunker.type: 'nix' is not one"),
+    ],
+)  # fmt: skip
+def test_what_is_no_part_is_told(
+    tmp_path: Path, installed: None, values: dict[str, Any], problem: str
+) -> None:
+    path = write(tmp_path, **{**leg({"type": "bm25"}), **values})
+    with pytest.raises(AssayError) as told:
+        load_config(path)
+    assert problem in str(told.value)
+    assert str(told.value).startswith(f"{path}: ")
+    assert "\n" not in str(told.value)
+
+
+CHUNKER = """
+from retrievers.documents.chunkers.base import Chunker, Piece
+class Whole(Chunker):
+    def split(self, structure, tokens):
+        yield Piece(structure.frontmatter.end, len(structure.text))
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path / "my_chunker.py"
+    sys.modules.pop("my_chunker", None)
+
+
+def test_chunks_of_other_code_are_cut_anew(module: Path, workshop: Workshop) -> None:
+    documents = load("harbourline").documents[:2]
+    cached = Workshop(Cache(module.parent / "cache"))
+    for name in ("tokenizers", "models"):
+        if (workshop.cache.root / name).is_dir():
+            (cached.cache.root / name).symlink_to(workshop.cache.root / name)
+    fresh = []
+    for text in (CHUNKER, CHUNKER, CHUNKER + "# changed\n"):
+        module.write_text(text)
+        sys.modules.pop("my_chunker", None)
+        chunker = {"chunker": {"type": "python", "class": "my_chunker:Whole"}}
+        values = {"name": "x", "documents": chunker, **leg({"type": "bm25"})}
+        config = RunConfig.model_validate(values)
+        fresh.append(len(cut_documents(documents, config.documents, cached).seconds))
+    assert fresh == [2, 0, 2]
+
+
+def test_a_retrievers_class_is_checked_before_it_is_called(tmp_path: Path) -> None:
+    flag = tmp_path / "flag"
+    settings = {"type": "python", "arguments": {"command": f"touch {flag}"}}
+    for path, problem in (("os:system", "no class"), ("subprocess:Popen", "no subclass of")):
+        for key in ("path", "class"):
+            config = RunConfig.model_validate({"name": "x", "retriever": {**settings, key: path}})
+            assert isinstance(config.retriever, PythonSettings)
+            with pytest.raises(AssayError, match=problem):
+                config.build(Workshop(Cache(tmp_path)))
+    assert not flag.exists()
+    wrong = {"type": "python", "class": "examples.word_overlap:WordOverlap", "arguments": {"a": 1}}
+    with pytest.raises(AssayError, match=r"retriever\.arguments: examples\.word_overlap"):
+        RunConfig.model_validate({"name": "x", "retriever": wrong}).build(Workshop(Cache(tmp_path)))
