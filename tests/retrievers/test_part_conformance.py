@@ -316,7 +316,9 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "make"), FAULTS, ids=str)
+@pytest.mark.parametrize(
+    ("rule", "make"), FAULTS, ids=lambda part: getattr(part, "__name__", str(part))
+)
 def test_every_rule_catches_its_breach(rule: Rule[Any], make: Callable[[], Any]) -> None:
     with pytest.raises(ConformanceError):
         rule.check(make)

@@ -12,7 +12,7 @@ from eval.analysis.ablation_variants import list_parts
 from eval.collections.loading import load
 from eval.experiments.components import list_components
 from eval.experiments.config import RunConfig, load_config, make_schema
-from eval.experiments.engine_settings import list_types, read_subject
+from eval.experiments.engine_settings import list_types, read_engine
 from examples.heading_leg import HeadingSettings
 from retrievers.base import AssayError
 from retrievers.documents.preparation import cut_documents
@@ -143,7 +143,7 @@ def test_installed_parts_are_listed(installed: None) -> None:
     listed = {component.key for component in list_components() if component.name == "mine"}
     assert len(listed) == len(ENTRY_POINTS)
     assert list_types()[-1] == "mine"
-    assert read_subject("mine").settings.capabilities.fuses == "client"
+    assert read_engine("mine").settings.capabilities.fuses == "client"
     (legs,) = [
         definition["properties"]["legs"]["additionalProperties"]["anyOf"]
         for name, definition in make_schema()["$defs"].items()
