@@ -1,5 +1,6 @@
 """The command line `assay`. Commands are imported when they are called, so that help is quick."""
 
+import errno
 import importlib
 import sys
 from collections.abc import Sequence
@@ -36,6 +37,12 @@ COMMANDS = {
     "engines": ("eval.cli.engines:engines", "List the engines, and remove what they keep."),
     "cache": ("eval.cli.cache:cache", "Show or clear the cache."),
 }
+
+# What the operating system says of a disk that no reader or writer here has put in words.
+REFUSALS = {
+    errno.EACCES, errno.EDQUOT, errno.EIO, errno.ENAMETOOLONG, errno.ENOSPC, errno.EPERM,
+    errno.EROFS,
+}  # fmt: skip
 
 
 class LazyGroup(click.Group):
@@ -80,6 +87,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(2)
     except AssayError as error:
         click.echo(f"assay: {error}", err=True)
+        sys.exit(2)
+    except OSError as error:
+        if error.errno not in REFUSALS:
+            raise
+        click.echo(f"assay: {error.filename or 'the disk'}: {error.strerror}", err=True)
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         click.echo("assay: interrupted; what was finished is kept", err=True)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from eval.gate import output
 from eval.gate.rule import GateReport
-from eval.runs.stored import write_atomically
-from retrievers.base import AssayError
+from retrievers.store.files import append, write_atomically
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Outputs:
     def _write(self, markdown: str, junit: bytes, annotations: Sequence[str], verdict: str) -> None:
         for path, content in ((self.markdown, markdown.encode()), (self.junit, junit)):
             if path:
-                _write_file(path, content)
+                write_atomically(path, content)
         if self.github:
             # Runners read commands on standard error too, and standard output stays clean.
             for line in annotations:
@@ -51,16 +50,7 @@ class Outputs:
             _append("GITHUB_OUTPUT", f"verdict={verdict}\n")
 
 
-def _write_file(path: Path, content: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, content)
-    except OSError as error:
-        raise AssayError(f"{path}: cannot be written: {error.strerror}") from None
-
-
 def _append(variable: str, text: str) -> None:
     """Append to the file that the runner names by an environment variable."""
     if name := os.environ.get(variable):
-        with Path(name).open("a", encoding="utf-8") as file:
-            file.write(text)
+        append(Path(name), text)

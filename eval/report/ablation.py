@@ -15,9 +15,9 @@ from eval.report.formats import amount, count, score
 from eval.report.markdown import render_markdown
 from eval.report.page import render_page
 from eval.report.plots import LinearAxis
-from eval.runs.stored import write_atomically
 from eval.scoring.measures import spoken
 from eval.statistics.estimates import RESAMPLES
+from retrievers.store.files import write_atomically
 
 FACTS = "ablation.json"
 
@@ -49,7 +49,6 @@ class TableView:
 
 def write(ablation: Ablation, folder: Path) -> Path:
     """Write the three files into `folder`, which is made; return the path of the page."""
-    folder.mkdir(parents=True, exist_ok=True)
     shared = make_axis(item for row in ablation.rows for item in row.differences[:1])
     values: dict[str, Any] = {
         "ablation": ablation,

@@ -13,7 +13,7 @@ from eval.report.histogram import bin_rows, describe_percentiles, draw_bars
 from eval.report.markdown import render_markdown
 from eval.report.page import render_page
 from eval.runs.ingestion import DocumentFacts, Ingestion
-from eval.runs.stored import write_atomically
+from retrievers.store.files import write_atomically
 
 FACTS = "ingestion.json"
 MOST_ROWS = 500  # documents and skipped files in the pages; all of them are in the JSON
@@ -47,7 +47,6 @@ class StageRow:
 
 def write(made: Ingestion, folder: Path) -> Path:
     """Write the three files into `folder`, which is made; return the path of the page."""
-    folder.mkdir(parents=True, exist_ok=True)
     facts = json.dumps(made.as_json(), ensure_ascii=False, indent=1)
     histogram = bin_rows(made.tokens.histogram())
     values: dict[str, Any] = {

@@ -18,9 +18,9 @@ from eval.report.comparison.differences import (
 )
 from eval.report.formats import Figure, amount, count, figure, score, size
 from eval.report.page import render_page
-from eval.runs.stored import write_atomically
 from eval.scoring.measures import spoken
 from eval.statistics.estimates import RESAMPLES
+from retrievers.store.files import write_atomically
 
 FACTS = "parity.json"
 NAMES: Mapping[str, str] = {
@@ -43,7 +43,6 @@ class SystemRow:
 def write(parity: Parity, reports: Path) -> Path:
     """Write both files into a folder of its own below `reports`; return the path of the page."""
     folder = reports / parity.id
-    folder.mkdir(parents=True, exist_ok=True)
     facts = json.dumps(parity.as_json(), ensure_ascii=False, indent=1)
     write_atomically(folder / FACTS, f"{facts}\n".encode())
     page = folder / "report.html"

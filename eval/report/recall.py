@@ -12,9 +12,9 @@ from eval.report.formats import Figure, amount, count, figure, score, size
 from eval.report.front import FrontPlot, Mark, axis_around, ends, from_top, list_ticks
 from eval.report.page import render_page
 from eval.report.plots import LogAxis, whisker
-from eval.runs.stored import write_atomically
 from eval.scoring.measures import spoken
 from eval.statistics.estimates import RESAMPLES
+from retrievers.store.files import write_atomically
 
 FACTS = "recall.json"
 COST = "p50"
@@ -34,7 +34,6 @@ class PointRow:
 def write(curve: Curve, reports: Path) -> Path:
     """Write both files into a folder of its own below `reports`; return the path of the page."""
     folder = reports / curve.id
-    folder.mkdir(parents=True, exist_ok=True)
     facts = json.dumps(curve.as_json(), ensure_ascii=False, indent=1)
     write_atomically(folder / FACTS, f"{facts}\n".encode())
     page = folder / "report.html"

@@ -16,9 +16,9 @@ from eval.report.front import FrontPlot, plot_front
 from eval.report.markdown import render_markdown
 from eval.report.page import render_page
 from eval.report.plots import LinearAxis, Whisker, whisker
-from eval.runs.stored import write_atomically
 from eval.scoring.measures import spoken
 from eval.statistics.estimates import RESAMPLES
+from retrievers.store.files import write_atomically
 
 FACTS = "sweep.json"
 OPTIMISM = (
@@ -66,7 +66,6 @@ class CollectionView:
 
 def write(sweep: Sweep, folder: Path) -> Path:
     """Write the three files into `folder`, which is made; return the path of the page."""
-    folder.mkdir(parents=True, exist_ok=True)
     names = shorten(sweep.keys)
     values: dict[str, Any] = {
         "sweep": sweep,

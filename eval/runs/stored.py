@@ -29,6 +29,7 @@ from eval.runs.token_counts import TokenCounts
 from eval.scoring.join import JoinedHit, Retrieved, join
 from retrievers.base import AssayError, Chunk, Hit, Placed, Ranking, StageTrace
 from retrievers.settings import explain_error
+from retrievers.store.files import append, write_atomically, writing
 
 FORMAT = 2
 MANIFEST = "manifest.json"
@@ -130,7 +131,8 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.path.mkdir(parents=True, exist_ok=True)
+        with writing(path):
+            path.mkdir(parents=True, exist_ok=True)
         self._passages = {row["chunk"]["id"] for row in read_rows(self.path / "passages.jsonl")}
 
     def finished_queries(self) -> set[str]:
@@ -179,8 +181,7 @@ class RunFolder:
     def _append(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         path = self.path / name
         _drop_torn_line(path)
-        with path.open("a", encoding="utf-8", newline="") as file:
-            file.write("".join(_line(row) for row in rows))
+        append(path, "".join(_line(row) for row in rows))
 
 
 def load(folder: Path) -> StoredRun:
@@ -243,13 +244,6 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
         for line in file:
             if line.endswith("\n"):
                 yield json.loads(line)
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that no reader ever sees part of it."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_bytes(content)
-    partial.replace(path)
 
 
 def _line(row: Mapping[str, Any]) -> str:

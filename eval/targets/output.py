@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from eval.report.formats import amount
-from eval.runs.stored import write_atomically
 from eval.targets.results import Line, Measured, Results, TargetResult, Unit
 from eval.targets.verdict import Limits, Verdict
 from retrievers.base import AssayError
+from retrievers.store.files import write_atomically
 
 BEGIN = "<!-- targets:begin -->"
 END = "<!-- targets:end -->"
@@ -37,12 +37,8 @@ def write(results: Results, folder: Path) -> list[Path]:
         "targets.md": render_markdown(results),
         "targets.json": json.dumps(results.as_json(), ensure_ascii=False, indent=1) + "\n",
     }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            write_atomically(folder / name, text.encode())
-    except OSError as error:
-        raise AssayError(f"{folder}: cannot be written: {error.strerror}") from None
+    for name, text in texts.items():
+        write_atomically(folder / name, text.encode())
     return [folder / name for name in texts]
 
 

@@ -16,10 +16,11 @@ from eval.collections.authoring.quotes import Locator, Place
 from eval.collections.authoring.templates import card_text, pipeline_text
 from eval.collections.card import FILE
 from eval.collections.card_files import parse_card, read_card
-from eval.collections.digests import seal, write_text
+from eval.collections.digests import seal
 from eval.collections.formats.native import NativeCard, NativeSource, make_document
 from eval.collections.problems import Problems
 from retrievers.base import AssayError, Document
+from retrievers.store.files import write_atomically
 
 QUERIES, JUDGMENTS = "queries.jsonl", "judgments.jsonl"
 UNLOCATED, PIPELINE = "unlocated.csv", "pipeline.yaml"
@@ -106,12 +107,11 @@ def author(
     if origin.texts is not None:
         copies.check_copies(target, origin.folder, force)
         copies.write_copies(target, origin.texts)
-    target.mkdir(parents=True, exist_ok=True)
     for file, text in files.items():
-        write_text(target / file, text)
+        write_atomically(target / file, text.encode())
     (target / UNLOCATED).unlink(missing_ok=True)
     if judged.unlocated:
-        write_text(target / UNLOCATED, _table(judged.unlocated))
+        write_atomically(target / UNLOCATED, _table(judged.unlocated).encode())
     seal(read_card(target / FILE))
     return Authored(name, target / FILE, target / PIPELINE, len(documents), judged)
 

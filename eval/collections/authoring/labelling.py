@@ -14,13 +14,14 @@ from eval.collections.card_files import read_card
 from eval.collections.catalog import dataset_folders
 from eval.collections.check import check
 from eval.collections.collection import Collection, Label
-from eval.collections.digests import seal, write_text
+from eval.collections.digests import seal
 from eval.collections.formats.native import TABLE
 from eval.collections.formats.registry import FORMATS, find_format
 from eval.collections.loading import load_card, open_source
 from eval.collections.location import find_data
 from eval.collections.problems import Problems
 from retrievers.base import AssayError
+from retrievers.store.files import write_atomically
 
 # Keys of a card whose values name files.
 FILE_KEYS = {"documents", "whole_documents", "anchors", "contexts", "queries", "judgments"}
@@ -55,7 +56,7 @@ def add_in_place(collection: Collection, variant: str, labels: Sequence[Label]) 
         return Labelled(seal(card), tuple(additions))
     except AssayError:
         for path, content in before.items():
-            write_text(path, content.decode())
+            write_atomically(path, content)
         raise
 
 
@@ -86,7 +87,7 @@ def add_to_copy(
         queries = {label.query_id for label in labels}
         values |= source.convert_judgments(collection.gold, variant, queries, partial)
         text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
-        write_text(partial / FILE, text)
+        write_atomically(partial / FILE, text.encode())
         copied = read_card(partial / FILE)
         assert isinstance(copied, FileCard)
         additions = _render_additions(copied, variant, labels)
@@ -186,4 +187,4 @@ def _append(path: Path, lines: str) -> None:
     """Add lines at the end of a file, in one piece."""
     text = path.read_bytes().decode()
     ended = text if not text or text.endswith("\n") else f"{text}\n"
-    write_text(path, ended + lines)
+    write_atomically(path, (ended + lines).encode())

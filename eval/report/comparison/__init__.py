@@ -9,7 +9,7 @@ from eval.report.comparison.labels import list_runs
 from eval.report.comparison.view import make_view
 from eval.report.markdown import render_markdown
 from eval.report.page import dump, render_page
-from eval.runs.stored import write_atomically
+from retrievers.store.files import write_atomically
 
 __all__ = ["COMPARISON", "name_comparison", "write"]
 
@@ -24,7 +24,6 @@ def write(compared: Comparison, reports: Path) -> Path:
     The same comparison gives the same files in the same folder.
     """
     folder = reports / name_comparison(compared)
-    folder.mkdir(parents=True, exist_ok=True)
     view = make_view(compared)
     facts = json.dumps(compared.as_json(), ensure_ascii=False, indent=1)
     markdown = render_markdown("comparison.md.j2", view=view)
