@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from math import inf
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, GetJsonSchemaHandler, TypeAdapter, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
@@ -16,6 +17,8 @@ from retrievers.settings.plugins import load_class
 
 class PythonSettings(Settings):
     """A class of yours that keeps the contract `retrievers.base.Retriever`."""
+
+    largest: ClassVar[float] = inf  # the arguments are the class's own affair
 
     type: Literal["python"]
     path: str = Field(
@@ -38,7 +41,9 @@ class PythonSettings(Settings):
     def __get_pydantic_json_schema__(
         cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        schema = handler.resolve_ref_schema(handler(core_schema))
+        schema = handler.resolve_ref_schema(
+            super().__get_pydantic_json_schema__(core_schema, handler)
+        )
         schema["properties"]["class"] = schema["properties"]["path"]
         schema["required"].remove("path")
         return {**schema, "oneOf": [{"required": ["path"]}, {"required": ["class"]}]}

@@ -2,6 +2,7 @@
 
 import errno
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -59,12 +60,37 @@ class LazyGroup(click.Group):
         module, _, name = COMMANDS[cmd_name][0].partition(":")
         command = getattr(importlib.import_module(module), name)
         assert isinstance(command, click.Command)
+        _offer_trust(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table alone."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+def _trust(_context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        os.environ["ASSAY_TRUST"] = "1"
+
+
+TRUST = click.Option(
+    ["--trust"],
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_trust,
+    help="Let configs and cards from elsewhere name Python and places outside their folder.",
+)
+
+
+def _offer_trust(command: click.Command) -> None:
+    """Give a command, or all of a group, the option that every one has."""
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            _offer_trust(inner)
+    elif TRUST not in command.params:
+        command.params.append(TRUST)
 
 
 @click.group(cls=LazyGroup)
@@ -76,8 +102,14 @@ def assay() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; end the process with 0, 1 (a defect) or 2 (something to mend)."""
     from eval import telemetry
+    from eval.cli.streams import safe_streams
 
     telemetry.disable()
+    with safe_streams():
+        _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> None:
     from retrievers.base import AssayError
 
     try:

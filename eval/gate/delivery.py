@@ -45,7 +45,7 @@ class Outputs:
         if self.github:
             # Runners read commands on standard error too, and standard output stays clean.
             for line in annotations:
-                print(line, file=sys.stderr)
+                print(line, file=getattr(sys.stderr, "commands", sys.stderr), flush=True)
             _append("GITHUB_STEP_SUMMARY", markdown)
             _append("GITHUB_OUTPUT", f"verdict={verdict}\n")
 

@@ -129,7 +129,7 @@ def _read_json(path: Path, lines: Sequence[tuple[int, str]]) -> dict[str, dict[s
             row = json.loads(line)
             system, query = row.get("system", path.stem), row["query_id"]
             ids = row["ranking"] or []
-        except (ValueError, KeyError, AttributeError):
+        except (ValueError, KeyError, AttributeError, RecursionError):
             raise AssayError(f"{path}:{number}: not a ranking; {FORMATS}") from None
         if not isinstance(ids, list) or not all(isinstance(id_, str) for id_ in ids):
             raise AssayError(f"{path}:{number}: `ranking` is not a list of ids; {FORMATS}")

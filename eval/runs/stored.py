@@ -11,6 +11,7 @@
 Everything a report says is computed from these files alone.
 """
 
+import hashlib
 import json
 import os
 from collections import Counter
@@ -33,6 +34,7 @@ from retrievers.store.files import append, write_atomically, writing
 
 FORMAT = 2
 MANIFEST = "manifest.json"
+DIGEST = "digest"  # of the rest of a line
 
 
 class IndexFacts(BaseModel):
@@ -136,8 +138,21 @@ class RunFolder:
         self._passages = {row["chunk"]["id"] for row in read_rows(self.path / "passages.jsonl")}
 
     def finished_queries(self) -> set[str]:
-        """Return the ids of the queries whose ranking is already stored."""
-        return {row["query"] for row in read_rows(self.path / "rankings.jsonl")}
+        """Return the ids of the queries whose ranking is already stored.
+
+        Raises AssayError for one that is not as it was stored.
+        """
+        path = self.path / "rankings.jsonl"
+        found = set()
+        for row in read_rows(path):
+            stored = row.pop(DIGEST, None)  # not in runs of earlier versions
+            if stored not in (None, _digest(row)):
+                raise AssayError(
+                    f"{path}: the ranking of query {row['query']} was changed since it was stored; "
+                    f"remove {self.path} to search again"
+                )
+            found.add(row["query"])
+        return found
 
     def count_degraded(self) -> dict[str, int]:
         """Return each line of degradation with the number of queries it befell."""
@@ -164,7 +179,8 @@ class RunFolder:
         rows = [{"chunk": asdict(chunk), "prescribed": chunk.id in prescribed} for chunk in fresh]
         self._append("passages.jsonl", rows)
         self._passages.update(chunk.id for chunk in fresh)
-        self._append("rankings.jsonl", [_ranking_row(query_id, ranking)])
+        row = _ranking_row(query_id, ranking)
+        self._append("rankings.jsonl", [{**row, DIGEST: _digest(row)}])
 
     def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write a JSON Lines file in one piece."""
@@ -237,13 +253,27 @@ def find(reports: Path, reference: str) -> Path:
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a JSON Lines file; a torn last line, left by a kill, is passed over."""
+    """Yield the rows of a JSON Lines file; a torn last line, left by a kill, is passed over.
+
+    Raises AssayError, naming the line, for one that holds no object.
+    """
     if not path.exists():
         return
-    with path.open(encoding="utf-8", newline="\n") as file:
-        for line in file:
-            if line.endswith("\n"):
-                yield json.loads(line)
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                continue
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                row = None
+            if not isinstance(row, dict):
+                raise AssayError(f"{path}:{number}: not a row of a stored run")
+            yield row
+
+
+def _digest(row: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_line(row).encode()).hexdigest()[:16]
 
 
 def _line(row: Mapping[str, Any]) -> str:

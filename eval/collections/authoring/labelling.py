@@ -1,5 +1,7 @@
 """Adding judgments to a collection: in its own files, or in a copy of it."""
 
+import hashlib
+import json
 import os
 import shutil
 from collections.abc import Sequence
@@ -21,7 +23,7 @@ from eval.collections.loading import load_card, open_source
 from eval.collections.location import find_data
 from eval.collections.problems import Problems
 from retrievers.base import AssayError
-from retrievers.store.files import write_atomically
+from retrievers.store.files import write_atomically, writing
 
 # Keys of a card whose values name files.
 FILE_KEYS = {"documents", "whole_documents", "anchors", "contexts", "queries", "judgments"}
@@ -50,14 +52,37 @@ def add_in_place(collection: Collection, variant: str, labels: Sequence[Label]) 
     if wrong := [problem for problem in check(card) if problem.severity == "error"]:
         raise AssayError(f"{wrong[0]} (no judgment was added)")
     before = {path: path.read_bytes() for path in additions}
+    added = {path: _append(content, additions[path]) for path, content in before.items()}
+    states = {str(path): [_digest(before[path]), _digest(added[path])] for path in additions}
+    write_atomically(_journal(card), json.dumps(states).encode())
     try:
-        for path, text in additions.items():
-            _append(path, text)
-        return Labelled(seal(card), tuple(additions))
+        for path, content in added.items():
+            write_atomically(path, content)
+        sealed = seal(card)
     except AssayError:
         for path, content in before.items():
             write_atomically(path, content)
+        _journal(card).unlink()
         raise
+    _journal(card).unlink()
+    return Labelled(sealed, tuple(additions))
+
+
+def finish_labelling(card: Card) -> Card:
+    """Return the card, sealed if a process was killed while it added judgments in place.
+
+    Only where each file is as that process found or left it: what was changed since stays unsealed.
+    """
+    journal = _journal(card)
+    try:
+        states = json.loads(journal.read_bytes())
+        known = all(_digest(Path(path).read_bytes()) in found for path, found in states.items())
+    except (OSError, ValueError):
+        return card
+    sealed = seal(card) if known else card
+    with writing(journal):
+        journal.unlink()
+    return sealed
 
 
 def add_to_copy(
@@ -92,7 +117,7 @@ def add_to_copy(
         assert isinstance(copied, FileCard)
         additions = _render_additions(copied, variant, labels)
         for path, lines in additions.items():
-            _append(path, lines)
+            write_atomically(path, _append(path.read_bytes(), lines))
         load_card(seal(copied), variant)
         partial.replace(output)
     finally:
@@ -183,8 +208,16 @@ def _tell_source(card: Card, origin: str) -> str:
     return f"{card.source}; {added}" if card.source else f"{card.name}; {added}"
 
 
-def _append(path: Path, lines: str) -> None:
-    """Add lines at the end of a file, in one piece."""
-    text = path.read_bytes().decode()
-    ended = text if not text or text.endswith("\n") else f"{text}\n"
-    write_atomically(path, (ended + lines).encode())
+def _append(content: bytes, lines: str) -> bytes:
+    """Return the content of a file with lines added at its end."""
+    ended = content if not content or content.endswith(b"\n") else content + b"\n"
+    return ended + lines.encode()
+
+
+def _journal(card: Card) -> Path:
+    """Return the file that says what is being added, the digests of each file before and after."""
+    return card.folder / f".{FILE}.labelling"
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
