@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from eval.collections.check import check_judged
 from eval.collections.collection import Collection, Query
 from eval.runs import environment
 from eval.runs.contract import check_index, check_ranking, naming
@@ -65,6 +66,7 @@ def execute(
     """
     from filelock import FileLock
 
+    check_judged(collection)
     indexed = index(retriever, collection)
     identity = _identify(plan, retriever, collection)
     (reports / ".locks").mkdir(parents=True, exist_ok=True)
@@ -181,7 +183,9 @@ def _search_all(
     placer = Placer(retriever, collection.prescribed, collection.drop_self_matches)
     for query in progress.track(missing, "searching", len(missing)):
         ranking = search(retriever, collection, query, depth)
-        folder.add_placements(query.id, placer.place(query, ranking, collection.gold[query.id]))
+        with naming(f"{type(retriever).__name__}: query {query.id}"):
+            placements = placer.place(query, ranking, collection.gold[query.id])
+        folder.add_placements(query.id, placements)
         folder.add_ranking(query.id, ranking, collection.prescribed)
 
 

@@ -18,6 +18,15 @@ class AssayError(Exception):
     """Something the user can mend. Its message is one line: what, where, and what is allowed."""
 
 
+def explain_os_error(error: OSError, path: object = None) -> str:
+    """Return in one line what a file, or `path` where it is not named, has against it."""
+    reason = error.strerror or " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        reason = "a file stands where a folder is needed"
+    where = error.filename or path
+    return f"{where}: {reason}" if where else reason
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A unit the collection itself prescribes: characters `start` to `end` of its document."""
