@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from re import fullmatch
 
-from eval.collections.authoring.quotes import Locator
 from eval.collections.card import NAME, Card
 from eval.collections.collection import Collection, GoldItem, Query
 from eval.collections.formats.places import resolve_judgment
@@ -13,6 +12,7 @@ from eval.collections.formats.source import GoldBook, QueryRegister, Register
 from eval.collections.problems import Problems
 from eval.collections.tables import DOCUMENTS, JUDGMENTS, QUERIES, Table, read_rows
 from retrievers.base import AssayError, Document, Passage
+from retrievers.base.quotes import Locator
 
 IN_MEMORY = "in-memory"
 

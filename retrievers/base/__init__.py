@@ -180,11 +180,12 @@ class IndexReport:
 class Retriever(ABC):
     """A configured retriever. `index` is called once, before any `search`.
 
-    A retriever is `nondeterministic` when it may answer differently though its settings, its facts
-    and this project's code are the same: a finished run of it is never taken for a new one.
+    A run that was cut off is resumed, and a finished one stands for a new one, where settings,
+    facts, this project's code and the file of the class are the same. A retriever that may answer
+    differently all the same says that it is `nondeterministic`: each run of it is made anew.
     """
 
-    nondeterministic: bool = True
+    nondeterministic: bool = False
 
     @abstractmethod
     def index(self, documents: Sequence[Document]) -> IndexReport:
@@ -219,7 +220,7 @@ class Retriever(ABC):
     def facts(self) -> Mapping[str, Any]:
         """What identifies this retriever beyond its settings. JSON values; known after `index`.
 
-        Digests of models, versions of engines, choices resolved from the documents.
+        Digests of models, versions of engines and services, choices resolved from the documents.
         """
         return {}
 
