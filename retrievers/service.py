@@ -168,8 +168,9 @@ class HttpRetriever(Retriever):
             seconds = f"{self._settings.timeout:g} s"
             raise _CallError(f"no answer within {seconds}", passing=True) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            lost = isinstance(error, httpx.TransportError)
-            passing = lost and not isinstance(error, httpx.ConnectError)
+            if isinstance(error, httpx.ConnectError):
+                raise _CallError(f"cannot be reached: {_find_cause(error)}") from error
+            passing = isinstance(error, httpx.TransportError)
             raise _CallError(str(error) or type(error).__name__, passing) from error
         if not 200 <= status < 300:
             raise _CallError(f"answered {status}{_show(body)}", status in PASSING)
@@ -212,6 +213,15 @@ class HttpRetriever(Retriever):
 
 def _is_passing(error: Exception) -> bool:
     return isinstance(error, _CallError) and error.passing
+
+
+def _find_cause(error: BaseException) -> str:
+    """Return what lies at the bottom of an error."""
+    while cause := error.__cause__ or error.__context__:
+        error = cause
+    if isinstance(error, ConnectionError) and error.errno:
+        return os.strerror(error.errno)
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def _show(body: bytes | bytearray) -> str:

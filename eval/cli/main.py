@@ -32,6 +32,7 @@ COMMANDS = {
     "contexts": ("eval.cli.contexts:contexts", "Situate chunks with a language model."),
     "dataset": ("eval.cli.dataset:dataset", "List, show and check collections."),
     "components": ("eval.cli.components:components", "List all that a config can name."),
+    "check": ("eval.cli.check:check", "Put a retriever of your own to the rules."),
     "config": ("eval.cli.config_command:config", "Show a resolved config, or the JSON Schema."),
     "models": ("eval.cli.models:models", "List and fetch the pinned models."),
     "engines": ("eval.cli.engines:engines", "List the engines, and remove what they keep."),

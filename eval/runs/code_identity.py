@@ -70,9 +70,10 @@ def identify(code: Any) -> str | None:
         return None
 
 
-def describe_class(value: object) -> dict[str, dict[str, str]]:
-    """Return the name of the class of `value` and the SHA-256, in hex, of the files that hold it
-    and its bases; nothing of a class of this project, whose code is identified as a whole.
+def describe_class(value: object) -> dict[str, str]:
+    """Return the SHA-256, in hex, of the files that hold the class of `value` and its bases.
+
+    Nothing is returned of a class of this project, whose code is identified as a whole.
     """
     files: dict[str, str] = {}
     for kind in type(value).__mro__:
@@ -82,7 +83,7 @@ def describe_class(value: object) -> dict[str, dict[str, str]]:
             files[kind.__module__] = digest_file(Path(file))
     if type(value).__module__ not in files:
         return {}
-    return {"class": {"name": name_code(value), "source": _digest(json.dumps(files))}}
+    return {"class_source": _digest(json.dumps(files))}
 
 
 def _defining(code: Any) -> Any:

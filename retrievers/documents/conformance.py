@@ -212,10 +212,10 @@ RULES = tuple(
 def check_chunker(chunker: Chunker) -> None:
     """Put `chunker` to every rule. Raises ConformanceError at the first it breaks."""
     for rule in RULES:
-        rule.check(chunker, DOCUMENTS, _tokenize)
+        rule.check(chunker, DOCUMENTS, tokenize)
 
 
-def _tokenize(text: str) -> list[tuple[int, int]]:
+def tokenize(text: str) -> list[tuple[int, int]]:
     """Return the spans of words and signs."""
     return [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
 
