@@ -12,9 +12,10 @@ from opensearch_proxy import Proxy
 from retrievers.base import AssayError, Chunk
 from retrievers.config import PipelineConfig
 from retrievers.conformance import RULES as RETRIEVER_RULES
+from retrievers.conformance import Rule
 from retrievers.conformance import Rule as RetrieverRule
 from retrievers.corpus import Corpus
-from retrievers.engines.conformance import RULES, Rule, encode
+from retrievers.engines.conformance import RULES, encode
 from retrievers.engines.opensearch.client import OpenSearchClient
 from retrievers.engines.opensearch.engine import OpenSearchEngine, OpenSearchSettings
 from retrievers.engines.opensearch.server import OpenSearchServer
