@@ -110,7 +110,12 @@ def render_table(results: Results) -> str:
 def render_markdown(results: Results) -> str:
     """Return the whole report: the table, and how each line was measured."""
     details = [
-        (target.id, line.description, line.found.note if line.found else line.reason, _runs(line))
+        (
+            target.id,
+            line.description,
+            line.found.note if line.found else line.reason,
+            ", ".join(f"`{run}`" for run in line.found.runs) if line.found else "",
+        )
         for target in results.targets
         for line in target.lines
         if line.description
@@ -185,7 +190,3 @@ def _circumstances(results: Results) -> str:
         f"Measured on {results.created[:10]} at commit {commit}{dirty}, Python {about['python']}, "
         f"{about['cores']} cores of {about['processor']}, by `assay targets`."
     )
-
-
-def _runs(line: Line) -> str:
-    return ", ".join(f"`{run}`" for run in line.found.runs) if line.found else ""
