@@ -1,23 +1,25 @@
 """Scores of joined rankings: what ir-measures computes, and what it cannot.
 
-ir-measures sees a TREC run and qrels, made of the joined rankings by `run` and `qrels`. Ours are
-recall, because a chunk may find several gold items at one rank; what counts tokens, because chunks
-differ in length; and what gdeval computes, which ir-measures hands to a Perl script that knows
-numbered queries only.
+ir-measures sees a TREC run and qrels, made of the joined rankings by `run` and `qrels`, with one
+gold item a place. Ours are recall, which counts hits, because a chunk may find several gold items
+at one rank; what counts tokens, because chunks differ in length; and what gdeval computes, which
+ir-measures hands to a Perl script that knows numbered queries only.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from eval.collections.collection import GoldItem
-from eval.scoring.join import JoinedHit
+from eval.scoring.join import JoinedHit, fill_places
 from retrievers.base import AssayError, Chunk
 
 Joined = Mapping[str, Sequence[JoinedHit]]
 Gold = Mapping[str, Sequence[GoldItem]]
 ByQuery = dict[str, float]
 Scores = dict[str, ByQuery]
+Run = dict[str, dict[str, float]]
+Qrels = dict[str, dict[str, int]]
 
 TOKEN = re.compile(r"\w+|[^\w\s]")
 HIGHEST = 4  # the highest grade gdeval knows
@@ -42,20 +44,33 @@ def count_fitting(hits: Sequence[JoinedHit], budget: int) -> int:
     return len(hits)
 
 
-def run(joined: Joined) -> dict[str, dict[str, float]]:
-    """Return the joined rankings as a run: {query id: {id: score}}, scores falling by 1 a rank.
+def run(joined: Joined) -> Run:
+    """Return the joined rankings as a run: {query id: {id: score}}, scores falling by 1 a place.
 
-    At each rank stands the id of the gold item that counts there, else the chunk's own. Scores
-    are made from ranks, because evaluators break ties differently.
+    Scores are made from places, because evaluators break ties differently.
     """
     return {
-        query: {_name(hit): float(len(hits) - at) for at, hit in enumerate(hits)}
+        query: score_places(place.id for place in fill_places(hits))
         for query, hits in joined.items()
     }
 
 
-def qrels(joined: Joined, gold: Gold) -> dict[str, dict[str, int]]:
-    """Return the qrels for `run`: the gold items, and grade 0 for chunks judged but not counted."""
+def run_of_hits(joined: Joined) -> Run:
+    """Return the joined rankings as a run in which each hit counts once.
+
+    At each rank stands the best gold item that counts there, else the chunk itself.
+    """
+    return {query: score_places(map(_name, hits)) for query, hits in joined.items()}
+
+
+def score_places(ids: Iterable[str]) -> dict[str, float]:
+    """Return {id: score} with scores that fall by 1 a place, to 1 at the last."""
+    listed = list(ids)
+    return {id_: float(len(listed) - at) for at, id_ in enumerate(listed)}
+
+
+def qrels(joined: Joined, gold: Gold) -> Qrels:
+    """Return the qrels for both runs: the gold items, and 0 for chunks judged but not counted."""
     judged = {
         query: {_name(hit): 0 for hit in joined[query] if hit.judged and not hit.found}
         for query in gold
@@ -114,8 +129,8 @@ def expected_reciprocal_rank(cutoff: int | None, joined: Joined, gold: Gold) -> 
     scores = dict.fromkeys(gold, 0.0)
     for query in gold:
         unsatisfied = 1.0
-        for rank, hit in enumerate(joined[query][:cutoff], start=1):
-            satisfied = (2 ** max(hit.grade, 0) - 1) / 2**HIGHEST
+        for rank, place in enumerate(fill_places(joined[query])[:cutoff], start=1):
+            satisfied = (2**place.grade - 1) / 2**HIGHEST
             scores[query] += unsatisfied * satisfied / rank
             unsatisfied *= 1 - satisfied
     return scores
@@ -142,6 +157,11 @@ def _refuse_grades_above(highest: int, name: str, gold: Gold) -> None:
                 f"measures: {name}: query {query} has a judgment of grade {grades[0]}; "
                 f"allowed: up to {highest}"
             )
+
+
+def compute_on_hits(name: str, joined: Joined, gold: Gold) -> ByQuery:
+    """Return what ir-measures computes for `name` where each hit counts once."""
+    return calculate([name], qrels(joined, gold), run_of_hits(joined))[name]
 
 
 def compute_alone(name: str, joined: Joined, gold: Gold) -> ByQuery:

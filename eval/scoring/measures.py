@@ -1,11 +1,12 @@
 """Measures by name, and the scores of a run's queries.
 
 Names are ir-measures' (`nDCG@10`, `Success@3`, `RR@10`, `R@20`, `P@5`, `Judged@10`), or those
-people say (`Hit@3`, `MRR@10`, `Recall@20`); what is stored has ir-measures' name. Three more are
+people say (`Hit@3`, `MRR@10`, `Recall@20`); what is stored has ir-measures' name. Four more are
 ours: because chunks differ in length, `Tokens@k`, the tokens of the first k chunks, and
-`R@<n>tok`, recall within the chunks that fit into n tokens of a prompt; and `Empty`, 1 where
-nothing is returned, which is right for a query that nothing answers. An installed package may add
-its own (see eval.scoring.own).
+`R@<n>tok`, recall within the chunks that fit into n tokens of a prompt; `hit_nDCG@k`, nDCG with a
+hit counting once however many gold items it covers; and `Empty`, 1 where nothing is returned, which
+is right for a query that nothing answers. An installed package may add its own (see
+eval.scoring.own).
 """
 
 import difflib
@@ -39,7 +40,8 @@ DEFAULT = (
 )
 HEADLINE = "nDCG@10"  # what a run is called good or bad by, where it is among its measures
 
-OURS = re.compile(r"(?:R|Recall)@([0-9]{1,9})tok|Tokens@([0-9]{1,9})|Empty")
+OURS = re.compile(r"(?:R|Recall)@([0-9]{1,9})tok|(Tokens|hit_nDCG)@([0-9]{1,9})|Empty")
+OF_HITS = ("Judged", "NumRet")  # they ask of hits, not of what these count for
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,16 +155,20 @@ def score(names: Sequence[str], joined: Joined, gold: Gold) -> Scores:
 def _find_ours(name: str, match: re.Match[str]) -> Measure:
     if name == "Empty":
         return _make("Empty", "", compute=calculation.is_empty)
-    number = int(match[1] or match[2])
+    number = int(match[1] or match[3])
     if not 1 <= number <= standard.MOST:
         raise AssayError(
             f"measures: {name}: the number after @ must be from 1 to {standard.MOST}, not {number}"
         )
-    if match[2]:
-        compute = partial(calculation.sum_tokens, number)
-        return _make("Tokens", f"@{number}", cutoff=number, compute=compute)
-    compute = partial(calculation.recall_in_tokens, number)
-    return _make("R", f"@{number}tok", budget=number, compute=compute)
+    if match[1]:
+        compute = partial(calculation.recall_in_tokens, number)
+        return _make("R", f"@{number}tok", budget=number, compute=compute)
+    compute = (
+        partial(calculation.sum_tokens, number)
+        if match[2] == "Tokens"
+        else partial(calculation.compute_on_hits, f"nDCG@{number}")
+    )
+    return _make(match[2], f"@{number}", cutoff=number, compute=compute)
 
 
 def _find_standard(name: str, measure: Any) -> Measure:
@@ -183,7 +189,9 @@ def _find_standard(name: str, measure: Any) -> Measure:
         raise _refuse(name, ())
     else:
         standard.try_out(measure)
-        if options:
+        if measure.NAME in OF_HITS:
+            compute = partial(calculation.compute_on_hits, repr(measure))
+        elif options:
             compute = partial(calculation.compute_alone, repr(measure))
     return _make(
         measure.NAME,
@@ -227,5 +235,5 @@ def _refuse(name: str, parts: Iterable[str]) -> AssayError:
         f"measures: {name!r} is not a measure that can be computed here"
         f"{f'; did you mean {near[0]}?' if near else ''}; allowed: what ir-measures names and "
         "supports, such as nDCG@10, Success@3 or Hit@3, RR@10, R@20, P@5, AP, Judged@10; and "
-        f"R@2000tok, Tokens@10, Empty{added}"
+        f"R@2000tok, Tokens@10, hit_nDCG@10, Empty{added}"
     )
