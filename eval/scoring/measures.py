@@ -17,7 +17,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from eval.scoring import calculation, own, standard
-from eval.scoring.calculation import ByQuery, Gold, Joined, Scores
+from eval.scoring.calculation import ByQuery, Gold, Joined, Qrels, Run, Scores
 from eval.scoring.kinds import KINDS, Bounds, Kind
 from retrievers.base import AssayError
 from retrievers.settings.plugins import find_parts
@@ -50,8 +50,9 @@ class Measure:
 
     `name` is ir-measures', `spoken` the one a report prints. `cutoff` is the number of hits it
     looks at, `budget` the number of tokens they must fit into; None where it has none. `bounds`
-    is its kind's where they are known with these parameters. `compute` is None for what
-    ir-measures computes in one call together with others.
+    is its kind's where they are known with these parameters. `compute` is there for what TREC run
+    and qrels do not give, `compute_trec` for what they give by a call of its own; a measure without
+    either is computed by ir-measures together with others.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Measure:
     budget: int | None = None
     bounds: Bounds = ""
     compute: Callable[[Joined, Gold], ByQuery] | None = None
+    compute_trec: Callable[[Qrels, Run], ByQuery] | None = None
 
     @property
     def meaning(self) -> str:
@@ -143,12 +145,20 @@ def score(names: Sequence[str], joined: Joined, gold: Gold) -> Scores:
     add. Raises AssayError where a measure has no name, or cannot score these judgments.
     """
     found = {name: find(name) for name in names}
-    together = {item.name for item in found.values() if item.compute is None}
-    qrels, run = calculation.qrels(joined, gold), calculation.run(joined)
-    scores = calculation.calculate(sorted(together), qrels, run)
+    trec = [item for item in found.values() if item.compute is None]
+    scores = score_run(trec, calculation.qrels(joined, gold), calculation.run(joined))
     return {
         name: scores[item.name] if item.compute is None else item.compute(joined, gold)
         for name, item in found.items()
+    }
+
+
+def score_run(found: Iterable[Measure], qrels: Qrels, run: Run) -> Scores:
+    """Return {measure: {query id: score}}, from TREC run and qrels, of measures they give."""
+    alone = {item.name: item.compute_trec for item in found}
+    together = sorted(name for name, compute in alone.items() if compute is None)
+    return calculation.calculate(together, qrels, run) | {
+        name: compute(qrels, run) for name, compute in alone.items() if compute is not None
     }
 
 
@@ -176,15 +186,17 @@ def _find_standard(name: str, measure: Any) -> Measure:
     cutoff = measure.params.get("cutoff")
     options = measure.params.keys() - {"cutoff"}
     compute: Callable[[Joined, Gold], ByQuery] | None = None
-    if measure.NAME == "R" and not options:
-        compute = partial(calculation.recall_in_ranks, cutoff)
+    compute_trec: Callable[[Qrels, Run], ByQuery] | None = None
+    if measure.NAME == "R" and not options - {"rel"}:
+        stem, _, _ = repr(measure).rpartition("@")
+        compute = partial(calculation.recall_in_ranks, stem, cutoff)
     elif measure.NAME == "ERR":
-        compute = partial(calculation.expected_reciprocal_rank, cutoff)
+        compute_trec = partial(calculation.expected_reciprocal_rank, cutoff)
     elif measure.params.get("dcg") == "exp-log2":
         if "gains" in options:
             raise AssayError(f"measures: {name}: dcg='exp-log2' and gains: give one of them")
         plain = measure(dcg="log2")
-        compute = partial(calculation.exponential_ndcg, repr(plain))
+        compute_trec = partial(calculation.exponential_ndcg, repr(plain))
     elif not standard.is_supported(measure):
         raise _refuse(name, ())
     else:
@@ -192,13 +204,14 @@ def _find_standard(name: str, measure: Any) -> Measure:
         if measure.NAME in OF_HITS:
             compute = partial(calculation.compute_on_hits, repr(measure))
         elif options:
-            compute = partial(calculation.compute_alone, repr(measure))
+            compute_trec = partial(calculation.compute_alone, repr(measure))
     return _make(
         measure.NAME,
         repr(measure).removeprefix(measure.NAME),
         cutoff=cutoff,
         bounds="" if options else None,
         compute=compute,
+        compute_trec=compute_trec,
     )
 
 
@@ -210,6 +223,7 @@ def _make(
     budget: int | None = None,
     bounds: Bounds | None = None,
     compute: Callable[[Joined, Gold], ByQuery] | None = None,
+    compute_trec: Callable[[Qrels, Run], ByQuery] | None = None,
 ) -> Measure:
     kind = KINDS.get(kind_name) or Kind(kind_name, "")
     return Measure(
@@ -220,6 +234,7 @@ def _make(
         budget,
         kind.bounds if bounds is None else bounds,
         compute,
+        compute_trec,
     )
 
 
