@@ -23,6 +23,7 @@ COMMANDS = {
     "ragas": ("eval.cli.ragas:ragas", "Score runs with ragas, beside the measures here."),
     "pool": ("eval.cli.pool:pool", "Write the table of results that no one has judged."),
     "label": ("eval.cli.label:label", "Add the judgments of such a table to its collection."),
+    "verify": ("eval.cli.verify:verify", "Recompute every measure of a run from its exports."),
     "report": ("eval.cli.report:report", "Write the report of a stored run anew."),
     "import": ("eval.cli.import_command:import_", "Judge rankings made elsewhere (TREC, JSONL)."),
     "log": ("eval.cli.log:log", "Send stored runs to the MLflow tracking store."),

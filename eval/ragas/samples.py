@@ -12,9 +12,10 @@ from eval.scoring import calculation
 class Sample:
     """One query as ragas sees it.
 
-    `ids` are those the measures are computed on: at each rank the gold item that counts there,
-    else the chunk. `contexts` are the chunks as they stand in their documents, `passages` the
-    same below their titles. `answer` is the reference answer, empty where the collection has none.
+    `ids` are those the rank measures are computed on: at each of the first k places the gold item
+    that counts there, else the chunk. `contexts` are the chunks as they stand in their documents,
+    `passages` the same below their titles. `answer` is the reference answer, empty where the
+    collection has none.
     """
 
     query: str
@@ -40,7 +41,7 @@ def make_samples(run: StoredRun, k: int, limit: int | None = None) -> list[Sampl
             Sample(
                 query=query.id,
                 text=query.text,
-                ids=tuple(ids[query.id]),
+                ids=tuple(ids[query.id])[:k],
                 contexts=tuple(hit.chunk.text for hit in hits),
                 passages=tuple(
                     f"{hit.chunk.title}\n{hit.chunk.text}" if hit.chunk.title else hit.chunk.text
