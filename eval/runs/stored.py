@@ -133,8 +133,8 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with writing(path):
-            path.mkdir(parents=True, exist_ok=True)
+        with writing(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
         self._passages = {row["chunk"]["id"] for row in read_rows(self.path / "passages.jsonl")}
 
     def finished_queries(self) -> set[str]:
@@ -196,14 +196,16 @@ class RunFolder:
 
     def _append(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         path = self.path / name
-        _drop_torn_line(path)
+        with writing(path):
+            _drop_torn_line(path)
         append(path, "".join(_line(row) for row in rows))
 
 
 def load(folder: Path) -> StoredRun:
     """Read the finished run in `folder`.
 
-    Raises AssayError when there is none, or when its format is not one this version reads.
+    Raises AssayError when there is none, its format is not one this version reads, or files of it
+    are damaged or hold no query.
     """
     path = folder / MANIFEST
     try:
@@ -215,6 +217,17 @@ def load(folder: Path) -> StoredRun:
         raise AssayError(f"{path}: not a manifest this version reads: {reason}") from None
     if manifest.format != FORMAT:
         raise AssayError(f"{path}: format {manifest.format}; this version reads {FORMAT}")
+    try:
+        run = _load_files(folder, manifest)
+    except (LookupError, TypeError, ValueError) as error:
+        raise AssayError(f"{folder}: its files are damaged: {error!r}") from error
+    if not run.queries:
+        raise AssayError(f"{folder}: a run of no queries, which has no figures")
+    return run
+
+
+def _load_files(folder: Path, manifest: Manifest) -> StoredRun:
+    """Read what stands beside the manifest."""
     passages = list(read_rows(folder / "passages.jsonl"))
     chunks = {row["chunk"]["id"]: _read_chunk(row["chunk"]) for row in passages}
     queries = {row["id"]: Query(**row) for row in read_rows(folder / "queries.jsonl")}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from retrievers.base import AssayError
+from retrievers.base import AssayError, explain_os_error
 
 LONGEST = 60  # characters of a name that the file in the making bears: file systems take 255 bytes
 
@@ -22,7 +22,8 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno is None or isinstance(error, ConnectionError | TimeoutError):
             raise
-        raise AssayError(f"{path}: cannot be written: {error.strerror}") from error
+        reason = explain_os_error(OSError(error.errno, error.strerror))
+        raise AssayError(f"{path}: cannot be written: {reason}") from error
 
 
 def write_atomically(path: Path, content: bytes) -> None:
