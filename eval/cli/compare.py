@@ -41,8 +41,9 @@ def compare(
 
     Each is a config (run where no equal run is stored; overrides apply to every config), the id
     of a run, the beginning of one, its folder, or the id of a run in MLflow. All must have been
-    judged alike: same collection, queries, judgments and join rule. The report is a folder of its
-    own among the runs; the same comparison gives the same files.
+    judged alike: same collection, queries, judgments and join rule; where one searched a sample,
+    the queries that all share are compared. The report is a folder of its own among the runs; the
+    same comparison gives the same files.
     """
     from eval import tracking
     from eval.analysis.comparison import DEFAULT
@@ -54,6 +55,7 @@ def compare(
     from eval.progress import ConsoleProgress
     from eval.report import comparison as report
     from eval.runs.environment import command_line
+    from eval.runs.stored import load
     from eval.scoring.measures import split_names
 
     wanted = split_names(measures) if measures else DEFAULT
@@ -67,7 +69,7 @@ def compare(
 
         def log() -> str:
             return tracking.log_comparison(
-                compared, folder, command_line(), lambda run: write_report(run)[0]
+                compared, folder, command_line(), lambda run: write_report(load(run.folder))[0]
             )
 
         kept = f"the report is kept in {folder}: the same call sends it"
@@ -83,21 +85,20 @@ def print_comparison(compared: "Comparison") -> None:
     for line in compared.warnings:
         console.print(line, style="bold red", markup=False)
     console.print(f"{count} queries of {manifest.collection.name}. Base: {manifest.id}")
-    for pair in compared.pairs:
+    base = compared.labels[0]
+    for pair, other in zip(compared.pairs, compared.labels[1:], strict=True):
         console.print()
-        console.print(_table(pair))
+        console.print(_table(pair, f"{other} against {base}  ({pair.other.run.manifest.id})"))
         _print_costs(console, compared, pair)
     console.print()
     console.print(_explain(compared))
 
 
-def _table(pair: "Pair") -> "Table":
+def _table(pair: "Pair", title: str) -> "Table":
     from rich.markup import escape
 
     from eval.scoring.measures import spoken
 
-    base, other = pair.base.run.manifest.name, pair.other.run.manifest.name
-    title = f"{other} against {base}  ({pair.other.run.manifest.id})"
     figures = ("base", "other", "shows", "diff", "95 % interval", "p", "d", "+/=/−", "verdict")
     table = make_table("measure", *figures, title=title, left=("verdict",), ruled=False, whole=True)
     for item in pair.differences:

@@ -38,6 +38,6 @@ def compare_references(
     }
     if timing is None and runs[0].manifest.id in configs and len(configs) > 1:
         limits = configs[runs[0].manifest.id].latency
-        queries = [(query.id, query.text) for query in runs[0].queries.values()]
+        queries = [(query.id, query.text) for query in compared.base.run.queries.values()]
         timing = find_timing(path, configs, limits, queries, make_workshop(progress))
     return compare(runs, measures, effect, timing) if timing else compared

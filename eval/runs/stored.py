@@ -14,8 +14,8 @@ Everything a report says is computed from these files alone.
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from eval.runs.gold_ranks import Placement
 from eval.runs.latency import RETRIES, LatencySample
 from eval.runs.token_counts import TokenCounts
 from eval.scoring.join import JoinedHit, Retrieved, join
-from retrievers.base import AssayError, Chunk, Hit, Placed, Ranking, StageTrace
+from retrievers.base import AssayError, Chunk, Hit, Placed, Ranking, StageTrace, T
 from retrievers.settings import explain_error
 
 FORMAT = 2
@@ -123,6 +123,17 @@ class StoredRun:
             )
             for query, ranking in self.rankings.items()
         }
+
+    def take(self, queries: Container[str]) -> "StoredRun":
+        """Return this run with some of its queries alone; what its folder holds stays."""
+        return replace(
+            self,
+            queries=_take(self.queries, queries),
+            gold=_take(self.gold, queries),
+            rankings=_take(self.rankings, queries),
+            placements=_take(self.placements, queries),
+            latency=tuple(sample for sample in self.latency if sample.query_id in queries),
+        )
 
 
 class RunFolder:
@@ -220,6 +231,10 @@ def load(folder: Path) -> StoredRun:
         prescribed=frozenset(row["chunk"]["id"] for row in passages if row["prescribed"]),
         latency=tuple(LatencySample(**row) for row in read_rows(folder / "latency.jsonl")),
     )
+
+
+def _take(values: Mapping[str, T], keys: Container[str]) -> dict[str, T]:
+    return {key: value for key, value in values.items() if key in keys}
 
 
 def find(reports: Path, reference: str) -> Path:
