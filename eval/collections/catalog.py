@@ -1,6 +1,5 @@
 """Finding collections: by name, by folder, or by an id of ir_datasets."""
 
-import difflib
 import os
 import re
 from pathlib import Path
@@ -9,6 +8,7 @@ from eval.collections.card import FILE, NAME, Card
 from eval.collections.card_files import make_card, read_card
 from eval.collections.formats.irds import PREFIX
 from retrievers.base import AssayError
+from retrievers.settings.errors import suggest
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -48,11 +48,9 @@ def find_card(name: str) -> Card:
         return _make_beir_card(folder)
     if os.sep in name and folder.is_dir():
         raise AssayError(f"{folder}: holds no {FILE}; `assay init` makes one of a folder")
-    close = difflib.get_close_matches(name, named, n=len(named), cutoff=0.6)
-    others = [other for other in named if other not in close]
     raise AssayError(
-        f"{name}: there is no such collection; there are: {', '.join(close + others) or 'none'}; "
-        f"or give a folder that holds {FILE}, or {PREFIX}ID"
+        f"{name}: there is no such collection; there are: {', '.join(named) or 'none'}; "
+        f"or give a folder that holds {FILE}, or {PREFIX}ID{suggest(name, named)}"
     )
 
 

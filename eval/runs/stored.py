@@ -29,6 +29,7 @@ from eval.runs.token_counts import TokenCounts
 from eval.scoring.join import JoinedHit, Retrieved, join
 from retrievers.base import AssayError, Chunk, Hit, Placed, Ranking, StageTrace, T
 from retrievers.settings import explain_error
+from retrievers.settings.errors import suggest
 
 FORMAT = 2
 MANIFEST = "manifest.json"
@@ -247,7 +248,8 @@ def find(reports: Path, reference: str) -> Path:
         return matching[0]
     names = ", ".join(path.name for path in (matching or found)[-5:]) or "none"
     problem = "fits several runs" if matching else "no such run"
-    raise AssayError(f"{reference}: {problem} in {reports}; the latest there: {names}")
+    near = "" if matching else suggest(reference, [path.name for path in found])
+    raise AssayError(f"{reference}: {problem} in {reports}; the latest there: {names}{near}")
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -25,6 +25,7 @@ def tuned(assay_json, places: dict[str, str]) -> dict[str, Any]:
 
 
 def test_figures(tuned: dict[str, Any]) -> None:
+    assert Path(tuned["output"]).name == f"bm25-{tuned['collection']}.yaml"
     assert tuned["config"] == "bm25"
     assert tuned["queries"] == 20
     assert [item["settings"][K1] for item in tuned["points"]] == [0.5, 1.5, 5]
