@@ -92,10 +92,11 @@ def list_tasks(path: Path, settings: SweepSettings, overrides: Sequence[str]) ->
     `overrides` are laid on every config first. Raises AssayError for the first that is no valid
     config.
     """
+    collections: Sequence[str | None] = settings.collections or [None]
     try:
         return [
             task
-            for collection in settings.collections or [None]
+            for collection in collections
             for name in settings.paths
             for task in _list_on(path.parent / name, collection, settings, overrides)
         ]

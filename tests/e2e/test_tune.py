@@ -47,7 +47,7 @@ def test_scores_are_those_of_a_run(tuned: dict[str, Any], assay_json) -> None:
 
 def test_the_config_that_is_written(tuned: dict[str, Any], assay, assay_json, places) -> None:
     path = Path(tuned["output"])
-    assert path == Path(places["ASSAY_REPORTS"]) / "tuned" / "bm25.yaml"
+    assert path == Path(places["ASSAY_REPORTS"]) / "tuned" / f"bm25-{tuned['collection']}.yaml"
     written = yaml.safe_load(path.read_text())
     best = tuned["best"] or {}
     assert (path.parent / written["base"]).resolve() == ROOT / BM25
