@@ -66,10 +66,16 @@ def show(name: str, as_json: bool) -> None:
 
 @dataset.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
+@click.option("--all", "in_full", is_flag=True, help="A line for each place of the same fault.")
 @options.JSON
-def check(names: tuple[str, ...], as_json: bool) -> None:
-    """Report everything that is wrong with collections; exit 2 if any of it is an error."""
+def check(names: tuple[str, ...], in_full: bool, as_json: bool) -> None:
+    """Report everything that is wrong with collections; exit 2 if any of it is an error.
+
+    The same fault in several places is one line, with the first three of them.
+    """
     from dataclasses import asdict
+
+    from eval.collections.problems import summarise
 
     found = {name: _check(name) for name in names}
     errors = sum(item.severity == "error" for problems in found.values() for item in problems)
@@ -81,8 +87,8 @@ def check(names: tuple[str, ...], as_json: bool) -> None:
         print_json({"ok": not errors, "datasets": listed})
     else:
         for name, problems in found.items():
-            for problem in problems:
-                click.echo(str(problem))
+            for line in map(str, problems) if in_full else summarise(problems):
+                click.echo(line)
             wrong = sum(problem.severity == "error" for problem in problems)
             click.echo(f"{name}: {wrong} errors, {len(problems) - wrong} warnings")
     if errors:

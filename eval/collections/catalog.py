@@ -7,6 +7,7 @@ from pathlib import Path
 from eval.collections.card import FILE, NAME, Card
 from eval.collections.card_files import make_card, read_card
 from eval.collections.formats.irds import PREFIX
+from eval.collections.formats.reading import find_suffix
 from retrievers.base import AssayError
 from retrievers.settings.errors import suggest
 
@@ -44,7 +45,7 @@ def find_card(name: str) -> Card:
         return read_card(folder)
     if (folder / FILE).is_file():
         return read_card(folder / FILE)
-    if (folder / "corpus.jsonl").is_file():
+    if any((folder / name).is_file() for name in ("corpus.jsonl", "corpus.jsonl.gz")):
         return _make_beir_card(folder)
     if os.sep in name and folder.is_dir():
         raise AssayError(f"{folder}: holds no {FILE}; `assay init` makes one of a folder")
@@ -75,15 +76,20 @@ def _make_irds_card(location: str) -> Card:
 
 
 def _make_beir_card(folder: Path) -> Card:
-    """Return a card for a BEIR folder without one: `test`, if there is one, comes first."""
-    qrels = sorted((folder / "qrels").glob("*.tsv"), key=lambda path: (path.stem != "test", path))
+    """Return a card for a BEIR folder without one, whose files may be packed (.gz): `test`, if
+    there is one, comes first.
+    """
+    files = [path for path in (folder / "qrels").glob("*.tsv*") if find_suffix(path) == ".tsv"]
+    qrels = {path.name.partition(".tsv")[0]: f"qrels/{path.name}" for path in sorted(files)}
     values = {
         "name": folder.resolve().name,
         "title": folder.resolve().name,
         "format": "beir",
         "location": str(folder.resolve()),
-        "judgments": {path.stem: f"qrels/{path.name}" for path in qrels},
+        "judgments": dict(sorted(qrels.items(), key=lambda item: item[0] != "test")),
     }
-    if (folder / "contexts.jsonl").is_file():
-        values["contexts"] = "contexts.jsonl"
+    for key, stem in (("documents", "corpus"), ("queries", "queries"), ("contexts", "contexts")):
+        names = (f"{stem}.jsonl", f"{stem}.jsonl.gz")
+        if found := next((name for name in names if (folder / name).is_file()), None):
+            values[key] = found
     return make_card(values, None)
