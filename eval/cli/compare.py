@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from eval.cli import options
-from eval.cli.output import make_console, make_table, present, track
+from eval.cli.output import make_console, make_table, present, print_table, track
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from eval.analysis.differences import Difference
 
 STYLES = {"better": "green", "worse": "red", "too few queries": "yellow"}
-WIDTH = 112  # columns that the table needs
 
 
 @click.command()
@@ -79,7 +78,7 @@ def compare(
 
 def print_comparison(compared: "Comparison") -> None:
     """Print a table for each run beside the base, what it costs, and what the figures mean."""
-    console = make_console(WIDTH)
+    console = make_console()
     manifest = compared.base.run.manifest
     count = len(compared.base.run.queries)
     for line in compared.warnings:
@@ -88,19 +87,21 @@ def print_comparison(compared: "Comparison") -> None:
     base = compared.labels[0]
     for pair, other in zip(compared.pairs, compared.labels[1:], strict=True):
         console.print()
-        console.print(_table(pair, f"{other} against {base}  ({pair.other.run.manifest.id})"))
+        title = f"{other} against {base}  ({pair.other.run.manifest.id})"
+        console.print(title, style="italic", markup=False)
+        print_table(console, _table(pair))
         _print_costs(console, compared, pair)
     console.print()
     console.print(_explain(compared))
 
 
-def _table(pair: "Pair", title: str) -> "Table":
+def _table(pair: "Pair") -> "Table":
     from rich.markup import escape
 
     from eval.scoring.measures import spoken
 
     figures = ("base", "other", "shows", "diff", "95 % interval", "p", "d", "+/=/−", "verdict")
-    table = make_table("measure", *figures, title=title, left=("verdict",), ruled=False, whole=True)
+    table = make_table("measure", *figures, left=("verdict",), ruled=False, whole=True)
     for item in pair.differences:
         _add(table, spoken(item.measure), item)
     if pair.by_type:

@@ -2,13 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from eval.cli import options
 from eval.cli.derive import derive
-from eval.cli.output import print_json
+from eval.cli.output import make_console, make_table, print_json, print_table
 
 if TYPE_CHECKING:
     from eval.collections.card import Card
@@ -162,19 +162,17 @@ def _describe(collection: "Collection") -> dict[str, Any]:
 
 
 def _print_table(entries: list[dict[str, Any]]) -> None:
-    from rich.box import SIMPLE
-    from rich.console import Console
-    from rich.table import Table
+    from rich.markup import escape
 
-    table = Table(box=SIMPLE, padding=(0, 1, 0, 0), expand=True)
-    for key in (*COLUMNS, "available"):
-        kind: Literal["left", "right"] = "right" if key in ("documents", "queries") else "left"
-        ratio = 1 if key in ("title", "where") else None
-        table.add_column(key, justify=kind, no_wrap=True, ratio=ratio)
+    numbers = ("documents", "queries")
+    others = (*COLUMNS[1:], "available")
+    table = make_table("name", *others, left=set(others) - set(numbers), ruled=False)
+    for column in table.columns:
+        column.no_wrap, column.overflow = column.header not in ("title", "where"), "fold"
     for entry in entries:
-        words = ["?" if entry[key] is None else str(entry[key]) for key in COLUMNS]
+        words = ["?" if entry[key] is None else escape(str(entry[key])) for key in COLUMNS]
         table.add_row(*words, "yes" if entry["available"] else "no")
-    Console().print(table)
+    print_table(make_console(), table)
     for entry in entries:
         if not entry["available"]:
             click.echo(f"{entry['name']}: {entry['why_not']}")
