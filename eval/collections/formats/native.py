@@ -40,7 +40,7 @@ class NativeCard(FileCard):
     contexts_of = "place"
     judges_spans = True
 
-    format: Literal["native"]
+    format: Literal["native"] = Field(description="how the data is read")
     documents: str = Field("docs", description="folder of .md, .markdown and .txt files")
     judgments: dict[VariantName, str | list[str]] = Field(
         {"test": "judgments.jsonl"},

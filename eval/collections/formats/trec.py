@@ -44,7 +44,7 @@ TOPIC_FIELD = re.compile(
 class TrecCard(FileCard):
     """TREC files: documents as trectext or JSON Lines, topics, qrels of four columns."""
 
-    format: Literal["trec"]
+    format: Literal["trec"] = Field(description="how the data is read")
     documents: str = Field(description="a file, or a folder of files: trectext, or .jsonl")
     queries: str = Field(description="topics as <top> records, or id, tab, text")
     topic_field: Literal["title", "desc", "narr"] = Field(
