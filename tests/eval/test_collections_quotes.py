@@ -4,9 +4,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from eval.collections.authoring.folding import fold, render
-from eval.collections.authoring.quotes import Locator, Place
 from retrievers.base import Document
+from retrievers.base.folding import fold, render
+from retrievers.base.quotes import Locator, Place
 
 VARIANTS = {
     "-": "-–—‐−",

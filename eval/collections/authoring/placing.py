@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from eval.collections.authoring.questions import Question
-from eval.collections.authoring.quotes import Locator, Place
 from retrievers.base import Document
+from retrievers.base.quotes import Locator, Place
 
 
 @dataclass(frozen=True, slots=True)
