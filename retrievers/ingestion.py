@@ -59,6 +59,7 @@ def ingest(
         if name != "chunk" and not name.endswith(".embed")
     }
     inspector = _Inspector(documents, config, workshop, embedding.window)
+    ids = [chunk.id for found in cut.chunks.values() for chunk in found]
     return IngestReport(
         documents=tuple(
             inspector.inspect(document, cut, chunks[document.id], embedding)
@@ -66,7 +67,7 @@ def ingest(
         ),
         seconds=watch.seconds | indexes,
         cached=tuple(name for name in report.cached if name in indexes),
-        collisions=_count_collisions(cut),
+        collisions=len(ids) - len(set(ids)),
         limit=inspector.limit,
         window=embedding.window,
         bytes=report.bytes,
@@ -167,8 +168,3 @@ def _encoders(pipeline: PipelineSettings, workshop: Workshop) -> list[CachingEnc
     silent = replace(workshop, progress=Quiet())
     built = [item.build(silent) for item in settings if isinstance(item, EncoderChoice)]
     return list({encoder.identity: encoder for encoder in built}.values())
-
-
-def _count_collisions(cut: Cut) -> int:
-    ids = [chunk.id for chunks in cut.chunks.values() for chunk in chunks]
-    return len(ids) - len(set(ids))

@@ -121,8 +121,6 @@ class Pipeline(Retriever):
     ranking says so.
     """
 
-    nondeterministic = False
-
     def __init__(
         self,
         settings: PipelineSettings,

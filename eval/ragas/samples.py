@@ -1,13 +1,11 @@
 """What ragas is shown of a stored run: the first k hits of a query, and its gold."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from eval.runs.execution import sample
 from eval.runs.stored import StoredRun
 from eval.scoring import calculation
-from eval.scoring.join import JoinedHit
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +43,16 @@ def make_samples(run: StoredRun, k: int, limit: int | None = None) -> list[Sampl
                 text=query.text,
                 ids=tuple(ids[query.id])[:k],
                 contexts=tuple(hit.chunk.text for hit in hits),
-                passages=_with_titles(hits),
+                passages=tuple(
+                    f"{hit.chunk.title}\n{hit.chunk.text}" if hit.chunk.title else hit.chunk.text
+                    for hit in hits
+                ),
                 gold_ids=tuple(gold),
                 gold_contexts=tuple(run.gold_texts[id_] for id_ in gold),
                 answer=_text(query.metadata.get("answer")),
             )
         )
     return samples
-
-
-def _with_titles(hits: Sequence[JoinedHit]) -> tuple[str, ...]:
-    chunks = [hit.chunk for hit in hits]
-    return tuple(f"{item.title}\n{item.text}" if item.title else item.text for item in chunks)
 
 
 def _text(value: Any) -> str:

@@ -1,6 +1,6 @@
 """What is wrong with settings: a line for each key, with what was given and what is allowed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
@@ -34,7 +34,7 @@ def explain_error(error: ValidationError) -> str:
 
 def explain_errors(error: ValidationError, kind: Any = None, values: Any = None) -> list[str]:
     """Return a line for each wrong key of `values`, which are no `kind`."""
-    found = [(*_locate(kind, values, item["loc"]), item) for item in error.errors()]
+    found = [(*_locate(kind, values, item), item) for item in error.errors()]
     paths = {keys for keys, *_ in found}
     messages: dict[tuple[str, ...], list[str]] = {}
     given: dict[tuple[str, ...], str] = {}
@@ -88,20 +88,21 @@ def _explain(
     return keys, message, f", not {value if len(value) <= SHOWN else f'{value[:SHOWN]}…'}"
 
 
-def _locate(kind: Any, values: Any, parts: Sequence[int | str]) -> tuple[tuple[str, ...], Any, Any]:
+def _locate(kind: Any, values: Any, item: ErrorDetails) -> tuple[tuple[str, ...], Any, Any]:
     """Return an error's keys, without the names of a union's members, what holds the last of them,
     and what is expected there.
     """
     keys: list[str] = []
-    holder = kind
+    holder, parts = kind, item["loc"]
+    missing = len(parts) if item["type"] == "missing" else 0
     for number, part in enumerate(parts, start=1):
         if values is None:  # not known, so that every part counts
             keys.append(str(part))
             continue
         kind = _choose(kind, values)
         if isinstance(values, Mapping):
-            # A key may be missing; else what is no key here names a member of a union.
-            if part not in values and not (number == len(parts) and part in _fields(kind)):
+            # The last key may be missing; else what is no key here names a member of a union.
+            if part not in values and number != missing:
                 continue
             values = values.get(part, {})
         elif isinstance(values, list) and isinstance(part, int):

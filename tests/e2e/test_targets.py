@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from processes import ROOT
 
-from eval.targets import Results
 from eval.targets.output import BEGIN, END, read_table, render_table
+from eval.targets.results import Results
 
 TARGETS = f"""
 pipelines:
@@ -174,5 +174,5 @@ def test_a_broken_file_is_named(assay, tmp_path: Path) -> None:
     path.write_text(TARGETS.replace("type: stale", "type: fresh"))
     done = assay("targets", "--file", str(path))
     assert done.returncode == 2
-    assert done.stderr.startswith(f"assay: {path}: WHOLE: measurements.2.type: ")
+    assert done.stderr.startswith(f"assay: {path}: targets.WHOLE.measurements.2.type: ")
     assert len(done.stderr.splitlines()) == 1
