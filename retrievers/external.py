@@ -1,6 +1,7 @@
 """A retriever that is a Python class of somebody's own, by its dotted path."""
 
-from typing import Any, Literal
+from math import inf
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core.core_schema import CoreSchema
@@ -13,6 +14,8 @@ from retrievers.settings.plugins import load_class
 
 class PythonSettings(Settings):
     """A class of yours that keeps the contract `retrievers.base.Retriever`."""
+
+    largest: ClassVar[float] = inf  # the arguments are the class's own affair
 
     type: Literal["python"]
     path: str = Field(
@@ -35,7 +38,8 @@ class PythonSettings(Settings):
     def __get_pydantic_json_schema__(
         cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        schema = handler.resolve_ref_schema(handler(core_schema))
+        bounded = super().__get_pydantic_json_schema__(core_schema, handler)
+        schema = handler.resolve_ref_schema(bounded)
         schema["properties"]["class"] = schema["properties"]["path"]
         schema["required"].remove("path")
         return {**schema, "oneOf": [{"required": ["path"]}, {"required": ["class"]}]}

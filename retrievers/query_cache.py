@@ -46,7 +46,7 @@ class RedisCacheSettings(Settings):
     """Answers are kept in the Redis that the environment variable REDIS_URL names."""
 
     type: Literal["redis"]
-    ttl: int = Field(3600, ge=1, description="seconds for which an answer is kept")
+    ttl: int = Field(3600, ge=1, le=10**9, description="seconds for which an answer is kept")
 
     def build(self, workshop: Workshop) -> "Store":
         """Return the store. Raises AssayError without the URL or the library."""

@@ -12,8 +12,8 @@ from statistics import median, stdev
 
 from eval import run
 from eval.frames.run import Result
-from eval.runs.stored import write_atomically
 from eval.statistics.significance import detectable
+from retrievers.store.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[1]
 HEADING = "## Results"

@@ -20,8 +20,8 @@ from nbconvert import HTMLExporter
 
 from eval import run
 from eval.experiments.locations import reports_folder
-from eval.runs.stored import write_atomically
 from retrievers.base import AssayError
+from retrievers.store.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIGS = ("bm25", "semantic", "hybrid_rrf")

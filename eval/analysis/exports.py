@@ -6,9 +6,10 @@ import json
 from typing import TYPE_CHECKING
 
 from eval.analysis.summary import Summary
-from eval.runs.stored import StoredRun, write_atomically
+from eval.runs.stored import StoredRun
 from eval.scoring import calculation
 from eval.scoring.join import fill_places
+from retrievers.store.files import write_atomically
 
 if TYPE_CHECKING:
     from pyarrow import Table

@@ -43,7 +43,11 @@ def label(
     project, and its card is sealed anew. For any other, --output makes a copy.
     """
     from eval.collections.authoring import worksheet
-    from eval.collections.authoring.labelling import add_in_place, add_to_copy
+    from eval.collections.authoring.labelling import (
+        add_in_place,
+        add_to_copy,
+        finish_labelling,
+    )
     from eval.collections.authoring.labels import check_labels, find_highest_grade
     from eval.collections.catalog import find
     from eval.collections.loading import load_card
@@ -51,6 +55,7 @@ def label(
 
     rows = worksheet.read(file)
     card, variant = find(collection or _read_collection(file, rows))
+    card = finish_labelling(card)
     judged = load_card(card, variant)
     problems = Problems(strict=False)
     labels = check_labels(rows, judged, highest or find_highest_grade(judged), problems)

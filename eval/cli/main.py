@@ -57,6 +57,7 @@ class LazyGroup(click.Group):
         module, _, name = COMMANDS[cmd_name][0].partition(":")
         command = getattr(importlib.import_module(module), name)
         assert isinstance(command, click.Command)
+        _offer_trust(command)
         return command
 
     def resolve_command(
@@ -75,6 +76,30 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
+def _trust(_context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        os.environ["ASSAY_TRUST"] = "1"
+
+
+TRUST = click.Option(
+    ["--trust"],
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_trust,
+    help="Let configs and cards from elsewhere name Python and places outside their folder.",
+)
+
+
+def _offer_trust(command: click.Command) -> None:
+    """Give a command, or all of a group, the option that every one has."""
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            _offer_trust(inner)
+    elif TRUST not in command.params:
+        command.params.append(TRUST)
+
+
 @click.group(cls=LazyGroup)
 @click.version_option(package_name="assay")
 @click.option(
@@ -90,8 +115,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     What went wrong is told in one line; the traceback is shown where it is asked for.
     """
     from eval import telemetry
+    from eval.cli.streams import safe_streams
 
     telemetry.disable()
+    with safe_streams():
+        _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> None:
     given = list(sys.argv[1:] if arguments is None else arguments)
     words = [word for word in given if word != DEBUG]
     try:

@@ -43,8 +43,8 @@ def pool(runs: tuple[str, ...], depth: int, limit: int | None, output: Path, as_
     from eval.collections.authoring.worksheet import render
     from eval.experiments.run_references import resolve_all
     from eval.progress import ConsoleProgress
-    from eval.runs.stored import write_atomically
     from retrievers.base import AssayError
+    from retrievers.store.files import write_atomically
 
     if output.exists():
         raise AssayError(
@@ -54,7 +54,6 @@ def pool(runs: tuple[str, ...], depth: int, limit: int | None, output: Path, as_
     made = make_pool(stored, depth)
     written = made.pairs[:limit]
     if written:
-        output.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(output, render(written, _collection(stored[0])))
     if as_json:
         print_json(_describe(made, depth, len(written), output))

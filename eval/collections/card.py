@@ -1,12 +1,14 @@
 """The card of a collection: `dataset.yaml`, what it is, where it lies, how to read it."""
 
 from collections.abc import Mapping
+from math import inf
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr
 
 from retrievers.settings import Settings
+from retrievers.settings.trust import check_place
 
 FILE = "dataset.yaml"
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
@@ -22,12 +24,17 @@ class Download(Settings):
     sha256: Sha256 = Field(description="digest of the archive")
     folder: str = Field(".", description="folder inside the archive that holds the files")
     max_bytes: int = Field(
-        16 << 30, ge=1, description="the most that the archive, or its files, may take on disk"
+        16 << 30,
+        ge=1,
+        le=1 << 50,
+        description="the most that the archive, or its files, may take on disk",
     )
 
 
 class Sizes(Settings):
     """What loading the first variant of the judgments must yield."""
+
+    largest: ClassVar[float] = inf
 
     documents: int = Field(ge=0, description="documents, searched or not")
     passages: int = Field(0, ge=0, description="passages the collection prescribes")
@@ -105,15 +112,22 @@ class Card(Settings):
         return ""
 
     def list_files(self, path: Path) -> list[Path]:
-        """Return `path`, or the documents below it by their paths, hidden ones left out."""
+        """Return `path`, or the documents below it by their paths, hidden ones left out.
+
+        Raises AssayError where one is a link to what the card may not name.
+        """
         if not path.is_dir():
             return [path]
-        files = (file for file in path.rglob("*") if file.is_file())
-        return sorted(
+        found = sorted(
             file
-            for file in files
-            if not any(part.startswith(".") for part in file.relative_to(path).parts)
+            for file in path.rglob("*")
+            if file.is_file()
+            and not any(part.startswith(".") for part in file.relative_to(path).parts)
         )
+        for file in found:
+            if self._path and file.is_symlink():
+                check_place(file, path, self._path)
+        return found
 
 
 class FileCard(Card):

@@ -11,6 +11,7 @@ from eval.collections.card_files import parse_card
 from eval.collections.loading import load_card
 from eval.collections.location import find_data
 from retrievers.base import AssayError, Document
+from retrievers.store.files import write_atomically
 
 BLOCKS = {"sizes", "digests"}
 
@@ -59,7 +60,7 @@ def seal(card: Card) -> Card:
     sealed = parse_card(text, card.path)
     if sealed.model_dump(exclude=BLOCKS) != card.model_dump(exclude=BLOCKS):
         raise AssayError(f"{card.path}: cannot be sealed; write sizes and digests as blocks")
-    write_text(card.path, text)
+    write_atomically(card.path, text.encode())
     return sealed
 
 
@@ -71,16 +72,6 @@ def replace_block(text: str, key: str, values: dict[str, int] | dict[str, str]) 
             end = _last_mark(value)
             return text[: key_node.start_mark.index] + block.rstrip("\n") + text[end:]
     return f"{text.rstrip()}\n{block}" if values else text
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file so that a reader finds the old text or the new, never a part."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8", newline="")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _digest_file(path: Path) -> str:

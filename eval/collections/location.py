@@ -6,6 +6,7 @@ from pathlib import Path
 
 from eval.collections.card import Card, Download
 from retrievers.base import AssayError
+from retrievers.settings.trust import check_place
 
 VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
@@ -18,8 +19,17 @@ def describe_location(card: Card) -> str:
 def find_data(card: Card) -> Path:
     """Return the folder that holds the files of `card`, downloading it if need be.
 
-    Raises AssayError when a variable is not set, the folder is missing, or the download fails.
+    Raises AssayError when a variable is not set, the folder is missing, the download fails, or the
+    card names what lies elsewhere (see `retrievers.settings.trust`).
     """
+    root = _find_root(card)
+    if card.path:
+        for name in filter(None, (*card.names(), card.contexts_file)):
+            check_place(root / name, root, card.path)
+    return root
+
+
+def _find_root(card: Card) -> Path:
     if isinstance(card.location, Download):
         from eval.collections.download import fetch
 
@@ -47,6 +57,11 @@ def _find_folder(card: Card, location: str) -> Path:
     folder = card.folder / Path(VARIABLE.sub(lambda at: _expand(card, at), location)).expanduser()
     if not folder.is_dir():
         raise AssayError(f"collection {card.name}: there is no folder {folder}")
+    if card.path:
+        variable = VARIABLE.match(location)
+        home = Path(_expand(card, variable)).expanduser() if variable else card.folder
+        # A link below what the user named in a variable is the user's own.
+        check_place(Path(os.path.normpath(folder)) if variable else folder, home, card.path)
     return folder
 
 

@@ -13,7 +13,6 @@ from eval.collections.location import find_data
 from eval.experiments.config import load_config
 from eval.experiments.model_choice import is_charged, read_settings
 from eval.experiments.workshop import make_workshop
-from eval.runs.stored import write_atomically
 from retrievers.base import AssayError, Chunk
 from retrievers.contextualisation import plans
 from retrievers.contextualisation.generation import Outcome, generate
@@ -26,6 +25,7 @@ from retrievers.language_models.client import CallSettings, find_prices
 from retrievers.language_models.estimates import Estimate
 from retrievers.language_models.prices import Prices, Usage
 from retrievers.settings import Workshop
+from retrievers.store.files import write_atomically
 
 KINDS = ("input", "cache_write", "cache_read", "output")
 

@@ -24,12 +24,13 @@ from eval.runs.files import encode_json
 from eval.runs.ingestion import Ingestion
 from eval.runs.interleaved_timing import interleave
 from eval.runs.latency import LatencySample, measure
-from eval.runs.stored import StoredRun, write_atomically
+from eval.runs.stored import StoredRun
 from eval.targets.measurements import Measurement
 from eval.targets.results import Measured
 from eval.targets.settings import TargetsSettings
 from retrievers.base import AssayError, Progress, Retriever
 from retrievers.models.encoders import EncoderSettings
+from retrievers.store.files import write_atomically
 
 # On these, besides the pipelines, depends what an experiment gives.
 SOURCES = (
@@ -136,7 +137,6 @@ class ProjectTargetMeasurer:
             except (OSError, ValueError, KeyError, TypeError):
                 pass
         found = make()
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, encode_json(found.as_json()))
         return found
 

@@ -13,9 +13,9 @@ from eval.collections.collection import Collection, Query
 from eval.experiments.config import RunConfig
 from eval.runs.interleaved_timing import InterleavedTiming, alternate
 from eval.runs.latency import LatencySettings, choose_spaced
-from eval.runs.stored import write_atomically
 from retrievers.base import Progress, Retriever
 from retrievers.settings import Workshop
+from retrievers.store.files import write_atomically
 from retrievers.variants import Variants
 
 
@@ -46,7 +46,6 @@ def find_timing(
     if not chosen:
         return None
     timing = time_together(systems, collection, limits, chosen, progress)
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, f"{timing.model_dump_json(indent=1)}\n".encode())
     return timing
 

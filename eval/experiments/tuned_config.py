@@ -8,8 +8,8 @@ from typing import Any
 import yaml
 
 from eval.experiments.config import RunConfig, load_config
-from eval.runs.stored import write_atomically
 from retrievers.base import AssayError
+from retrievers.store.files import write_atomically, writing
 
 
 def write_tuned(path: Path, base: Path, tuned: RunConfig) -> None:
@@ -17,17 +17,20 @@ def write_tuned(path: Path, base: Path, tuned: RunConfig) -> None:
 
     Where a file of differences would not say the same, all keys are written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     wanted = tuned.model_dump(mode="json")
     changed = differ(load_config(base).model_dump(mode="json"), wanted)
     relative = Path(os.path.relpath(base.resolve(), path.parent.resolve())).as_posix()
     partial = path.with_name(f".{path.name}.{os.getpid()}.yaml")
-    for values in ({"base": relative, **changed}, wanted):
-        text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=90)
-        write_atomically(partial, text.encode())
-        if _says(partial, tuned):
-            break
-    partial.replace(path)
+    try:
+        for values in ({"base": relative, **changed}, wanted):
+            text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=90)
+            write_atomically(partial, text.encode())
+            if _says(partial, tuned):
+                break
+        with writing(path):
+            partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def differ(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,12 +25,12 @@ from eval.experiments.workshop import make_workshop
 from eval.runs import environment
 from eval.runs.execution import sample
 from eval.runs.files import encode_json
-from eval.runs.stored import write_atomically
 from eval.runs.unstored import score_queries
 from eval.scoring.measures import check_rising
 from eval.statistics.estimates import Estimate
 from eval.tracking.tuning import TuningRecord, log_tuning
 from retrievers.base import AssayError, Progress
+from retrievers.store.files import write_atomically
 from retrievers.variants import Variants
 
 TUNED = ("retriever.", "documents.")

@@ -12,9 +12,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from eval.analysis.summary import summarise
-from eval.runs.stored import Manifest, StoredRun, write_atomically
+from eval.runs.stored import Manifest, StoredRun
 from retrievers.base import AssayError
 from retrievers.settings import explain_error
+from retrievers.store.files import write_atomically
 
 FORMAT = 1
 DIGITS = 6
@@ -75,7 +76,6 @@ def accept(run: StoredRun, measures: Sequence[str], folder: Path) -> Path:
     if reasons := list_objections(manifest):
         raise AssayError(f"{manifest.id} cannot become a baseline: {'; '.join(reasons)}")
     path = locate(folder, manifest.name, manifest.collection.name)
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, render(make(run, measures)).encode())
     return path
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from eval.gate import output
 from eval.gate.rule import GateReport
-from eval.runs.stored import write_atomically
-from retrievers.base import AssayError
+from retrievers.store.files import append, write_atomically
 
 
 @dataclass(frozen=True)
@@ -42,25 +41,16 @@ class Outputs:
     def _write(self, markdown: str, junit: bytes, annotations: Sequence[str], verdict: str) -> None:
         for path, content in ((self.markdown, markdown.encode()), (self.junit, junit)):
             if path:
-                _write_file(path, content)
+                write_atomically(path, content)
         if self.github:
             # Runners read commands on standard error too, and standard output stays clean.
             for line in annotations:
-                print(line, file=sys.stderr)
+                print(line, file=getattr(sys.stderr, "commands", sys.stderr), flush=True)
             _append("GITHUB_STEP_SUMMARY", markdown)
             _append("GITHUB_OUTPUT", f"verdict={verdict}\n")
-
-
-def _write_file(path: Path, content: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, content)
-    except OSError as error:
-        raise AssayError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def _append(variable: str, text: str) -> None:
     """Append to the file that the runner names by an environment variable."""
     if name := os.environ.get(variable):
-        with Path(name).open("a", encoding="utf-8") as file:
-            file.write(text)
+        append(Path(name), text)

@@ -9,7 +9,8 @@ from typing import Any
 from eval.ragas.beside import Beside, compare
 from eval.ragas.scores import Scores
 from eval.runs.files import encode_json
-from eval.runs.stored import StoredRun, write_atomically
+from eval.runs.stored import StoredRun
+from retrievers.store.files import write_atomically
 
 FILE = "ragas.json"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from eval.analysis.summary import Summary
 from eval.report import markdown, page
 from eval.report.view import make_view
-from eval.runs.stored import write_atomically
+from retrievers.store.files import write_atomically
 
 __all__ = ["write"]
 

@@ -9,8 +9,8 @@ from eval.report.circumstances import describe_environment
 from eval.report.markdown import render_markdown
 from eval.report.page import render_page
 from eval.runs.files import encode_json
-from eval.runs.stored import write_atomically
 from eval.statistics.estimates import RESAMPLES
+from retrievers.store.files import write_atomically
 
 COMPARING = ("report.css", "comparison.css")  # the styles of pages that show differences
 
@@ -47,7 +47,6 @@ def write_report(
         "resamples": RESAMPLES,
         **values,
     }
-    folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / f"{kind}.json", encode_json(found.as_json()))
     if markdown:
         text = render_markdown(f"{kind}.md.j2", **values)

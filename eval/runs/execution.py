@@ -27,6 +27,7 @@ from eval.runs.stored import (
 )
 from eval.scoring.join import RULE
 from retrievers.base import IndexReport, Progress, Ranking, Retriever
+from retrievers.store.files import LONGEST, writing
 
 # Keys of a config on which no ranking depends.
 WORDS = {"description", "measures"}
@@ -70,8 +71,10 @@ def execute(
     check_judged(collection)
     indexed = index(retriever, collection)
     identity = _identify(plan, retriever, collection)
-    (reports / ".locks").mkdir(parents=True, exist_ok=True)
-    with FileLock(reports / ".locks" / identity):
+    with writing(reports):
+        (reports / ".locks").mkdir(parents=True, exist_ok=True)
+        lock = FileLock(reports / ".locks" / identity).acquire()
+    with lock:
         stored = sorted(reports.glob(f"*-{identity[:8]}"))
         finished = [path for path in stored if (path / MANIFEST).exists()]
         if finished and not plan.again and not retriever.nondeterministic:
@@ -222,7 +225,7 @@ def _identify(plan: Plan, retriever: Retriever, collection: Collection) -> str:
 def _new_id(plan: Plan, collection: Collection, identity: str) -> str:
     now = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3]
     name = collection.name.replace(":", ".").replace("/", ".")
-    return f"{plan.name}-{name}-{now}-{identity[:8]}"
+    return f"{plan.name[:LONGEST]}-{name[:LONGEST]}-{now}-{identity[:8]}"
 
 
 def _describe(collection: Collection) -> CollectionFacts:

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eval.runs.stored import write_atomically
-from retrievers.base import AssayError
+from retrievers.store.files import write_atomically
 
 
 def encode_json(value: Any) -> bytes:
@@ -19,10 +18,6 @@ def write_together(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
 
     Raises AssayError when they cannot be written.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in contents.items():
-            write_atomically(folder / name, content)
-    except OSError as error:
-        raise AssayError(f"{folder}: cannot be written: {error.strerror}") from None
+    for name, content in contents.items():
+        write_atomically(folder / name, content)
     return [folder / name for name in contents]

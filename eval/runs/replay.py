@@ -164,7 +164,7 @@ def _read_json(path: Path, lines: Sequence[tuple[int, str]]) -> tuple[Systems, N
             row = json.loads(line)
             system, query = row.get("system", path.stem), row["query_id"]
             hits = row["ranking"] or []
-        except (ValueError, KeyError, AttributeError):
+        except (ValueError, KeyError, AttributeError, RecursionError):
             raise AssayError(f"{path}:{number}: not a ranking; {FORMATS}") from None
         if not isinstance(hits, list):
             raise AssayError(f"{path}:{number}: `ranking` is not a list of hits; {FORMATS}")

@@ -11,11 +11,11 @@
 Everything a report says is computed from these files alone.
 """
 
+import hashlib
 import json
 import os
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -36,13 +36,14 @@ from retrievers.base import (
     Ranking,
     StageTrace,
     T,
-    explain_os_error,
 )
 from retrievers.settings import explain_error
 from retrievers.settings.errors import suggest
+from retrievers.store.files import append, write_atomically, writing
 
 FORMAT = 2
 MANIFEST = "manifest.json"
+DIGEST = "digest"  # of the rest of a line
 
 
 class IndexFacts(BaseModel):
@@ -152,13 +153,26 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with _writing(self.path):
+        with writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
         self._passages = {row["chunk"]["id"] for row in read_rows(self.path / "passages.jsonl")}
 
     def finished_queries(self) -> set[str]:
-        """Return the ids of the queries whose ranking is already stored."""
-        return {row["query"] for row in read_rows(self.path / "rankings.jsonl")}
+        """Return the ids of the queries whose ranking is already stored.
+
+        Raises AssayError for one that is not as it was stored.
+        """
+        path = self.path / "rankings.jsonl"
+        found = set()
+        for row in read_rows(path):
+            stored = row.pop(DIGEST, None)  # not in runs of earlier versions
+            if stored not in (None, _digest(row)):
+                raise AssayError(
+                    f"{path}: the ranking of query {row['query']} was changed since it was stored; "
+                    f"remove {self.path} to search again"
+                )
+            found.add(row["query"])
+        return found
 
     def count_degraded(self) -> dict[str, int]:
         """Return each line of degradation with the number of queries it befell."""
@@ -185,7 +199,8 @@ class RunFolder:
         rows = [{"chunk": asdict(chunk), "prescribed": chunk.id in prescribed} for chunk in fresh]
         self._append("passages.jsonl", rows)
         self._passages.update(chunk.id for chunk in fresh)
-        self._append("rankings.jsonl", [_ranking_row(query_id, ranking)])
+        row = _ranking_row(query_id, ranking)
+        self._append("rankings.jsonl", [{**row, DIGEST: _digest(row)}])
 
     def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write a JSON Lines file in one piece."""
@@ -201,11 +216,9 @@ class RunFolder:
 
     def _append(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         path = self.path / name
-        text = "".join(_line(row) for row in rows)
-        with _writing(path):
+        with writing(path):
             _drop_torn_line(path)
-            with path.open("a", encoding="utf-8", newline="") as file:
-                file.write(text)
+        append(path, "".join(_line(row) for row in rows))
 
 
 def load(folder: Path) -> StoredRun:
@@ -278,33 +291,27 @@ def find(reports: Path, reference: str) -> Path:
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a JSON Lines file; a torn last line, left by a kill, is passed over."""
+    """Yield the rows of a JSON Lines file; a torn last line, left by a kill, is passed over.
+
+    Raises AssayError, naming the line, for one that holds no object.
+    """
     if not path.exists():
         return
-    with path.open(encoding="utf-8", newline="\n") as file:
-        for line in file:
-            if line.endswith("\n"):
-                yield json.loads(line)
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                continue
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                row = None
+            if not isinstance(row, dict):
+                raise AssayError(f"{path}:{number}: not a row of a stored run")
+            yield row
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that no reader ever sees part of it."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with _writing(path):
-            partial.write_bytes(content)
-            partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    """Tell by an AssayError that `path` cannot be written: a full disk names no file."""
-    try:
-        yield
-    except OSError as error:
-        raise AssayError(explain_os_error(error, path)) from error
+def _digest(row: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_line(row).encode()).hexdigest()[:16]
 
 
 def _line(row: Mapping[str, Any]) -> str:

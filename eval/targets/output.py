@@ -5,10 +5,10 @@ from pathlib import Path
 
 from eval.report.formats import amount
 from eval.runs.files import encode_json, write_together
-from eval.runs.stored import write_atomically
 from eval.targets.results import Line, Measured, Results, TargetResult, Unit
 from eval.targets.verdict import Limits, Verdict
 from retrievers.base import AssayError
+from retrievers.store.files import write_atomically
 
 BEGIN = "<!-- targets:begin -->"
 END = "<!-- targets:end -->"
@@ -152,11 +152,7 @@ def write_table(readme: Path, results: Results) -> None:
 
     Raises AssayError as `replace_table` does, and when it cannot be written.
     """
-    text = replace_table(readme, render_table(results))
-    try:
-        write_atomically(readme, text.encode())
-    except OSError as error:
-        raise AssayError(f"{readme}: cannot be written: {error.strerror}") from None
+    write_atomically(readme, replace_table(readme, render_table(results)).encode())
 
 
 def read_table(path: Path) -> str:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from eval.analysis.summary import Summary
 from eval.runs import environment
 from eval.runs.files import encode_json
-from eval.runs.stored import write_atomically
 from eval.tracking.record import Record, describe, headlines
 from eval.tracking.store import (
     EXPERIMENT,
@@ -23,6 +22,7 @@ from eval.tracking.store import (
     tracking_uri,
 )
 from retrievers.base import Progress, T
+from retrievers.store.files import write_atomically
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient

@@ -13,12 +13,12 @@ from eval.analysis.summary import PERCENTILES
 from eval.runs.latency import TOTAL
 from eval.scoring.measures import DEFAULT
 from eval.statistics.estimates import Estimate
+from eval.tracking.local import database
 from eval.tracking.record import metric_name
 from eval.tracking.store import (
     EXPERIMENT,
     TrackingError,
     connect,
-    database,
     redact,
     tracking_uri,
 )

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, TypeAlias
 
-from eval.tracking.store import artifacts, connect, database, redact
+from eval.tracking.local import artifacts, database
+from eval.tracking.store import connect, redact
 from retrievers.base import AssayError
 
 HOST = "127.0.0.1"
@@ -34,7 +35,7 @@ def serve(uri: str, port: int) -> Iterator[Server]:
     where it does not start.
     """
     _check_free(port)
-    if (path := database(uri)) and not path.exists():
+    if database(uri):
         with connect(uri):  # makes the tables, safely beside a run that does the same
             pass
     options = ["--host", HOST, "--port", str(port), "--workers", "1"]

@@ -7,17 +7,16 @@ import socket
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from eval.tracking.local import SQLITE, artifacts, database, open_local
 from retrievers.base import AssayError
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 EXPERIMENT = "assay"
-SQLITE = "sqlite:///"
 # MLflow's own defaults retry a dead server for minutes. All of these yield to the user's.
 ENVIRONMENT = {
     "DO_NOT_TRACK": "true",
@@ -57,33 +56,32 @@ def redact(text: str) -> str:
     return QUERY.sub(r"\1", CREDENTIALS.sub("://", text))
 
 
+def is_local(uri: str) -> bool:
+    """Whether `uri` is a file of this machine, which fails for no reason that passes by itself."""
+    return database(uri) is not None
+
+
 def is_server(uri: str) -> bool:
     """Whether `uri` is a tracking server, which has a web address and a UI of its own."""
     return uri.startswith(("http://", "https://"))
-
-
-def database(uri: str) -> Path | None:
-    """Return the file of a SQLite store; None for any other."""
-    return Path(uri.removeprefix(SQLITE)) if uri.startswith(SQLITE) else None
-
-
-def artifacts(path: Path) -> Path:
-    """Return the folder of the artifacts that belong to the SQLite store in `path`."""
-    return path.parent / "mlruns"
 
 
 @contextmanager
 def connect(uri: str) -> Iterator["MlflowClient"]:
     """Yield a client of the store at `uri`; whatever fails while it is used is a TrackingError.
 
-    Nothing is printed. A SQLite store is used by one process at a time: two that create its tables
-    at once spoil them, and two that write at once can find it locked.
+    Nothing is printed. A SQLite store is used by one process at a time: two that write at once can
+    find it locked. Where there is none, or one that was never finished, it is made.
     """
     with _quiet(), _failures(uri), _lock(uri):
         _check_answer(uri)
-        from mlflow.tracking import MlflowClient
+        path = database(uri)
+        if path is None:
+            from mlflow.tracking import MlflowClient
 
-        yield MlflowClient(uri)
+            yield MlflowClient(uri)
+        else:
+            yield open_local(path)
 
 
 def find_experiment(client: "MlflowClient", uri: str) -> str:

@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 
 from retrievers.base import AssayError
 from retrievers.language_models.prices import Prices, Usage
+from retrievers.store.files import append
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +122,7 @@ class Ledger:
         self._append(json.dumps(row) + "\n")
 
     def _append(self, text: str) -> None:
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(text)
+        append(self._path, text)
 
 
 def read_account(path: Path, prices: Prices | None) -> Account:

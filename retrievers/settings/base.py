@@ -1,18 +1,62 @@
 """Typed settings: what a YAML file may say, and how each component comes to be built from it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import get_args
+from math import inf
+from typing import Any, ClassVar, get_args
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationInfo, field_validator
+from pydantic_core.core_schema import CoreSchema
 
 from retrievers.base import Progress, Quiet
 from retrievers.store.cache import Cache
 
 
 class Settings(BaseModel):
-    """Base of every settings class: unknown keys and silent conversions are refused."""
+    """Base of every settings class: unknown keys, silent conversions and numbers without bounds are
+    refused.
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    `largest` is the most that a number may be, in a list or a mapping too, where its field sets no
+    bound of its own.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    largest: ClassVar[float] = 1_000_000
+
+    @field_validator("*")
+    @classmethod
+    def _check_size(cls, value: Any, info: ValidationInfo) -> Any:
+        field = cls.model_fields[str(info.field_name)]
+        bounds = [getattr(item, name, None) for item in field.metadata for name in ("le", "lt")]
+        if not any(bound is not None for bound in bounds):
+            _check_numbers(value, cls.largest)
+        return value
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        schema = handler(core_schema)
+        if cls.largest != inf:
+            for field in handler.resolve_ref_schema(schema).get("properties", {}).values():
+                for place in [field, *field.get("anyOf", ())]:
+                    bounded = {"maximum", "exclusiveMaximum"} & place.keys()
+                    if place.get("type") in ("integer", "number") and not bounded:
+                        place["maximum"] = cls.largest
+        return schema
+
+
+def _check_numbers(value: Any, largest: float) -> None:
+    """Raise ValueError for a number, or one in a list or mapping, that is out of all bounds."""
+    if isinstance(value, int | float):
+        if not -largest <= value <= largest:  # so is what is no number
+            raise ValueError(f"must be a number of at most {largest:,}")
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            _check_numbers(item, largest)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _check_numbers(item, largest)
 
 
 def name_type(settings: type[BaseModel]) -> str:

@@ -14,6 +14,7 @@ import yaml
 
 from retrievers.base import AssayError
 from retrievers.settings.errors import suggest
+from retrievers.settings.trust import check_code
 
 DEPTH = 100
 REPEATED = 100_000  # nodes that aliases may stand for, all together
@@ -76,8 +77,13 @@ class _Loader(yaml.SafeLoader):
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
-    """Return the mapping in a YAML file. Raises AssayError naming the file and the line."""
-    return parse_mapping(read_text(path), str(path))
+    """Return the mapping in a YAML file. Raises AssayError naming the file and the line.
+
+    And where it names Python code, and is not trusted.
+    """
+    values = parse_mapping(read_text(path), str(path))
+    check_code(path, values)
+    return values
 
 
 def parse_mapping(text: str, source: str) -> dict[str, Any]:

@@ -1,30 +1,36 @@
 """The content-addressed cache: small values in SQLite, indexes in folders.
 
-Whatever is stored under a key never changes, so readers need no lock. A writer killed at any
-moment leaves either the whole entry or none.
+Whatever is stored under a key never changes, so readers need no lock, and may read where nothing
+can be written. A writer killed at any moment leaves either the whole entry or none; a database that
+is no longer one is set aside and made anew.
 """
 
 import json
 import os
 import shutil
 import sqlite3
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from filelock import FileLock
 
 from retrievers.base import AssayError
+from retrievers.store.files import writing
 
 T = TypeVar("T")
 
 META = "assay.json"
 KEYS_PER_SELECT = 500
 BUSY_SECONDS = 60.0
+SUFFIXES = ("", "-wal", "-shm")  # of a database, its log and its index to that
+BROKEN = ".broken-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,24 +73,34 @@ class Cache:
             raise AssayError(f"{root}: the cache folder cannot be made: {error.strerror}") from None
 
     def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, bytes]:
-        """Return the stored values of those `keys` that have one."""
+        """Return the stored values of those `keys` that have one. Nothing is written for it."""
         wanted = list(dict.fromkeys(keys))
-        found: dict[str, bytes] = {}
-        if not self._database(kind).exists():
-            return found
-        with self._open(kind) as database:
+
+        def read(database: sqlite3.Connection) -> dict[str, bytes]:
+            found: dict[str, bytes] = {}
             for begin in range(0, len(wanted), KEYS_PER_SELECT):
                 part = wanted[begin : begin + KEYS_PER_SELECT]
                 marks = ",".join("?" * len(part))
                 found.update(
                     database.execute(f"SELECT key, value FROM items WHERE key IN ({marks})", part)
                 )
-        return found
+            return found
+
+        return self._read(kind, read, {})
 
     def put_many(self, kind: str, items: Mapping[str, bytes]) -> None:
-        """Store `items` in one transaction; a key stored before keeps its value."""
-        with self._open(kind) as database, database:
-            database.executemany("INSERT OR IGNORE INTO items VALUES (?, ?)", items.items())
+        """Store `items` in one transaction; a key stored before keeps its value.
+
+        Raises AssayError where the cache cannot be written.
+        """
+        if not items:
+            return
+
+        def write(database: sqlite3.Connection) -> None:
+            with database:
+                database.executemany("INSERT OR IGNORE INTO items VALUES (?, ?)", items.items())
+
+        self._write(kind, write)
 
     def folder(self, kind: str, key: str, make: Callable[[Path], None]) -> Folder:
         """Return the folder stored under `key`; if there is none, let `make` fill a new one.
@@ -93,8 +109,10 @@ class Cache:
         """
         path = self.root / kind / key
         if _read_seconds(path) is None:
-            path.parent.mkdir(exist_ok=True)
-            with FileLock(path.with_suffix(".lock")):
+            with writing(path):
+                path.parent.mkdir(exist_ok=True)
+                lock = FileLock(path.with_suffix(".lock")).acquire()
+            with lock, writing(path):
                 if _read_seconds(path) is None:
                     return Folder(path, self._make_folder(path, make), cached=False)
         return Folder(path, _read_seconds(path) or 0.0, cached=True)
@@ -112,7 +130,8 @@ class Cache:
         except Exception:
             if not folder.cached:
                 raise
-        (folder.path / META).unlink(missing_ok=True)
+        with writing(folder.path):
+            (folder.path / META).unlink(missing_ok=True)
         folder = self.folder(kind, key, make)
         return folder, read(folder.path)
 
@@ -129,8 +148,11 @@ class Cache:
         for usage in removed:
             shutil.rmtree(self.root / usage.kind, ignore_errors=True)
             self._ready.discard(self._database(usage.kind))
-            for suffix in ("", "-wal", "-shm"):
-                Path(f"{self._database(usage.kind)}{suffix}").unlink(missing_ok=True)
+            with writing(self.root):
+                for path in self.root.glob(f"{usage.kind}.sqlite{BROKEN}*"):
+                    path.unlink()
+                for suffix in SUFFIXES:
+                    Path(f"{self._database(usage.kind)}{suffix}").unlink(missing_ok=True)
         return removed
 
     def _make_folder(self, path: Path, make: Callable[[Path], None]) -> float:
@@ -140,13 +162,13 @@ class Cache:
         begin = time.perf_counter()
         try:
             make(partial)
+            seconds = time.perf_counter() - begin
+            (partial / META).write_text(json.dumps({"seconds": seconds}))
+            shutil.rmtree(path, ignore_errors=True)  # what could not be read
+            partial.rename(path)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
-        seconds = time.perf_counter() - begin
-        (partial / META).write_text(json.dumps({"seconds": seconds}))
-        shutil.rmtree(path, ignore_errors=True)  # what could not be read
-        partial.rename(path)
         return seconds
 
     def _kinds(self) -> list[str]:
@@ -160,23 +182,78 @@ class Cache:
         size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
         if self._database(kind).exists():
             size += self._database(kind).stat().st_size
-            with self._open(kind) as database:
-                entries += database.execute("SELECT count(*) FROM items").fetchone()[0]
+            count = "SELECT count(*) FROM items"
+            entries += self._read(kind, lambda database: database.execute(count).fetchone()[0], 0)
         return Usage(kind, entries, size)
 
     def _database(self, kind: str) -> Path:
         return self.root / f"{kind}.sqlite"
 
-    @contextmanager
-    def _open(self, kind: str) -> Iterator[sqlite3.Connection]:
+    def _read(self, kind: str, read: Callable[[sqlite3.Connection], T], nothing: T) -> T:
+        """Return what `read` finds; `nothing` where there is no database, or none that is whole."""
         path = self._database(kind)
+        if not path.exists():
+            return nothing
+        try:
+            with closing(_open_to_read(path)) as database:
+                return read(database)
+        except sqlite3.DatabaseError as error:
+            if _is_broken(error):
+                self._set_aside(path, error)
+            elif "no such table" not in str(error):  # a writer was killed before it made one
+                raise AssayError(f"{path}: cannot be read: {error}") from error
+        return nothing
+
+    def _write(self, kind: str, write: Callable[[sqlite3.Connection], None]) -> None:
+        path = self._database(kind)
+        try:
+            try:
+                self._write_once(path, write)
+            except sqlite3.DatabaseError as error:
+                if not _is_broken(error):
+                    raise
+                self._set_aside(path, error)
+                self._write_once(path, write)
+        except sqlite3.Error as error:
+            raise AssayError(f"{path}: cannot be written: {error}") from error
+
+    def _write_once(self, path: Path, write: Callable[[sqlite3.Connection], None]) -> None:
         with self._preparing:
             if path not in self._ready or not path.exists():
-                _prepare(path)
+                with writing(path):
+                    _prepare(path)
                 self._ready.add(path)
         with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as database:
             database.execute("PRAGMA synchronous=NORMAL")
-            yield database
+            write(database)
+
+    def _set_aside(self, path: Path, error: Exception) -> None:
+        """Rename a database that cannot be read, and say so: what it held is made again."""
+        aside = path.with_name(f"{path.name}{BROKEN}{datetime.now(UTC):%Y%m%dT%H%M%S}")
+        with self._preparing, writing(path):
+            path.rename(aside)
+            for suffix in SUFFIXES[1:]:  # of a database that is no more
+                Path(f"{path}{suffix}").unlink(missing_ok=True)
+            self._ready.discard(path)
+        print(f"warning: {path}: {error}; set aside as {aside.name}, made anew", file=sys.stderr)
+
+
+def _open_to_read(path: Path) -> sqlite3.Connection:
+    """Open a database so that nothing is written, beside it neither.
+
+    Where nothing can be written, and no process has left its log, it is read as it is.
+    """
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    if not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists():
+        address += "&immutable=1"
+    return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS)
+
+
+def _is_broken(error: sqlite3.DatabaseError) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+    )
 
 
 def _prepare(path: Path) -> None:

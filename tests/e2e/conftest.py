@@ -20,6 +20,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("assay")
     return {
         "ASSAY_DATASET": "harbourline",
+        "ASSAY_TRUST": "1",  # configs that name Python are written outside the project
         "ASSAY_REPORTS": str(folder / "reports"),
         "MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlflow.db",
     }

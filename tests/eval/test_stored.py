@@ -57,7 +57,9 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch) -> 
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "open", open_full)
-        with pytest.raises(AssayError, match=r"placements\.jsonl: No space left on device"):
+        with pytest.raises(
+            AssayError, match=r"placements\.jsonl: cannot be written: No space left on device"
+        ):
             make_run(tmp_path, "full", [1, 2])
     (folder,) = tmp_path.glob("full-*")
     assert not (folder / MANIFEST).exists()
@@ -70,7 +72,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch) -> 
     (tmp_path / "file").write_text("old")
     before = set(tmp_path.iterdir())
     monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(AssayError, match="file: No space left on device"):
+    with pytest.raises(AssayError, match="file: cannot be written: No space left on device"):
         write_atomically(tmp_path / "file", b"new")
     assert set(tmp_path.iterdir()) == before
     assert load(folder).queries

@@ -15,12 +15,13 @@ from eval.collections.authoring.questions import read_questions
 from eval.collections.authoring.templates import card_text, pipeline_text
 from eval.collections.card import FILE
 from eval.collections.card_files import parse_card, read_card
-from eval.collections.digests import seal, write_text
+from eval.collections.digests import seal
 from eval.collections.formats.native import NativeCard, NativeSource, make_document
 from eval.collections.formats.reading import read_jsonl
 from eval.collections.location import find_data
 from eval.collections.problems import Problems
 from retrievers.base import AssayError, Document
+from retrievers.store.files import write_atomically
 
 QUERIES, JUDGMENTS = "queries.jsonl", "judgments.jsonl"
 UNLOCATED, PIPELINE = "unlocated.csv", "pipeline.yaml"
@@ -93,9 +94,8 @@ def author(
     if origin.texts is not None:
         copies.check_copies(target, origin.folder, force)
         copies.write_copies(target, origin.texts)
-    target.mkdir(parents=True, exist_ok=True)
     for file, text in files.items():
-        write_text(target / file, text)
+        write_atomically(target / file, text.encode())
     _finish(target, judged)
     return made
 
@@ -124,8 +124,8 @@ def add(questions: Path, target: Path) -> Authored:
     made = Authored(card.name, target / FILE, target / PIPELINE, len(documents), judged)
     if len(judged.judgments) == len(judgments):
         return replace(made, written=False)
-    write_text(paths[0], _jsonl(list(judged.queries.values())))
-    write_text(paths[1], _jsonl(judged.judgments))
+    write_atomically(paths[0], _jsonl(list(judged.queries.values())).encode())
+    write_atomically(paths[1], _jsonl(judged.judgments).encode())
     _finish(target, judged)
     return made
 
@@ -134,7 +134,7 @@ def _finish(target: Path, judged: Judged) -> None:
     """Write the list of what could not be placed, and seal the card."""
     (target / UNLOCATED).unlink(missing_ok=True)
     if judged.unlocated:
-        write_text(target / UNLOCATED, _table(judged.unlocated))
+        write_atomically(target / UNLOCATED, _table(judged.unlocated).encode())
     seal(read_card(target / FILE))
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from eval.collections.card import FILE
 from eval.collections.card_files import read_card
-from eval.collections.digests import write_text
 from eval.collections.formats.native import NativeCard
 from retrievers.base import AssayError
+from retrievers.store.files import write_atomically, writing
 
 FOLDER = "docs"
 
@@ -50,9 +50,9 @@ def write_copies(target: Path, texts: Mapping[str, str]) -> None:
         shutil.rmtree(left, ignore_errors=True)
     for identifier, text in texts.items():
         path = partial / identifier
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, text)
-    if folder.exists():
-        folder.replace(old)
-    partial.replace(folder)
+        write_atomically(path, text.encode())
+    with writing(folder):
+        if folder.exists():
+            folder.replace(old)
+        partial.replace(folder)
     shutil.rmtree(old, ignore_errors=True)

@@ -16,11 +16,12 @@ from eval.collections.authoring.near_duplicates import plant
 from eval.collections.card import FILE, Card
 from eval.collections.card_files import parse_card, read_card
 from eval.collections.catalog import find, list_cards
-from eval.collections.digests import seal, write_text
+from eval.collections.digests import seal
 from eval.collections.formats.native import SUFFIXES, make_document
 from eval.collections.loading import load
 from eval.collections.location import find_data
 from retrievers.base import AssayError, Document
+from retrievers.store.files import write_atomically
 
 DUPLICATE = "duplicate"
 KINDS = (*TYPES, DUPLICATE)
@@ -101,9 +102,9 @@ def make_lookups(origins: Origins, kinds: Sequence[str], output: Path, *, force:
     _check_output(output, origins.folder, force)
     copies.write_copies(output, texts)
     rows = list(_number(derived.lookups, queries))
-    write_text(output / QUERIES, _jsonl(query for query, _ in rows))
-    write_text(output / JUDGMENTS, _jsonl(row for _, judged in rows for row in judged))
-    write_text(output / FILE, card)
+    write_atomically(output / QUERIES, _jsonl(query for query, _ in rows))
+    write_atomically(output / JUDGMENTS, _jsonl(row for _, judged in rows for row in judged))
+    write_atomically(output / FILE, card.encode())
     seal(read_card(output / FILE))
     return made
 
@@ -121,7 +122,6 @@ def _check_output(output: Path, source: Path | None, force: bool) -> None:
     if there and not force:
         raise AssayError(f"{there[0]}: is there already; --force overwrites it")
     copies.check_copies(output, source, force)
-    output.mkdir(parents=True, exist_ok=True)
 
 
 def _number(
@@ -182,5 +182,5 @@ def _describe(made: Made, kinds: Sequence[str]) -> str:
     return " ".join(parts)
 
 
-def _jsonl(rows: Iterable[Mapping[str, Any]]) -> str:
-    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+def _jsonl(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()

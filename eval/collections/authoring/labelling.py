@@ -1,5 +1,7 @@
 """Adding judgments to a collection: in its own files, or in a copy of it."""
 
+import hashlib
+import json
 import os
 import shutil
 from collections.abc import Sequence
@@ -14,7 +16,7 @@ from eval.collections.card_files import read_card
 from eval.collections.catalog import dataset_folders
 from eval.collections.check import check
 from eval.collections.collection import Collection, Label
-from eval.collections.digests import seal, write_text
+from eval.collections.digests import seal
 from eval.collections.formats.native import TABLE
 from eval.collections.formats.reading import GZIP, find_suffix
 from eval.collections.formats.registry import FORMATS, find_format
@@ -22,6 +24,7 @@ from eval.collections.loading import load_card, open_source
 from eval.collections.location import find_data
 from eval.collections.problems import Problems
 from retrievers.base import AssayError
+from retrievers.store.files import write_atomically, writing
 
 # Keys of a card whose values name files.
 FILE_KEYS = {"documents", "whole_documents", "anchors", "contexts", "queries", "judgments"}
@@ -50,14 +53,37 @@ def add_in_place(collection: Collection, variant: str, labels: Sequence[Label]) 
     if wrong := [problem for problem in check(card) if problem.severity == "error"]:
         raise AssayError(f"{wrong[0]} (no judgment was added)")
     before = {path: path.read_bytes() for path in additions}
+    added = {path: _append(path, content, additions[path]) for path, content in before.items()}
+    states = {str(path): [_digest(before[path]), _digest(added[path])] for path in additions}
+    write_atomically(_journal(card), json.dumps(states).encode())
     try:
-        for path, text in additions.items():
-            _append(path, text)
-        return Labelled(seal(card), tuple(additions))
+        for path, content in added.items():
+            write_atomically(path, content)
+        sealed = seal(card)
     except AssayError:
         for path, content in before.items():
-            write_text(path, content.decode())
+            write_atomically(path, content)
+        _journal(card).unlink()
         raise
+    _journal(card).unlink()
+    return Labelled(sealed, tuple(additions))
+
+
+def finish_labelling(card: Card) -> Card:
+    """Return the card, sealed if a process was killed while it added judgments in place.
+
+    Only where each file is as that process found or left it: what was changed since stays unsealed.
+    """
+    journal = _journal(card)
+    try:
+        states = json.loads(journal.read_bytes())
+        known = all(_digest(Path(path).read_bytes()) in found for path, found in states.items())
+    except (OSError, ValueError):
+        return card
+    sealed = seal(card) if known else card
+    with writing(journal):
+        journal.unlink()
+    return sealed
 
 
 def add_to_copy(
@@ -87,12 +113,12 @@ def add_to_copy(
         queries = {label.query_id for label in labels}
         values |= source.convert_judgments(collection.gold, variant, queries, partial)
         text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
-        write_text(partial / FILE, text)
+        write_atomically(partial / FILE, text.encode())
         copied = read_card(partial / FILE)
         assert isinstance(copied, FileCard)
         additions = _render_additions(copied, variant, labels)
         for path, lines in additions.items():
-            _append(path, lines)
+            write_atomically(path, _append(path, path.read_bytes(), lines))
         load_card(seal(copied), variant)
         partial.replace(output)
     finally:
@@ -183,10 +209,18 @@ def _tell_source(card: Card, origin: str) -> str:
     return f"{card.source}; {added}" if card.source else f"{card.name}; {added}"
 
 
-def _append(path: Path, lines: str) -> None:
-    """Add lines at the end of a file, in one piece. Raises AssayError for a packed one."""
+def _append(path: Path, content: bytes, lines: str) -> bytes:
+    """Return the content of a file with lines added at its end. Raises AssayError if packed."""
     if path.suffix == GZIP:
         raise AssayError(f"{path}: no judgment is added to a packed file; unpack it")
-    text = path.read_bytes().decode()
-    ended = text if not text or text.endswith("\n") else f"{text}\n"
-    write_text(path, ended + lines)
+    ended = content if not content or content.endswith(b"\n") else content + b"\n"
+    return ended + lines.encode()
+
+
+def _journal(card: Card) -> Path:
+    """Return the file that says what is being added, the digests of each file before and after."""
+    return card.folder / f".{FILE}.labelling"
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

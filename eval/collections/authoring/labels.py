@@ -110,9 +110,9 @@ class _Reader:
 
     def _read_grade(self, row: Row) -> int:
         written = row.string("grade").strip()
-        if not re.fullmatch(r"[0-9]+", written) or int(written) > self._highest:
+        if not re.fullmatch(r"[0-9]{1,16}", written) or int(written) > self._highest:
             raise RowError(
-                f"grade must be a whole number from 0 to {self._highest}, not {written!r}"
+                f"grade must be a whole number from 0 to {self._highest}, not {written[:40]!r}"
             )
         return int(written)
 
@@ -162,6 +162,6 @@ def _find(what: str, row: Row, key: str, known: Mapping[str, T]) -> T:
 
 def _read_offset(row: Row, key: str) -> int:
     written = row.string(key).strip()
-    if not re.fullmatch(r"[0-9]+", written):
-        raise RowError(f'"{key}" must be a whole number, not {written!r}')
+    if not re.fullmatch(r"[0-9]{1,16}", written):
+        raise RowError(f'"{key}" must be a whole number, not {written[:40]!r}')
     return int(written)

@@ -1,13 +1,11 @@
 """Questions as people write them down: a table or JSON Lines, with the passage that answers."""
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.collections.formats.reading import read_jsonl, read_text
+from eval.collections.formats.reading import read_jsonl, read_text, split_table
 from eval.collections.problems import Problems
 from retrievers.base import AssayError
 
@@ -20,7 +18,6 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "grade": ("grade",),
     "id": ("id", "_id", "query_id"),
 }
-DELIMITERS = ",;\t"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +63,7 @@ def _read_json(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 def _read_table(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     text = read_text(path, Problems(strict=True))
-    header = text.partition("\n")[0]
-    delimiter = max(DELIMITERS, key=header.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    reader = split_table(text)
     names = [name.strip().casefold() for name in next(reader, [])]
     _require_question(str(path), dict.fromkeys(names, ""))
     line = reader.line_num + 1

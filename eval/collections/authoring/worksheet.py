@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from eval.collections.formats.reading import read_text
+from eval.collections.formats.reading import read_text, split_table
 from eval.collections.formats.rows import Row
 from eval.collections.problems import Problems
 from retrievers.base import AssayError
@@ -24,7 +24,6 @@ COLUMNS = (
     "grade", "comment", "digest", "collection",
 )  # fmt: skip
 NEEDED = ("query_id", "doc_id", "start", "end", "grade", "digest")
-DELIMITERS = ",;\t"
 # What begins a formula, also behind apostrophes, so that taking one away is never ambiguous.
 FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
 DEFUSED = re.compile("'+[=+\\-@\t\r\n＝＋－＠]")
@@ -87,10 +86,7 @@ def read(path: Path) -> list[Row]:
     Raises AssayError when it cannot be read or lacks a column.
     """
     text = read_text(path, Problems(strict=True))
-    header = text.partition("\n")[0]
-    reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=max(DELIMITERS, key=header.count), strict=True
-    )
+    reader = split_table(text, strict=True)
     rows, line = [], 1
     try:
         names = [name.strip().casefold() for name in next(reader, [])]

@@ -23,6 +23,7 @@ from eval.collections.formats.source import GoldBook, Register, Source, read_que
 from retrievers.base import Chunk, Context, Document
 from retrievers.base.frontmatter import Frontmatter, read_frontmatter
 from retrievers.base.markdown import TEXT_SUFFIX, find_title
+from retrievers.store.files import write_atomically
 
 TABLE = ".tsv"  # judgments of anchors, among which no span can stand
 SUFFIXES = (".md", ".markdown", TEXT_SUFFIX)
@@ -173,7 +174,7 @@ class NativeSource(Source[NativeCard]):
             return {}
         name = f"judgments-{variant}.jsonl"
         rows = [_line(_gold_row(item)) for query in moved for item in gold[query]]
-        (target / name).write_text("".join(rows), encoding="utf-8", newline="")
+        write_atomically(target / name, "".join(rows).encode())
         judgments = {known: self._card.judgment_files(known) for known in self._card.variants}
         return {"judgments": judgments | {variant: [name, *judgments[variant]]}}
 

@@ -1,15 +1,24 @@
 """Reading the files of a collection line by line, reporting each line that is broken."""
 
+import csv
 import gzip
+import io
 import zlib
 from collections.abc import Iterator
 from math import nan
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from eval.collections.formats.rows import Row, RowError, parse_json_row
+from eval.collections.formats.rows import LARGEST, Row, RowError, parse_json_row
 from eval.collections.problems import Problems
 
 GZIP = ".gz"
+if TYPE_CHECKING:
+    from _csv import Reader
+
+DELIMITERS = ",;\t"
+LARGEST_CELL = 1 << 30  # characters; the library's own limit is less than a document
+SHOWN = 40  # characters of a cell that is refused
 BEIR_COLUMNS = ("query-id", "corpus-id", "score")
 
 
@@ -53,6 +62,14 @@ def read_jsonl(path: Path, problems: Problems) -> Iterator[Row]:
             problems.error(path, number, str(error))
 
 
+def split_table(text: str, *, strict: bool = False) -> "Reader":
+    """Return a reader of the rows of a table; its first line tells what stands between cells."""
+    csv.field_size_limit(LARGEST_CELL)
+    header = text.partition("\n")[0]
+    delimiter = max(DELIMITERS, key=header.count)
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=strict)
+
+
 def read_beir_qrels(path: Path, problems: Problems) -> Iterator[Row]:
     """Yield the rows (`query_id`, `target`, `grade`) of tab-separated judgments with a header."""
     lines = read_lines(path, problems)
@@ -85,7 +102,9 @@ def _parse_judgment(
         grade = float(cells[-1])
     except ValueError:
         grade = nan
-    if not grade.is_integer():
-        problems.error(path, number, f"{columns[-1]} must be a whole number, not {cells[-1]!r}")
+    if not grade.is_integer() or abs(grade) > LARGEST:
+        told = cells[-1] if len(cells[-1]) <= SHOWN else f"{cells[-1][:SHOWN]}…"
+        wanted = f"a whole number of at most {LARGEST:,}"
+        problems.error(path, number, f"{columns[-1]} must be {wanted}, not {told!r}")
         return
     yield Row(path, number, {"query_id": cells[0], "target": cells[-2], "grade": int(grade)})

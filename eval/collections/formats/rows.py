@@ -16,6 +16,9 @@ KINDS = {
 }
 
 
+LARGEST = 2**53  # all whole numbers up to it are exact in every format
+
+
 class RowError(Exception):
     """A row cannot be used. The message says why, and what is allowed."""
 
@@ -60,6 +63,8 @@ class Row:
             value = int(value)
         if type(value) is not kind:
             raise RowError(f'"{key}" must be {KINDS[kind]}, not {KINDS[type(value)]}')
+        if isinstance(value, int) and abs(value) > LARGEST:
+            raise RowError(f'"{key}" must be a whole number of at most {LARGEST:,}')
         return value
 
 
@@ -71,6 +76,8 @@ def parse_json_row(file: Path, line: int, text: str) -> Row:
         raise RowError(
             f"not JSON: {error.msg} at column {error.colno}; each line must be one JSON object"
         ) from None
+    except (RecursionError, ValueError) as error:  # nested too deep, a number of too many digits
+        raise RowError(f"not JSON that can be read: {error}") from None
     if not isinstance(values, dict):
         raise RowError("not a JSON object; each line must be one, in curly brackets")
     return Row(file, line, values)

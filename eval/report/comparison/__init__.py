@@ -10,7 +10,7 @@ from eval.report.files import COMPARING
 from eval.report.markdown import render_markdown
 from eval.report.page import dump, render_page
 from eval.runs.files import encode_json
-from eval.runs.stored import write_atomically
+from retrievers.store.files import write_atomically
 
 __all__ = ["COMPARISON", "name_comparison", "write"]
 
@@ -25,7 +25,6 @@ def write(compared: Comparison, reports: Path) -> Path:
     The same comparison gives the same files in the same folder.
     """
     folder = reports / name_comparison(compared)
-    folder.mkdir(parents=True, exist_ok=True)
     view = make_view(compared)
     markdown = render_markdown("comparison.md.j2", view=view)
     page = render_page(

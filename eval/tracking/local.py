@@ -1,0 +1,91 @@
+"""A tracking store in a SQLite file: made whole, and made anew where it was never finished.
+
+MLflow makes its tables in some eighty steps that no transaction holds together. Cut off among
+them, it can neither go on nor begin again: "table … already exists".
+"""
+
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
+
+SQLITE = "sqlite:///"
+JOURNALS = ("-journal", "-wal", "-shm")
+
+
+def database(uri: str) -> Path | None:
+    """Return the file of a SQLite store; None for any other."""
+    return Path(uri.removeprefix(SQLITE)) if uri.startswith(SQLITE) else None
+
+
+def artifacts(path: Path) -> Path:
+    """Return the folder of the artifacts that belong to the SQLite store in `path`."""
+    return path.parent / "mlruns"
+
+
+def open_local(path: Path) -> "MlflowClient":
+    """Return a client of the store in the file `path`, which no other process may be opening.
+
+    The tables are made in a file beside it that gets its name when they are whole. A store that is
+    half made and holds no run is set aside, and made anew; MLflow never opens it, since it would
+    hold it open.
+    """
+    from mlflow.tracking import MlflowClient
+
+    if path.exists() and path.stat().st_size and _is_half_made(path):
+        path.rename(path.with_name(f"{path.name}.broken-{datetime.now(UTC):%Y%m%dT%H%M%S}"))
+    if not path.exists() or not path.stat().st_size:
+        _make(path)
+    return MlflowClient(f"{SQLITE}{path.as_posix()}")
+
+
+def _make(path: Path) -> None:
+    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        _remove(partial)  # what a killed process left
+        uri = f"{SQLITE}{partial.as_posix()}"
+        store: Any = SqlAlchemyStore(uri, artifacts(path).as_uri())  # type: ignore[no-untyped-call]
+        store.engine.dispose()
+        for journal in JOURNALS:  # of a store that is no more: it would be laid on the new one
+            Path(f"{path}{journal}").unlink(missing_ok=True)
+        partial.replace(path)
+    finally:
+        _remove(partial)
+
+
+def _remove(path: Path) -> None:
+    for suffix in ("", *JOURNALS):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
+def _is_half_made(path: Path) -> bool:
+    """Whether a store's tables are not those of this MLflow, and hold no run.
+
+    False where that cannot be known: it is then for MLflow to say what is wrong.
+    """
+    try:
+        with closing(sqlite3.connect(path, timeout=1)) as opened:
+            query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+            tables = {name for (name,) in opened.execute(query)}
+            if "runs" in tables and opened.execute("SELECT 1 FROM runs").fetchone():
+                return False
+            if "alembic_version" not in tables:
+                return True
+            return opened.execute("SELECT * FROM alembic_version").fetchall() != [(_read_head(),)]
+    except sqlite3.Error:
+        return False
+
+
+def _read_head() -> str | None:
+    """Return the version of the tables that MLflow's last migration leaves."""
+    import mlflow
+    from alembic.script import ScriptDirectory
+
+    folder = Path(mlflow.__file__).parent / "store/db_migrations"
+    return ScriptDirectory(str(folder)).get_current_head()

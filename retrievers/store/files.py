@@ -1,0 +1,48 @@
+"""Writing files: whole or not at all, and a disk that refuses is told in one line."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from retrievers.base import AssayError, explain_os_error
+
+LONGEST = 60  # characters of a name that the file in the making bears: file systems take 255 bytes
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Tell what the operating system refuses in this block as an AssayError: `path` and cause.
+
+    A full disk, a folder that may not be written, a name that is too long. What a network says is
+    not its affair.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or isinstance(error, ConnectionError | TimeoutError):
+            raise
+        reason = explain_os_error(OSError(error.errno, error.strerror))
+        raise AssayError(f"{path}: cannot be written: {reason}") from error
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that no reader ever sees part of it; its folder is made where it is missing.
+
+    Raises AssayError, and leaves what was there, where it cannot be written.
+    """
+    partial = path.with_name(f".{path.name[:LONGEST]}.{os.getpid()}")
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            partial.write_bytes(content)
+            partial.replace(path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+
+
+def append(path: Path, text: str) -> None:
+    """Append to a file in UTF-8. Raises AssayError where it cannot be written."""
+    with writing(path), path.open("a", encoding="utf-8", newline="") as file:
+        file.write(text)

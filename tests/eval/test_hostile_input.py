@@ -1,0 +1,94 @@
+"""Values that no person writes: refused in one line, or read."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from eval.collections.authoring.questions import read_questions
+from eval.collections.formats.reading import read_jsonl, read_trec_qrels
+from eval.collections.problems import Problems
+from eval.experiments.config import make_config, make_schema
+from eval.runs.stored import RunFolder
+from retrievers.base import AssayError, Ranking
+
+LEG = {"type": "bm25"}
+BASE = {"name": "x", "retriever": {"legs": {"words": LEG}}}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("depth", 2_000_000_000),
+        ("limit", 10**30),
+        ("retriever.legs.words.depth", 2_000_000_000),
+        ("retriever.legs.words.k1", float("inf")),
+        ("retriever.legs.words.b", float("nan")),
+        ("retriever.legs.words.k1", 1e300),
+        ("retriever.fusion", {"type": "rrf", "k": 2_000_000_000}),
+        ("latency.seconds", float("inf")),
+    ],
+)
+def test_a_number_out_of_bounds_is_refused(key: str, value: object) -> None:
+    given = json.loads(json.dumps(BASE))
+    *path, last = key.split(".")
+    place = given
+    for name in path:
+        place = place.setdefault(name, {})
+    place[last] = value
+    with pytest.raises(AssayError, match=key.replace(".", r"\.")):
+        make_config(given, (), "x.yaml")
+
+
+def test_the_schema_states_the_bounds() -> None:
+    assert make_schema()["properties"]["depth"]["maximum"] == 1_000_000
+
+
+def find_problems(path: Path, line: str) -> list[str]:
+    path.write_text(f"{line}\n")
+    problems = Problems(strict=False)
+    read = read_trec_qrels if path.suffix == ".txt" else read_jsonl
+    for row in read(path, problems):
+        with problems.of(row):
+            row.integer("grade")
+    return [str(problem) for problem in problems.found]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['{"grade": ' + "9" * 400 + "}", '{"grade": ' + "9" * 5000 + "}", "[" * 100_000, "NaN"],
+)
+def test_json_that_no_person_writes_is_one_problem(tmp_path: Path, line: str) -> None:
+    (problem,) = find_problems(tmp_path / "rows.jsonl", line)
+    assert "rows.jsonl:1" in problem
+    assert len(problem) < 300 + len(str(tmp_path))
+
+
+def test_a_grade_of_400_digits_is_one_problem(tmp_path: Path) -> None:
+    (problem,) = find_problems(tmp_path / "qrels.txt", f"q 0 d {'9' * 400}")
+    assert "must be a whole number" in problem
+    assert len(problem) < 300 + len(str(tmp_path))
+
+
+def test_a_cell_may_be_as_long_as_a_document(tmp_path: Path) -> None:
+    path = tmp_path / "questions.csv"
+    path.write_text(f"question,quote\nwhat?,{'x' * 200_000}\n")
+    assert len(read_questions(path)) == 1
+
+
+def test_a_ranking_that_was_edited_is_not_resumed(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    for query in ("one", "two"):
+        folder.add_ranking(query, Ranking(()), frozenset())
+    assert RunFolder(folder.path).finished_queries() == {"one", "two"}
+    path = folder.path / "rankings.jsonl"
+    path.write_text(path.read_text().replace('"hits":[]', '"hits":[["a",1.0,{}]]', 1))
+    with pytest.raises(AssayError, match="ranking of query one was changed"):
+        RunFolder(folder.path).finished_queries()
+
+
+def test_a_line_that_is_no_row_is_named(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    (folder.path / "rankings.jsonl").write_text("{}x\n")
+    with pytest.raises(AssayError, match=r"rankings\.jsonl:1: not a row"):
+        folder.finished_queries()

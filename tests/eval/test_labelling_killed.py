@@ -1,0 +1,57 @@
+"""`assay label` killed between any two of its steps: the next call finds a sealed collection."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from test_labelling import call, grades, pair, tiny, write_table  # noqa: F401
+
+from eval.collections import check
+from eval.collections.card_files import read_card
+
+ROOT = Path(__file__).parents[2]
+# Ends as a killed process does, before the file system is changed for the nth time.
+KILLED = """
+import os, sys
+from pathlib import Path
+left = int(sys.argv[1])
+def count(done):
+    def call(*given, **named):
+        global left
+        left -= 1
+        if left < 0:
+            os._exit(9)
+        return done(*given, **named)
+    return call
+for name in ("write_bytes", "replace", "unlink"):
+    setattr(Path, name, count(getattr(Path, name)))
+from eval.cli.main import main
+main(["label", sys.argv[2]])
+"""
+
+
+@pytest.mark.usefixtures("tiny")
+def test_killed_at_every_step(tiny: Path, tmp_path: Path) -> None:  # noqa: F811
+    table = write_table(tmp_path / "pool.csv", {pair("r", "Use apt."): "1"})
+    before = {path: path.read_bytes() for path in tiny.rglob("*") if path.is_file()}
+    codes = []
+    while not codes or codes[-1] == 9:
+        for path in [path for path in tiny.rglob("*") if path.is_file()]:
+            path.unlink()
+        for path, content in before.items():
+            path.write_bytes(content)
+        done = subprocess.run(
+            [sys.executable, "-c", KILLED, str(len(codes)), str(table)],
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+        )
+        codes.append(done.returncode)
+        assert call(table).exit_code == 0
+        card = read_card(tiny / "dataset.yaml")
+        assert not [problem for problem in check(card) if problem.severity == "error"]
+        assert len(grades("tiny")["r"]) == 2
+        assert not (tiny / ".dataset.yaml.labelling").exists()
+    assert codes[-1] == 0
+    assert len(codes) > 6
