@@ -6,34 +6,12 @@ rename its window; a line that begins with `::` is a command to GitHub's runners
 
 import codecs
 import io
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-# Of the escapes those that rich writes on a terminal: colours, and on standard error its bars.
-COLOUR = r"\x1b\[[0-9;]*m"
-BAR = r"\x1b\[(?:[0-9;]*[mAK]|\?25[hl])"
-CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]|\r(?!\n)"
-COMMAND = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
-
-
-def neutralise(text: str, allowed: str = "", begun: str = "") -> str:
-    """Return `text` with control characters shown as U+FFFD and no command to GitHub's runners.
-
-    `allowed` is a pattern of what stays as it is. `begun` is what stands on the
-    line that `text` goes on with.
-    """
-    pattern = f"({allowed})|{CONTROL}" if allowed else CONTROL
-    clean = re.sub(pattern, lambda at: (at[1] if allowed else "") or "\ufffd", text)
-    lines = clean.replace("##[", "## [")
-    first, end, rest = lines.partition("\n")
-    if not begun.strip():
-        first = COMMAND.sub(r"\1: ", first)
-    elif (begun.strip() == ":" and first[:1] == ":") or (begun[-2:] == "##" and first[:1] == "["):
-        first = f" {first}"
-    return first + end + COMMAND.sub(r"\1: ", rest)
+from retrievers.base.printing import BAR, COLOUR, neutralise
 
 
 class SafeStream(io.TextIOWrapper):
@@ -59,7 +37,8 @@ class SafeStream(io.TextIOWrapper):
             clean = neutralise(text, self._allowed, self._begun)
             super().write(clean.encode("ascii", "replace").decode() if self._ascii else clean)
             _, end, last = text.rpartition("\n")
-            self._begun = last if end else self._begun + last
+            begun = last if end else self._begun + last
+            self._begun = begun if len(begun) < 80 or not begun.strip() else begun[-80:]
         return len(text)
 
 

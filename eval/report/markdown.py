@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from eval.report.formats import shorten
 from eval.report.view import View
+from retrievers.base.printing import neutralise
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -43,7 +44,7 @@ def make_environment(*, autoescape: bool) -> "Environment":
 
 def plain(text: str, limit: int = CELL) -> str:
     """Return `text` on one line, so that Markdown and HTML show it as it is, in a table too."""
-    return SPECIAL.sub(r"\\\1", html.escape(shorten(text, limit), quote=False))
+    return SPECIAL.sub(r"\\\1", html.escape(shorten(neutralise(text), limit), quote=False))
 
 
 def code(text: str) -> str:
@@ -55,4 +56,4 @@ def fenced(text: str, language: str = "") -> str:
     """Return `text` as a code block whose fence no line of it can close."""
     longest = max((len(ticks) for ticks in FENCE.findall(text)), default=2)
     fence = "`" * (longest + 1)
-    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
+    return f"{fence}{language}\n{neutralise(text).rstrip()}\n{fence}"

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.cli.streams import BAR, COLOUR, SafeStream, neutralise
+from eval.cli.streams import SafeStream
+from eval.report.markdown import fenced, plain
+from retrievers.base.printing import BAR, COLOUR, neutralise
 
 ROOT = Path(__file__).parents[2]
 
@@ -60,3 +62,9 @@ def test_ascii_output_shows_what_it_lacks_as_question_marks(tmp_path: Path) -> N
     )
     assert done.returncode == 2
     assert done.stderr.startswith(b"assay: n?::?: there is no such collection")
+
+
+def test_markdown_holds_neither() -> None:
+    assert plain("\x1b[31m::error::x") == "\ufffd\\[31m::error::x"
+    assert plain("::error::x") == ": :error::x"
+    assert fenced("one\n::error::x\x00") == "```\none\n: :error::x\ufffd\n```"
