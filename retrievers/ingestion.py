@@ -21,6 +21,7 @@ from retrievers.models.tokens import Tokenizer
 from retrievers.pipeline import PipelineSettings
 from retrievers.settings import Workshop
 
+
 def ingest(
     documents: Sequence[Document], config: PipelineConfig, workshop: Workshop
 ) -> IngestReport:

@@ -13,7 +13,7 @@ from eval.analysis.differences import EFFECT, Contrast, Difference, adjust_famil
 from eval.analysis.summary import Summary, summarise
 from eval.runs.interleaved_timing import InterleavedTiming
 from eval.runs.latency import TOTAL
-from eval.runs.stored import StoredRun
+from eval.runs.stored import StoredRun, describe_unread
 from eval.scoring.measures import choose_headline, find
 from eval.statistics.estimates import Estimate, estimate_percentile_ratio
 from eval.statistics.significance import ALPHA, POWER
@@ -106,6 +106,11 @@ class Comparison:
             f"{run.manifest.id} is degraded on {queries} of {len(run.queries)} queries: {line}"
             for run in runs
             for line, queries in run.manifest.degraded.items()
+        ]
+        found += [
+            f"{run.manifest.id}: {line}"
+            for run in runs
+            if (line := describe_unread(run.manifest.index))
         ]
         if runs[0].manifest.sampled:
             of = runs[0].manifest.collection.queries

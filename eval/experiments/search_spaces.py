@@ -65,7 +65,7 @@ def derive_space(config: RunConfig) -> Space:
     """Return the space that fits the kinds of legs, fusion and stages of `config`.
 
     With fusion: its constant or its normalisation, and the weight of every leg but the last,
-    since only ratios count. With a single BM25 leg: k1, b and the variant. With reranking: its depth.
+    since only ratios count. With a single BM25 leg: k1, b and variant. With reranking: its depth.
     """
     from retrievers.pipeline import PipelineSettings
 

@@ -1,4 +1,4 @@
-"""How far the encoders of legs read: a chunk longer than that loses its end, or is read in parts."""
+"""How far the encoders of legs read: a longer chunk loses its end, or is read in parts."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
