@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-CONFIGS = ("semantic", "bm25", "native_hybrid", "hybrid_rrf", "contextual", "reranked")
+CONFIGS = ("semantic", "bm25", "native_hybrid", "hybrid", "hybrid_rrf", "contextual", "reranked")
 KEYS = {
     "run", "config", "collection", "queries", "measures", "latency_ms", "stages_ms", "report",
     "mlflow_run",
