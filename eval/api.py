@@ -105,28 +105,13 @@ def run(
         Name: count, dtype: int64
 
     """
-    from eval import report
-    from eval.analysis.exports import export
-    from eval.experiments.experiment import make_experiment
-    from eval.experiments.locations import reports_folder
-    from eval.experiments.run import track as track_run
+    from eval.experiments.experiment import make_experiment, run_experiment
     from eval.progress import ConsoleProgress
-    from eval.runs import environment
-    from eval.runs.execution import execute
 
     progress = ConsoleProgress()
     options = {"name": name, "depth": depth, "limit": limit, "measures": measures}
     experiment = make_experiment(what, overrides, collection, options, progress, again)
-    with environment.as_command(*experiment.command), experiment.build() as retriever:
-        outcome = execute(
-            experiment.plan, retriever, experiment.collection, reports_folder(), progress
-        )
-        result = Result(outcome.run, experiment.measures)
-        export(result.summary)
-        report.write(result.summary)
-        if track:
-            track_run(result.summary, progress)
-    return result
+    return Result(run_experiment(experiment, progress, tracked=track), experiment.measures)
 
 
 def compare(
@@ -179,22 +164,28 @@ def compare(
         Name: difference.flat, dtype: float64
 
     """
-    from eval.analysis import comparison
-    from eval.experiments.experiment import find_collection
+    from eval.experiments.comparison import compare_systems
+    from eval.experiments.experiment import find_collection, make_experiment, names_system
+    from eval.progress import ConsoleProgress
     from eval.scoring.measures import check_names
 
-    wanted = check_names(measures)
+    wanted, progress = check_names(measures), ConsoleProgress()
     systems = [*base, *others] if isinstance(base, list | tuple) else [base, *others]
     if names is not None and len(names) != len(systems):
         raise AssayError(f"names: there are {len(names)} for {len(systems)} runs; give one each")
     if isinstance(collection, Mapping):
         collection = find_collection(collection)
-    options = {"collection": collection, "depth": depth, "limit": limit}
-    stored = [
-        _find_run(what, {**options, "name": names and names[at]}).stored
-        for at, what in enumerate(systems)
-    ]
-    return ComparisonResult(comparison.compare(stored, wanted, effect))
+    options = {"depth": depth, "limit": limit}
+    found: list[Any] = []
+    for at, what in enumerate(systems):
+        if isinstance(what, Result):
+            found.append(what.stored)
+        elif isinstance(what, str | Path) and not names_system(what):
+            found.append(load_runs(what)[0].stored)
+        else:
+            given = {**options, "name": names and names[at]}
+            found.append(make_experiment(what, (), collection, given, progress))
+    return ComparisonResult(compare_systems(found, wanted, effect, progress))
 
 
 def search(
@@ -296,14 +287,3 @@ def load_tracked_runs(*names: str) -> list[TrackedRun]:
         if name not in known:
             raise AssayError(f"{name}: no run of it is tracked; tracked are {', '.join(known)}")
     return [run for run in runs if not names or run.name in names]
-
-
-def _find_run(reference: Any, options: Mapping[str, Any]) -> Result:
-    """Return a result, the run of what can be run, or else a stored run."""
-    from eval.experiments.experiment import names_system
-
-    if isinstance(reference, Result):
-        return reference
-    if isinstance(reference, str | Path) and not names_system(reference):
-        return load_runs(reference)[0]
-    return run(reference, track=False, **options)

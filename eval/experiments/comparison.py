@@ -1,15 +1,15 @@
-"""Comparing what a command line names: missing runs are made, configs are timed by turns."""
+"""Comparing what can be run with what was: missing runs are made, systems are timed by turns."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from eval.analysis.comparison import Comparison, compare
-from eval.experiments.config import load_config
+from eval.experiments.experiment import Experiment, find_run, make_experiment
 from eval.experiments.locations import reports_folder
-from eval.experiments.run_references import is_config, resolve
-from eval.experiments.timing import find_timing, read_timing
-from eval.experiments.workshop import make_workshop
+from eval.experiments.run_references import find_stored, is_config
+from eval.experiments.timing import System, find_timing, read_timing
 from eval.report.comparison import name_comparison
+from eval.runs.stored import StoredRun, load
 from retrievers.base import Progress
 
 TIMING = "timing.json"  # in the folder of a comparison
@@ -22,22 +22,48 @@ def compare_references(
     effect: float,
     progress: Progress,
 ) -> Comparison:
-    """Compare the runs that `references` mean with the first of them.
+    """Compare the runs that `references` mean, configs or stored runs, with the first of them."""
+    systems = [
+        make_experiment(Path(reference), overrides, None, {}, progress)
+        if is_config(reference)
+        else load(find_stored(reports_folder(), reference))
+        for reference in references
+    ]
+    return compare_systems(systems, measures, effect, progress)
 
-    Configs, where the first is one, are timed by turns in one job; once, for the same runs keep
-    their timing as they keep their scores. Raises AssayError as `resolve` and `compare` do.
+
+def compare_systems(
+    systems: Sequence[StoredRun | Experiment],
+    measures: Sequence[str],
+    effect: float,
+    progress: Progress,
+) -> Comparison:
+    """Compare stored runs, and those of experiments, with the first of them.
+
+    Experiments, where the first is one, are timed by turns in one job; once, for the same runs
+    keep their timing as they keep their scores. Of rankings there is nothing to time. Raises
+    AssayError where one cannot be run, and where they were not judged alike.
     """
-    runs = [resolve(reference, overrides, progress) for reference in references]
+    runs = [
+        system if isinstance(system, StoredRun) else find_run(system, progress)
+        for system in systems
+    ]
     compared = compare(runs, measures, effect)
     path = reports_folder() / name_comparison(compared) / TIMING
     timing = read_timing(path)
-    configs = {
-        run.manifest.id: load_config(Path(reference), overrides)
-        for reference, run in zip(references, runs, strict=True)
-        if is_config(reference)
+    timed = {
+        run.manifest.id: system
+        for run, system in zip(runs, systems, strict=True)
+        if isinstance(system, Experiment) and system.plan.latency.queries
     }
-    if timing is None and runs[0].manifest.id in configs and len(configs) > 1:
-        limits = configs[runs[0].manifest.id].latency
-        queries = [(query.id, query.text) for query in runs[0].queries.values()]
-        timing = find_timing(path, configs, limits, queries, make_workshop(progress))
+    if timing is None and runs[0].manifest.id in timed and len(timed) > 1:
+        first = timed[runs[0].manifest.id]
+        timing = find_timing(
+            path,
+            {run: System(item.build, item.plan.depth) for run, item in timed.items()},
+            first.collection,
+            first.plan.latency,
+            list(runs[0].queries.values()),
+            progress,
+        )
     return compare(runs, measures, effect, timing) if timing else compared

@@ -15,16 +15,18 @@ from eval.collections.collection import Collection
 from eval.collections.in_memory import make_collection
 from eval.collections.loading import load
 from eval.experiments.config import make_config
-from eval.experiments.locations import default_dataset
-from eval.experiments.run import make_plan
+from eval.experiments.locations import default_dataset, reports_folder
+from eval.experiments.run import make_plan, track, write_report
 from eval.experiments.run_references import is_config
 from eval.experiments.workshop import make_workshop
+from eval.runs import environment
 from eval.runs.answers import list_answers
 from eval.runs.code_identity import name_code
-from eval.runs.execution import Plan
+from eval.runs.execution import Plan, execute
 from eval.runs.latency import LatencySettings
 from eval.runs.python_retrievers import FunctionRetriever, ObjectRetriever
 from eval.runs.replay import Replay, RunFile, make_run_file, read_run_file
+from eval.runs.stored import StoredRun
 from eval.scoring import measures
 from retrievers.base import AssayError, Progress, Retriever
 
@@ -83,6 +85,26 @@ def make_experiment(
         command=("assay" if repeats else "eval", "run", source.name, *overrides, *laid),
         build=lambda: settings.build(workshop),
     )
+
+
+def run_experiment(experiment: Experiment, progress: Progress, *, tracked: bool) -> StoredRun:
+    """Make the run of an experiment, or find it, with its exports and its report.
+
+    It is logged to MLflow where that is wanted.
+    """
+    with environment.as_command(*experiment.command):
+        run = find_run(experiment, progress)
+        summary, _ = write_report(run, experiment.measures)
+        if tracked:
+            track(summary, progress)
+    return run
+
+
+def find_run(experiment: Experiment, progress: Progress) -> StoredRun:
+    """Return the stored run of an experiment, made where there is none."""
+    with environment.as_command(*experiment.command), experiment.build() as retriever:
+        reports = reports_folder()
+        return execute(experiment.plan, retriever, experiment.collection, reports, progress).run
 
 
 def find_collection(given: Any) -> Collection:

@@ -13,9 +13,8 @@ from eval.analysis.grid_search import CONFIG, Figures, Result, Sweep, SweepSetti
 from eval.analysis.search_space import Point, as_overrides, label
 from eval.analysis.summary import estimate_percentiles
 from eval.collections.catalog import find
-from eval.collections.collection import Query
 from eval.experiments.config import RunConfig, load_config
-from eval.experiments.timing import find_timing
+from eval.experiments.timing import find_config_timing
 from eval.runs import environment
 from eval.runs.execution import sample
 from eval.runs.latency import LatencySettings
@@ -173,18 +172,17 @@ class Runner:
         for dataset in dict.fromkeys(task.config.dataset for task, _ in pairs):
             configs = {run: task.config for task, run in pairs if task.config.dataset == dataset}
             first = next(iter(configs.values()))
-            timing = find_timing(
+            collection = self._load(dataset)
+            timing = find_config_timing(
                 folder / f"timing-{digest(list(configs))[:8]}.json",
                 configs,
+                collection,
                 limits or first.latency,
-                [(query.id, query.text) for query in self._sample(first)],
+                sample(collection.queries, first.limit),
                 self._workshop,
             )
             found |= timing.milliseconds if timing else {}
         return found
-
-    def _sample(self, config: RunConfig) -> list[Query]:
-        return sample(self._load(config.dataset).queries, config.limit)
 
     def _run_in_order(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Done]]:
         from retrievers.variants import Variants

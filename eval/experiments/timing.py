@@ -3,42 +3,72 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from eval.collections.loading import load
+from eval.collections.collection import Collection, Query
 from eval.experiments.config import RunConfig
 from eval.runs.interleaved_timing import InterleavedTiming, alternate
 from eval.runs.latency import LatencySettings, choose_spaced
 from eval.runs.stored import write_atomically
-from retrievers.base import Retriever
+from retrievers.base import Progress, Retriever
 from retrievers.settings import Workshop
 from retrievers.variants import Variants
 
 
+class System(NamedTuple):
+    """What is timed: `build` gives the retriever, not yet indexed; `depth` is hits a query."""
+
+    build: Callable[[], Retriever]
+    depth: int
+
+
 def find_timing(
     path: Path,
-    configs: Mapping[str, RunConfig],
+    systems: Mapping[str, System],
+    collection: Collection,
     limits: LatencySettings,
-    queries: Sequence[tuple[str, str]],
-    workshop: Workshop,
+    queries: Sequence[Query],
+    progress: Progress,
 ) -> InterleavedTiming | None:
-    """Return the timing of `configs` kept at `path`, or time them and keep it there.
+    """Return the timing of `systems`, by the ids of their runs, kept at `path`, or make it.
 
     The same runs have the same timing ever after, as they have the same scores. None where
     `limits` allow no query.
     """
     kept = read_timing(path)
-    if kept and configs.keys() <= kept.milliseconds.keys():
+    if kept and systems.keys() <= kept.milliseconds.keys():
         return kept
-    chosen = choose_spaced(queries, limits.queries)
+    chosen = choose_spaced([(query.id, query.text) for query in queries], limits.queries)
     if not chosen:
         return None
-    timing = time_together(configs, limits, chosen, workshop)
+    timing = time_together(systems, collection, limits, chosen, progress)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, f"{timing.model_dump_json(indent=1)}\n".encode())
     return timing
+
+
+def find_config_timing(
+    path: Path,
+    configs: Mapping[str, RunConfig],
+    collection: Collection,
+    limits: LatencySettings,
+    queries: Sequence[Query],
+    workshop: Workshop,
+) -> InterleavedTiming | None:
+    """Do as `find_timing` for `configs`, which share what they can of their indexes.
+
+    None of them is given what another has found.
+    """
+    with Variants(workshop) as variants:
+        systems = {
+            run: System(partial(variants.build, config), config.depth)
+            for run, config in configs.items()
+        }
+        return find_timing(path, systems, collection, limits, queries, workshop.progress)
 
 
 def read_timing(path: Path) -> InterleavedTiming | None:
@@ -50,30 +80,25 @@ def read_timing(path: Path) -> InterleavedTiming | None:
 
 
 def time_together(
-    configs: Mapping[str, RunConfig],
+    systems: Mapping[str, System],
+    collection: Collection,
     limits: LatencySettings,
     chosen: Sequence[tuple[str, str]],
-    workshop: Workshop,
+    progress: Progress,
 ) -> InterleavedTiming:
-    """Time `configs`, by the ids of their runs, on the `chosen` queries (id, text), by turns.
-
-    They are of one collection and share what they can of their indexes, but no search of another's.
-    """
-    documents = load(next(iter(configs.values())).dataset).documents
+    """Time `systems` on the `chosen` queries, (id, text), by turns."""
     with ExitStack() as stack:
-        variants = stack.enter_context(Variants(workshop))
         contenders = []
-        for config in configs.values():
-            retriever = stack.enter_context(variants.build(config))
-            retriever.index(documents)
+        for build, depth in systems.values():
+            retriever = stack.enter_context(build())
+            retriever.index(collection.documents)
             timed = retriever.without_query_cache()
             for _, text in chosen[: limits.warm_up]:
-                timed.search(text, config.depth)
-            contenders.append(_time(timed, config.depth))
-        texts = [text for _, text in chosen]
-        times = alternate(contenders, texts, limits.seconds, workshop.progress)
+                timed.search(text, depth)
+            contenders.append(_time(timed, depth))
+        times = alternate(contenders, [text for _, text in chosen], limits.seconds, progress)
     reached = [id_ for id_, _ in chosen][: len(times[0])]
-    return InterleavedTiming(queries=reached, milliseconds=dict(zip(configs, times, strict=True)))
+    return InterleavedTiming(queries=reached, milliseconds=dict(zip(systems, times, strict=True)))
 
 
 def _time(retriever: Retriever, depth: int) -> Callable[[str], float]:
