@@ -225,9 +225,11 @@ def search(
         1. ferry 0–28 (0.9815)
 
     """
+    from eval.collections.collection import Query
     from eval.collections.in_memory import make_unjudged
     from eval.experiments.experiment import make_experiment
     from eval.progress import ConsoleProgress
+    from eval.runs import execution
 
     if documents is not None and collection is not None:
         raise AssayError("documents: allowed without a collection only")
@@ -236,8 +238,9 @@ def search(
     searched = collection if documents is None else make_unjudged(documents)
     experiment = make_experiment(what, overrides, searched, {}, ConsoleProgress())
     with experiment.build() as retriever:
-        retriever.index(experiment.collection.documents)
-        ranking = retriever.search(query, k)
+        execution.index(retriever, experiment.collection)
+        asked = Query(repr(query), query)
+        ranking = execution.search(retriever, experiment.collection, asked, k)
     return SearchResult(query, experiment.plan.name, experiment.collection.name, ranking)
 
 

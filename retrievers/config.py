@@ -6,8 +6,9 @@ from pydantic import BeforeValidator, Field
 
 from retrievers.base import Retriever
 from retrievers.documents.preparation import DocumentSettings
-from retrievers.external import HttpSettings, PythonSettings
+from retrievers.external import PythonSettings
 from retrievers.pipeline import PipelineSettings
+from retrievers.service import HttpSettings
 from retrievers.settings import Settings, Workshop
 
 

@@ -78,6 +78,11 @@ class Rule(Generic[P]):
         return self.name
 
 
+def make_rules(*checks: Callable[P, None]) -> tuple[Rule[P], ...]:
+    """Return a rule for each of `checks`, by its name."""
+    return tuple(Rule(check.__name__, check) for check in checks)
+
+
 def at_most_k(make: Make) -> None:
     """A search returns at most k hits, and a k beyond the collection is no error."""
     with _indexed(make) as retriever:
@@ -219,25 +224,22 @@ def trace_agrees(make: Make) -> None:
             require(last == _ids(ranking), f"hits {_ids(ranking)} are not the last stage's {last}")
 
 
-RULES = tuple(
-    Rule(check.__name__, check)
-    for check in (
-        at_most_k,
-        no_chunk_twice,
-        best_first,
-        same_answer_again,
-        smaller_k_is_a_prefix,
-        order_of_documents_is_nothing,
-        chunks_are_true,
-        finds_what_is_there,
-        blank_finds_nothing,
-        odd_queries_are_answered,
-        indexing_replaces,
-        edits_are_seen,
-        threads_are_safe,
-        same_without_query_cache,
-        trace_agrees,
-    )
+RULES = make_rules(
+    at_most_k,
+    no_chunk_twice,
+    best_first,
+    same_answer_again,
+    smaller_k_is_a_prefix,
+    order_of_documents_is_nothing,
+    chunks_are_true,
+    finds_what_is_there,
+    blank_finds_nothing,
+    odd_queries_are_answered,
+    indexing_replaces,
+    edits_are_seen,
+    threads_are_safe,
+    same_without_query_cache,
+    trace_agrees,
 )
 
 

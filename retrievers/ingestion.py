@@ -59,6 +59,7 @@ def ingest(
     }
     window = find_window(list_encoders((leg for leg in legs if leg.cuts_short), workshop))
     inspector = _Inspector(documents, config, workshop, window)
+    ids = [chunk.id for found in cut.chunks.values() for chunk in found]
     return IngestReport(
         documents=tuple(
             inspector.inspect(document, cut, chunks[document.id], embedding)
@@ -66,7 +67,7 @@ def ingest(
         ),
         seconds=watch.seconds | indexes,
         cached=tuple(name for name in report.cached if name in indexes),
-        collisions=_count_collisions(cut),
+        collisions=len(ids) - len(set(ids)),
         limit=inspector.limit,
         window=window,
         bytes=report.bytes,
@@ -154,8 +155,3 @@ class _Inspector:
             return {}
         tokens = TokenMap(structure.text, self._tokenizer.offsets)
         return dict(self._chunker.combine(structure, tokens).decisions)
-
-
-def _count_collisions(cut: Cut) -> int:
-    ids = [chunk.id for chunks in cut.chunks.values() for chunk in chunks]
-    return len(ids) - len(set(ids))

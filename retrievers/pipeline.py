@@ -123,8 +123,6 @@ class Pipeline(Retriever):
     ranking says so.
     """
 
-    nondeterministic = False
-
     def __init__(
         self,
         settings: PipelineSettings,

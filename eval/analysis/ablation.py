@@ -9,7 +9,6 @@ import numpy as np
 
 from eval.analysis.ablation_variants import Part, Variant
 from eval.analysis.differences import Contrast, Difference, judge_family
-from eval.runs.latency import LatencySample
 from eval.runs.stored import StoredRun
 from eval.statistics.estimates import Estimate, estimate_percentile
 
@@ -49,7 +48,7 @@ class Observed:
                 query: tuple(hit.chunk.id for hit in ranking.hits)
                 for query, ranking in run.rankings.items()
             },
-            latency=_by_query(run.latency),
+            latency={sample.query_id: sample.milliseconds for sample in run.latency},
             times=times,
             degraded=run.manifest.degraded,
         )
@@ -274,10 +273,6 @@ def time_part(
 def milliseconds(value: float) -> str:
     """Return milliseconds to two significant digits."""
     return f"{value:.0f}" if value >= 10 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
-
-
-def _by_query(samples: Sequence[LatencySample]) -> dict[str, Mapping[str, float]]:
-    return {sample.query_id: sample.milliseconds for sample in samples}
 
 
 def _compare_totals(without: Observed, with_: Observed) -> Estimate | None:

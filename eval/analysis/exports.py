@@ -1,45 +1,71 @@
-"""Files made of a stored run for other tools: TREC run, qrels, per-query table, attribution."""
+"""Files of a stored run for other tools: TREC run, qrels, items, per-query table, attribution."""
 
+import csv
+import io
 import json
 from typing import TYPE_CHECKING
 
 from eval.analysis.summary import Summary
 from eval.runs.stored import StoredRun, write_atomically
 from eval.scoring import calculation
+from eval.scoring.join import fill_places
 
 if TYPE_CHECKING:
     from pyarrow import Table
 
 RUN = "run.trec"
 QRELS = "qrels.trec"
+ITEMS = "items.csv"
 PER_QUERY = "per_query.parquet"
 ATTRIBUTION = "attribution.json"
 
 
 def export(summary: Summary) -> None:
-    """Write the TREC run, the qrels, the per-query table and the attribution into the run's folder.
+    """Write TREC run, qrels, items, per-query table and attribution into the run's folder.
 
-    The TREC files are those the measures were computed on: at each rank stands the id of the gold
-    item that counts there, else the chunk's own id; white space in ids becomes `_`.
+    The TREC files are those the rank measures were computed on: a line a place, in falling order of
+    scores, with the id of the gold item that has the place, else of the chunk, and the rank of its
+    hit. The items are a line a hit, and one more for each further item that counts there. White
+    space in ids becomes `_`.
     """
     run = summary.run
     write_atomically(run.folder / RUN, _trec_run(run).encode())
     write_atomically(run.folder / QRELS, _trec_qrels(run).encode())
+    write_atomically(run.folder / ITEMS, _items(run).encode())
     write_atomically(run.folder / PER_QUERY, _per_query(summary))
     write_atomically(run.folder / ATTRIBUTION, _attribution(summary).encode())
 
 
 def _trec_run(run: StoredRun) -> str:
     lines = []
-    for query, scores in calculation.run(run.joined).items():
-        for rank, (id_, score) in enumerate(scores.items(), start=1):
-            lines.append(f"{_word(query)} Q0 {_word(id_)} {rank} {score:g} {run.manifest.name}\n")
+    name = as_word(run.manifest.name)
+    for query, hits in run.joined.items():
+        places = fill_places(hits)
+        for score, place in zip(range(len(places), 0, -1), places, strict=True):
+            id_ = as_word(place.id)
+            lines.append(f"{as_word(query)} Q0 {id_} {place.rank} {score} {name}\n")
     return "".join(lines)
+
+
+def _items(run: StoredRun) -> str:
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["query", "rank", "chunk", "tokens", "item", "grade"])
+    tokens: dict[str, int] = {}
+    for query, hits in run.joined.items():
+        for rank, hit in enumerate(hits, start=1):
+            id_ = hit.chunk.id
+            if id_ not in tokens:
+                tokens[id_] = calculation.count_tokens(hit.chunk)
+            row = [as_word(query), rank, as_word(id_), tokens[id_]]
+            found = [(as_word(item.id), item.grade) for item in hit.found] or [("", 0)]
+            rows.writerows([*row, *item] for item in found)
+    return text.getvalue()
 
 
 def _trec_qrels(run: StoredRun) -> str:
     return "".join(
-        f"{_word(query)} 0 {_word(id_)} {grade}\n"
+        f"{as_word(query)} 0 {as_word(id_)} {grade}\n"
         for query, grades in calculation.qrels(run.joined, run.gold).items()
         for id_, grade in grades.items()
     )
@@ -78,5 +104,6 @@ def _attribution(summary: Summary) -> str:
     return json.dumps({**attribution.as_json(), "queries": items}, ensure_ascii=False, indent=1)
 
 
-def _word(text: str) -> str:
+def as_word(text: str) -> str:
+    """Return an id as the files have it, which part their columns by white space."""
     return "_".join(text.split())

@@ -32,8 +32,8 @@ def find_ceilings(
     """Return the ceilings of the steps `names`, and of the union of the legs after the last leg.
 
     Each is the mean of nDCG@k, R@k and Success@1 over candidates in greedy order: for nDCG and
-    Success the best grade first, for recall the most items first. Greedy is exact where each
-    chunk covers one item; where chunks cover several it may fall short of the best order.
+    Success the best grade first, for recall the most items first. No order has a higher nDCG or
+    Success; recall may fall short of the best where chunks cover several items.
     """
     lists: dict[str, list[Mapping[str, int]]] = {}
     legs = {step.name for trail in trails for step in trail.steps if step.kind == LEG}
@@ -92,20 +92,13 @@ def _relevant(trail: Trail, listed: Mapping[str, int]) -> dict[str, list[GoldIte
 def _order(
     trail: Trail, relevant: Mapping[str, list[GoldItem]], k: int, by_grade: bool
 ) -> list[JoinedHit]:
-    """Return at most `k` chunks, always the one worth most beside those taken before.
-
-    Among equal grades the chunk that covers fewer items goes first: it leaves more to the others.
-    """
+    """Return at most `k` chunks, always the one worth most beside those taken before."""
     left = {id_: sorted(items, key=lambda item: -item.grade) for id_, items in relevant.items()}
     hits: list[JoinedHit] = []
     while left and len(hits) < k:
         best = max(
             left,
-            key=lambda id_: (
-                (left[id_][0].grade, -len(left[id_]))
-                if by_grade
-                else (len(left[id_]), left[id_][0].grade)
-            ),
+            key=lambda id_: (0 if by_grade else len(left[id_]), left[id_][0].grade),
         )
         taken = left.pop(best)
         hits.append(JoinedHit(trail.chunks[best], tuple(taken), judged=True))

@@ -63,7 +63,10 @@ def make_pool(runs: Sequence[StoredRun], depth: int = DEPTH) -> Pool:
     for query in runs[0].queries:
         heads = [_head(run, query, depth) for run in runs]
         candidates = _list_candidates(runs[0].queries[query], heads)
-        overlapping += sum(_overlaps(one, candidates) for one in candidates)
+        overlapping += sum(
+            any(covers(one.retrieved, other.item) for other in candidates if other is not one)
+            for one in candidates
+        )
         for candidate in candidates:
             at = [_discount(candidate, head) for head in heads]
             found.append((max(at) - min(at), math.fsum(at) / len(at), candidate.pair))
@@ -147,7 +150,3 @@ def _discount(candidate: _Candidate, head: Sequence[_Ranked]) -> float:
         if covers(hit.retrieved, candidate.item):
             return 1 / math.log2(1 + rank)
     return 0.0
-
-
-def _overlaps(one: _Candidate, candidates: Sequence[_Candidate]) -> bool:
-    return any(covers(one.retrieved, other.item) for other in candidates if other is not one)

@@ -13,15 +13,30 @@ from eval.cli.output import print_json, print_places
 @click.option("--dataset", required=True, help="The collection it was searched on.")
 @click.option("--name", help="What to call the run; with several systems, the beginning of it.")
 @click.option("--depth", type=click.IntRange(1), default=100, show_default=True)
+@click.option(
+    "--missing",
+    type=click.Choice(["fail", "zero", "drop"]),
+    default="fail",
+    show_default=True,
+    help="Queries without a ranking: refuse them, score them 0, or leave them out.",
+)
 @options.NO_TRACK
 @options.JSON
 def import_(
-    file: Path, dataset: str, name: str | None, depth: int, no_track: bool, as_json: bool
+    file: Path,
+    dataset: str,
+    name: str | None,
+    depth: int,
+    missing: str,
+    no_track: bool,
+    as_json: bool,
 ) -> None:
     """Judge FILE, rankings made elsewhere, and store a run for each system in it.
 
-    FILE is a TREC run, or JSON Lines with query_id, ranking and, if you like, system. The runs can
-    then be compared, reported and gated like any other; latency they have none.
+    FILE is a TREC run, or JSON Lines with query_id, ranking and, if you like, system. A hit is the
+    id of a passage or document, {document, start, end} or {document, text}. Scores decide, and
+    ranks where scores are equal. The runs can then be compared, reported and gated like any other;
+    latency they have none.
     """
     from eval.cli.table import print_summary
     from eval.experiments.importing import import_runs
@@ -30,7 +45,7 @@ def import_(
 
     progress = ConsoleProgress()
     printed = []
-    for outcome in import_runs(file, dataset, name, depth, progress):
+    for outcome in import_runs(file, dataset, name, depth, missing, progress):
         summary, page = write_report(outcome.run)
         tracked = None if no_track else track(summary, progress)
         printed.append({**summary.as_json(), "report": str(page), "mlflow_run": tracked})

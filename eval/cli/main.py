@@ -1,6 +1,7 @@
 """The command line `assay`. Commands are imported when they are called, so that help is quick."""
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -22,6 +23,7 @@ COMMANDS = {
     "ragas": ("eval.cli.ragas:ragas", "Score runs with ragas, beside the measures here."),
     "pool": ("eval.cli.pool:pool", "Write the table of results that no one has judged."),
     "label": ("eval.cli.label:label", "Add the judgments of such a table to its collection."),
+    "verify": ("eval.cli.verify:verify", "Recompute every measure of a run from its exports."),
     "report": ("eval.cli.report:report", "Write the report of a stored run anew."),
     "import": ("eval.cli.import_command:import_", "Judge rankings made elsewhere (TREC, JSONL)."),
     "log": ("eval.cli.log:log", "Send stored runs to the MLflow tracking store."),
@@ -31,11 +33,14 @@ COMMANDS = {
     "contexts": ("eval.cli.contexts:contexts", "Situate chunks with a language model."),
     "dataset": ("eval.cli.dataset:dataset", "List, show and check collections."),
     "components": ("eval.cli.components:components", "List all that a config can name."),
+    "check": ("eval.cli.check:check", "Put a retriever of your own to the rules."),
     "config": ("eval.cli.config_command:config", "Show a resolved config, or the JSON Schema."),
     "models": ("eval.cli.models:models", "List and fetch the pinned models."),
     "engines": ("eval.cli.engines:engines", "List the engines, and remove what they keep."),
     "cache": ("eval.cli.cache:cache", "Show or clear the cache."),
 }
+
+DEBUG = "--debug"  # may stand anywhere among the arguments
 
 
 class LazyGroup(click.Group):
@@ -62,25 +67,48 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup)
 @click.version_option(package_name="assay")
+@click.option(
+    DEBUG, is_flag=True, expose_value=False, help="Show where an error was raised (ASSAY_DEBUG=1)."
+)
 def assay() -> None:
     """Which retrieval pipeline should I ship, and can I believe the difference?"""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; end the process with 0, 1 (a defect) or 2 (something to mend)."""
+    """Run the command line; end the process with 0, 1 (a defect) or 2 (something to mend).
+
+    What went wrong is told in one line; the traceback is shown where it is asked for.
+    """
     from eval import telemetry
 
     telemetry.disable()
-    from retrievers.base import AssayError
-
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    words = [word for word in given if word != DEBUG]
     try:
-        sys.exit(assay.main(arguments, prog_name="assay", standalone_mode=False))
+        sys.exit(assay.main(words, prog_name="assay", standalone_mode=False))
     except click.ClickException as error:
         error.show()
-        sys.exit(2)
-    except AssayError as error:
-        click.echo(f"assay: {error}", err=True)
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         click.echo("assay: interrupted; what was finished is kept", err=True)
         sys.exit(130)
+    except Exception as error:
+        if words != given or os.environ.get("ASSAY_DEBUG", "0") not in ("", "0"):
+            import traceback
+
+            traceback.print_exception(error)
+        line, status = _tell(error)
+        click.echo(f"assay: {line}", err=True)
+        sys.exit(status)
+
+
+def _tell(error: Exception) -> tuple[str, int]:
+    """Return what is said of an error, and the exit code: of files it is the user's to mend."""
+    from retrievers.base import AssayError, explain_os_error
+
+    if isinstance(error, AssayError):
+        return str(error), 2
+    if isinstance(error, OSError):
+        return explain_os_error(error), 2
+    reason = " ".join(str(error).split())
+    return f"a defect: {type(error).__name__}: {reason}; {DEBUG} shows where", 1

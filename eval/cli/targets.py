@@ -9,7 +9,8 @@ from eval.cli import options
 from eval.cli.output import make_console, print_json, print_places, track
 
 if TYPE_CHECKING:
-    from eval.targets import Results, Verdict
+    from eval.targets.results import Results
+    from eval.targets.verdict import Verdict
 
 STYLES: "dict[Verdict | None, str]" = {
     None: "",
@@ -60,7 +61,7 @@ def targets(
     from eval.experiments.target_measurer import ProjectTargetMeasurer
     from eval.experiments.target_settings import check, choose, load_settings
     from eval.progress import ConsoleProgress
-    from eval.targets import measure_targets
+    from eval.targets.measuring import measure_targets
     from eval.targets.output import replace_table, write, write_table
     from eval.tracking.targets import log_targets
     from retrievers.base import AssayError

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.collections.card import Card, Sizes
-from eval.collections.collection import Query
+from eval.collections.collection import Collection, Query
 from eval.collections.digests import measure_digest, measure_sizes
 from eval.collections.formats.source import GoldBook, Source
 from eval.collections.loading import open_source
@@ -14,6 +14,27 @@ from retrievers.base import AssayError
 
 NO_ANSWER = "no_answer"  # the type of queries that nothing in the collection answers
 MEND = "; if that is meant, seal the card"
+
+
+def check_judged(collection: Collection) -> None:
+    """Raise AssayError, saying what to do next, where no query has anything to be found.
+
+    Queries that are meant to have no answer need no relevant judgment.
+    """
+    name = collection.name
+    if not collection.queries:
+        raise AssayError(
+            f"{name}: no query is judged, so nothing can be measured; `assay init FOLDER "
+            "--questions FILE --force` makes queries of a table of questions and quotes, and "
+            f"`assay dataset check {name}` says what a collection lacks"
+        )
+    relevant = any(item.grade > 0 for items in collection.gold.values() for item in items)
+    if not relevant and any(query.type != NO_ANSWER for query in collection.queries):
+        raise AssayError(
+            f"{name}: none of its {len(collection.queries)} judged queries has a relevant judgment "
+            "(a grade of 1 or more), so every score would be 0; add some to its judgments, or "
+            f"give queries without an answer the type {NO_ANSWER}"
+        )
 
 
 def check(card: Card) -> list[Problem]:

@@ -76,8 +76,11 @@ def replace_block(text: str, key: str, values: dict[str, int] | dict[str, str]) 
 def write_text(path: Path, text: str) -> None:
     """Write a file so that a reader finds the old text or the new, never a part."""
     partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text, encoding="utf-8", newline="")
-    partial.replace(path)
+    try:
+        partial.write_text(text, encoding="utf-8", newline="")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _digest_file(path: Path) -> str:

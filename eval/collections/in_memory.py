@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from re import fullmatch
 
-from eval.collections.authoring.quotes import Locator
 from eval.collections.card import NAME, Card
 from eval.collections.collection import Collection, GoldItem, Query
 from eval.collections.formats.places import resolve_judgment
@@ -13,6 +12,7 @@ from eval.collections.formats.source import GoldBook, QueryRegister, Register
 from eval.collections.problems import Problems
 from eval.collections.tables import DOCUMENTS, JUDGMENTS, QUERIES, Table, read_rows
 from retrievers.base import AssayError, Document, Passage
+from retrievers.base.quotes import Locator
 
 IN_MEMORY = "in-memory"
 
@@ -51,7 +51,10 @@ def make_collection(
     if not gold:
         raise AssayError("judgments: there are none; a collection needs at least one")
     if all(item.id == item.doc_id for items in gold.values() for item in items):
-        texts = {id_: _prescribe(document) for id_, document in texts.items()}
+        texts = {
+            id_: replace(item, passages=(Passage(item.id, 0, len(item.text), item.title),))
+            for id_, item in texts.items()
+        }
         gold = {
             query: tuple(replace(item, passage_id=item.id) for item in items)
             for query, items in gold.items()
@@ -93,11 +96,6 @@ def make_unjudged(documents: Table, name: str = IN_MEMORY) -> Collection:
     """Return a collection that can be searched and not judged. Raises AssayError."""
     texts = tuple(read_documents(documents).values())
     return Collection(name, name, texts, (), {}, Card(name=name, title=name, format=IN_MEMORY))
-
-
-def _prescribe(document: Document) -> Document:
-    passage = Passage(document.id, 0, len(document.text), document.title)
-    return replace(document, passages=(passage,))
 
 
 def _read_gold(

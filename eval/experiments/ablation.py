@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -26,13 +25,11 @@ from eval.experiments.grid_search import Done, Runner, Task
 from eval.runs import environment
 from eval.runs.latency import LatencySettings
 from eval.runs.stored import load
+from eval.tracking.record import Record
 from retrievers.base import AssayError
 from retrievers.pipeline import PipelineSettings
 from retrievers.settings import Workshop, explain_error
 from retrievers.store.digest import digest
-
-if TYPE_CHECKING:
-    from eval.tracking.record import Record
 
 FULL, PLAIN = "whole", "plain"
 WARM_UP = 2
@@ -121,7 +118,7 @@ def check(retriever: Settings) -> str:
     return ""
 
 
-def ablate(plan: Plan, workshop: Workshop, reports: Path) -> tuple[Ablation, list["Record"]]:
+def ablate(plan: Plan, workshop: Workshop, reports: Path) -> tuple[Ablation, list[Record]]:
     """Run every variant, or find its run; return what they show, and what MLflow is told.
 
     Raises AssayError where the whole pipeline cannot be run; a variant that fails says so in its
@@ -138,36 +135,25 @@ def ablate(plan: Plan, workshop: Workshop, reports: Path) -> tuple[Ablation, lis
     limits = plan.config.latency.model_copy(update={"queries": plan.timed})
     times = runner.time_together(tasks, done, reports / name_ablation(plan), limits)
     seen = {
-        id(one): _observe(one, reports, times.get(one.run, ()))
+        id(one): Observed.of(load(reports / one.run), figures.scores, times.get(one.run, ()))
         for one in done
-        if one.result.figures
+        if (figures := one.result.figures)
     }
     observed = {name: seen[id(one)] for name, one in outcomes.items() if id(one) in seen}
-    rows = [*_weigh_removals(plan, outcomes, observed), *_weigh_additions(plan, outcomes, observed)]
+    rows = list(_weigh(plan, outcomes, observed))
     found = _collect(plan, outcomes, observed, list(judge(rows)))
     return found, [one.record for one in done if one.record]
 
 
-def _weigh_removals(
+def _weigh(
     plan: Plan, outcomes: Mapping[str, Done], observed: Mapping[str, Observed]
 ) -> Iterator[Weighed]:
-    for item in plan.removals:
-        name = _without(item)
+    """Yield what each removal takes from the whole, then what each addition gives to the plain."""
+    removals = ((item, _without(item), _without(item), FULL) for item in plan.removals)
+    additions = ((item, _with(item), PLAIN, _with(item)) for item in plan.additions)
+    for item, name, lesser, greater in (*removals, *additions):
         if name in observed:
-            pair = observed[name], observed[FULL]
-            yield weigh(item, plan.parts, pair, observed[name].run, plan.measures)
-        else:
-            failure = outcomes[name].result.failure if name in outcomes else ""
-            yield Weighed(describe(item, failure))
-
-
-def _weigh_additions(
-    plan: Plan, outcomes: Mapping[str, Done], observed: Mapping[str, Observed]
-) -> Iterator[Weighed]:
-    for item in plan.additions:
-        name = _with(item)
-        if name in observed:
-            pair = observed[PLAIN], observed[name]
+            pair = observed[lesser], observed[greater]
             yield weigh(item, plan.parts, pair, observed[name].run, plan.measures)
         else:
             failure = outcomes[name].result.failure if name in outcomes else ""
@@ -231,12 +217,6 @@ def _warn(config: RunConfig, observed: Sequence[Observed]) -> tuple[str, ...]:
     ]
     sample = [f"a sample: {len(observed[0].hits)} queries"] if config.limit else []
     return tuple(dict.fromkeys([*sample, *lines]))
-
-
-def _observe(done: Done, reports: Path, times: Sequence[float]) -> Observed:
-    figures = done.result.figures
-    assert figures is not None
-    return Observed.of(load(reports / figures.run), figures.scores, times)
 
 
 def _means(done: Done) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """Where approximate search is asked with one value of a setting after the other."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from typing import Any
 from eval.analysis.search_space import describe, parse_axis
 from eval.collections.catalog import find
 from eval.collections.collection import Query
-from eval.experiments.engine_bench import Bench, index_engine, open_bench, time_call
+from eval.experiments.engine_bench import Bench, index_engine, open_bench, timed
 from eval.experiments.engine_settings import ConfiguredEngine, read_engine
 from eval.experiments.locations import default_dataset
 from eval.experiments.parity_sweep import SECONDS, measure_recalls
@@ -20,7 +20,7 @@ from eval.parity.results import IndexCost
 from eval.parity.timing import find_percentiles, time_interleaved
 from eval.runs import environment
 from eval.statistics.estimates import estimate_mean
-from retrievers.base import AssayError, Progress
+from retrievers.base import AssayError
 from retrievers.engines.base import Engine
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
@@ -136,7 +136,13 @@ def _measure(
     workshop: Workshop,
 ) -> Iterator[Point]:
     """Yield a point of each variant; to each depth all are timed by turns."""
-    taken = {depth: _time_all(bench, engines, depth, workshop.progress) for depth in DEPTHS}
+    taken = {}
+    for depth in DEPTHS:
+        calls = {
+            str(at): timed(partial(_search, bench, engine, depth))
+            for at, engine in enumerate(engines)
+        }
+        taken[depth] = time_interleaved(calls, bench.timed, SECONDS, workshop.progress)
     for at, (variant, engine, cost) in enumerate(zip(variants, engines, costs, strict=True)):
         found = bench.rank(
             {query.id: _search(bench, engine, min(DEPTHS), query) for query in bench.asked}
@@ -147,25 +153,11 @@ def _measure(
             label=variant.label,
             recall=measure_recalls(bench, engine),
             quality=estimate_mean(list(scores.values())),
-            latency={depth: find_percentiles(taken[depth][at]) for depth in DEPTHS},
+            latency={depth: find_percentiles(taken[depth][str(at)]) for depth in DEPTHS},
             seconds=cost.seconds,
             bytes=cost.bytes,
         )
 
 
-def _time_all(
-    bench: Bench, engines: Sequence[Engine], depth: int, progress: Progress
-) -> list[list[float]]:
-    calls = {
-        str(at): partial(_time, partial(_search, bench, engine, depth))
-        for at, engine in enumerate(engines)
-    }
-    return list(time_interleaved(calls, bench.timed, SECONDS, progress).values())
-
-
 def _search(bench: Bench, engine: Engine, depth: int, query: Query) -> list[Scored]:
     return engine.dense(bench.encoded[query.id], depth)
-
-
-def _time(search: Callable[[Query], object], query: Query) -> float:
-    return time_call(lambda: search(query))

@@ -89,13 +89,17 @@ def open_bench(dataset: str, limit: int | None, workshop: Workshop) -> Bench:
     )
 
 
-def time_call(call: Callable[[], object]) -> float:
-    """Return the milliseconds that a call takes, those lost to calls made again left out."""
-    with count_retries() as cost:
-        begin = time.perf_counter()
-        call()
-        taken = (time.perf_counter() - begin) * 1e3
-    return taken - cost.milliseconds
+def timed(call: Callable[[Query], object]) -> Callable[[Query], float]:
+    """Return what makes a call and gives its milliseconds, those lost to further tries left out."""
+
+    def measure(query: Query) -> float:
+        with count_retries() as cost:
+            begin = time.perf_counter()
+            call(query)
+            taken = (time.perf_counter() - begin) * 1e3
+        return taken - cost.milliseconds
+
+    return measure
 
 
 def index_engine(bench: Bench, engine: Engine) -> IndexCost:

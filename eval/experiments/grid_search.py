@@ -7,27 +7,28 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from eval import report
+from eval.analysis.exports import export
 from eval.analysis.grid_search import CONFIG, Figures, Result, Sweep, SweepSettings
 from eval.analysis.search_space import Point, as_overrides, label
-from eval.analysis.summary import estimate_percentiles
+from eval.analysis.summary import Summary, estimate_percentiles, summarise
 from eval.collections.catalog import find
+from eval.collections.loading import load
 from eval.experiments.config import RunConfig, load_config
+from eval.experiments.run import make_plan
 from eval.experiments.timing import find_config_timing
 from eval.runs import environment
-from eval.runs.execution import sample
+from eval.runs.execution import execute, sample
 from eval.runs.latency import LatencySettings
 from eval.scoring.measures import check_rising
+from eval.tracking.record import Record, describe
 from retrievers.base import AssayError
 from retrievers.settings import Workshop, validate
 from retrievers.settings.files import read_mapping
 from retrievers.store.digest import digest
-
-if TYPE_CHECKING:
-    from eval.analysis.summary import Summary
-    from eval.tracking.record import Record
-    from retrievers.variants import Variants
+from retrievers.variants import Variants
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Done:
     """What became of a task, and what MLflow is told of its run."""
 
     result: Result
-    record: "Record | None" = None
+    record: Record | None = None
 
     @property
     def run(self) -> str:
@@ -126,8 +127,6 @@ class Runner:
     """
 
     def __init__(self, measure: str, workshop: Workshop, reports: Path) -> None:
-        from eval.collections.loading import load
-
         self._measure = measure
         self._workshop = workshop
         self._reports = reports
@@ -185,18 +184,14 @@ class Runner:
         return found
 
     def _run_in_order(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Done]]:
-        from retrievers.variants import Variants
-
         order = sorted(range(len(tasks)), key=lambda at: _shared(tasks[at]))
         for _, members in groupby(order, key=lambda at: _shared(tasks[at])):
             with Variants(self._workshop) as variants:
                 for at in members:
                     yield at, self._attempt(tasks[at], variants)
 
-    def _attempt(self, task: Task, variants: "Variants") -> Done:
+    def _attempt(self, task: Task, variants: Variants) -> Done:
         """Run a task. Whatever goes wrong in it is its own affair, and becomes one line."""
-        from eval.tracking.record import describe
-
         try:
             summary = self._run(task, variants)
         except Exception as error:
@@ -206,14 +201,8 @@ class Runner:
         figures = Figures.of(summary)
         return Done(Result(task.point, task.config.dataset, figures), describe(summary))
 
-    def _run(self, task: Task, variants: "Variants") -> "Summary":
+    def _run(self, task: Task, variants: Variants) -> Summary:
         """Make the run of a task, or find it, with the files that go with it."""
-        from eval import report
-        from eval.analysis.exports import export
-        from eval.analysis.summary import summarise
-        from eval.experiments.run import make_plan
-        from eval.runs.execution import execute
-
         collection = self._load(task.config.dataset)
         plan, progress = make_plan(task.config), self._workshop.progress
         with variants.build(task.config) as retriever:
@@ -228,7 +217,7 @@ class Runner:
 
 def run_sweep(
     settings: SweepSettings, tasks: Sequence[Task], workshop: Workshop, reports: Path
-) -> tuple[Sweep, list["Record"]]:
+) -> tuple[Sweep, list[Record]]:
     """Run every task; return what became of them, and what MLflow is told.
 
     The same points make the same id.

@@ -7,21 +7,29 @@ from eval.collections.loading import load
 from eval.experiments.locations import reports_folder
 from eval.runs.execution import Outcome, Plan, execute
 from eval.runs.latency import LatencySettings
-from eval.runs.replay import Replay, read_run_file
+from eval.runs.replay import Replay, cover, read_run_file
 from retrievers.base import Progress
 
 
 def import_runs(
-    file: Path, dataset: str, name: str | None, depth: int, progress: Progress
+    file: Path, dataset: str, name: str | None, depth: int, missing: str, progress: Progress
 ) -> Iterator[Outcome]:
     """Judge the rankings in `file`, and yield the run of each system in it, without latencies.
 
-    Runs are called `name`, with several systems followed by the system's. Raises AssayError.
+    Runs are called `name`, with several systems followed by the system's. `missing` is what
+    becomes of queries without a ranking: see `eval.runs.replay.cover`. Raises AssayError.
     """
     runs = read_run_file(file)
-    collection = load(dataset)
-    replays = {system: Replay(runs, system, collection) for system in runs.systems}
-    for system, replay in replays.items():
+    whole = load(dataset)
+    replays = {}
+    notes = list(runs.notes)
+    for system in runs.systems:
+        collection, told = cover(runs, system, whole, missing)
+        replays[system] = collection, Replay(runs, system, collection)
+        notes += told
+    for note in notes:
+        progress.say(note)
+    for system, (collection, replay) in replays.items():
         label = _label(name, system, len(replays) > 1)
         config = {"name": label, "dataset": dataset, "imported": {"file": file.name, "tag": system}}
         plan = Plan(label, config, depth, None, LatencySettings(queries=0))

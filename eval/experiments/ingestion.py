@@ -8,8 +8,12 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from eval.collections import find_card, list_cards, loading
+from eval.collections.card import FILE
+from eval.collections.formats.native import make_document
+from eval.collections.problems import Problems
+from eval.experiments.config import RunConfig
 from eval.runs import environment
 from eval.runs.ingestion import DocumentFacts, Ingestion, SkippedFile
 from retrievers.base import Document
@@ -18,9 +22,6 @@ from retrievers.documents.folder import FolderDocument, Skipped, read_folder
 from retrievers.ingestion import ingest
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
-
-if TYPE_CHECKING:
-    from eval.experiments.config import RunConfig
 
 PIPELINE_KEYS = {"name", "description", "documents", "retriever"}
 
@@ -37,7 +38,7 @@ class Source:
 
 
 def run_ingestion(
-    reference: str, settings: "RunConfig", workshop: Workshop, anew: bool = False
+    reference: str, settings: RunConfig, workshop: Workshop, anew: bool = False
 ) -> Ingestion:
     """Ingest the folder or collection that `reference` names by the pipeline of `settings`.
 
@@ -68,11 +69,6 @@ def open_source(reference: str, workshop: Workshop) -> Source:
 
     Raises AssayError when it is neither, or holds no documents.
     """
-    from eval.collections import find_card, list_cards, loading
-    from eval.collections.card import FILE
-    from eval.collections.formats.native import make_document
-    from eval.collections.problems import Problems
-
     folder = Path(reference)
     is_collection = (folder / FILE).is_file() or (folder / "corpus.jsonl").is_file()
     if reference in list_cards() or is_collection or not folder.is_dir():

@@ -12,14 +12,12 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in over.items():
         old = merged.get(key)
-        if isinstance(old, dict) and isinstance(value, dict) and _same_type(old, value):
-            value = merge(old, value)
+        if isinstance(old, dict) and isinstance(value, dict):
+            kind = old.get("type")
+            value = merge(old, value) if value.get("type", kind) == kind else value
+
         merged[key] = value
     return merged
-
-
-def _same_type(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    return bool(new.get("type", old.get("type")) == old.get("type"))
 
 
 def apply_override(values: dict[str, Any], override: str) -> None:

@@ -1,12 +1,11 @@
 """Where an engine is asked: its lists apart, its own fusion, ours, and every alternative."""
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from eval.collections.collection import Query
-from eval.experiments.engine_bench import Bench, index_engine, time_call
+from eval.experiments.engine_bench import Bench, index_engine, timed
 from eval.experiments.engine_settings import ConfiguredEngine
 from eval.parity.curve import DEPTHS
 from eval.parity.examples import Example, Fused, make_example
@@ -173,9 +172,5 @@ def _time(bench: Bench, engine: Engine, progress: Progress) -> Timing | None:
         NATIVE: lambda query: engine.hybrid(query.text, bench.encoded[query.id], DEPTH),
         OURS: lambda query: fuse_ours(engine.lists(query.text, bench.encoded[query.id]))[:DEPTH],
     }
-    systems = {name: functools.partial(_time_one, call) for name, call in calls.items()}
+    systems = {name: timed(call) for name, call in calls.items()}
     return time_systems(systems, bench.timed, SECONDS, progress)
-
-
-def _time_one(call: Callable[[Query], object], query: Query) -> float:
-    return time_call(lambda: call(query))

@@ -103,7 +103,12 @@ class Scored:
             {**result.as_json(), "file": str(result.path), "mlflow_run": run_id}
             for result, run_id in zip(self.results, self.tracked, strict=True)
         ]
-        return {"runs": runs, "asked": self.ledger and _account(self.ledger)}
+        asked = self.ledger and {
+            "run": self.ledger.run.as_json(),
+            "earlier": self.ledger.earlier.as_json(),
+            "budget_usd": self.ledger.budget,
+        }
+        return {"runs": runs, "asked": asked}
 
 
 def make_desk(options: dict[str, Any], progress: Progress, *, dry_run: bool) -> Desk | None:
@@ -168,11 +173,3 @@ def _track(result: results.Result, progress: Progress) -> str | None:
         f"the scores are kept in {result.path}",
         progress,
     )
-
-
-def _account(ledger: Ledger) -> dict[str, Any]:
-    return {
-        "run": ledger.run.as_json(),
-        "earlier": ledger.earlier.as_json(),
-        "budget_usd": ledger.budget,
-    }

@@ -4,13 +4,14 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from retrievers.base import AssayError
-
-if TYPE_CHECKING:
-    from eval.runs.stored import StoredRun
-    from retrievers.base import Progress
+from eval.experiments.config import load_config
+from eval.experiments.locations import reports_folder
+from eval.experiments.run import make_run
+from eval.runs.stored import MANIFEST, StoredRun, find, load
+from eval.tracking.delivery import LOGGED
+from eval.tracking.store import connect, redact, tracking_uri
+from retrievers.base import AssayError, Progress
 
 MLFLOW_ID = re.compile(r"[0-9a-f]{32}")
 
@@ -20,17 +21,12 @@ def is_config(reference: str) -> bool:
     return reference.endswith((".yaml", ".yml"))
 
 
-def resolve(reference: str, overrides: Sequence[str], progress: "Progress") -> "StoredRun":
+def resolve(reference: str, overrides: Sequence[str], progress: Progress) -> StoredRun:
     """Return the stored run that `reference` means; that of a config is made where there is none.
 
     It may be a config, on which `overrides` are laid; the id of a run, the beginning of one, or
     its folder; or the id of a run in MLflow.
     """
-    from eval.experiments.config import load_config
-    from eval.experiments.locations import reports_folder
-    from eval.experiments.run import make_run
-    from eval.runs.stored import StoredRun, load
-
     if is_config(reference):
         outcome = make_run(load_config(Path(reference), overrides), False, progress)
         run = outcome.run
@@ -39,7 +35,7 @@ def resolve(reference: str, overrides: Sequence[str], progress: "Progress") -> "
     return load(find_stored(reports_folder(), reference))
 
 
-def resolve_all(references: Sequence[str], progress: "Progress") -> "list[StoredRun]":
+def resolve_all(references: Sequence[str], progress: Progress) -> list[StoredRun]:
     """Return the stored runs that references mean; overrides among them go with every config."""
     named, overrides = split_overrides(references)
     return [resolve(reference, overrides, progress) for reference in named]
@@ -47,20 +43,16 @@ def resolve_all(references: Sequence[str], progress: "Progress") -> "list[Stored
 
 def find_stored(reports: Path, reference: str) -> Path:
     """Return the folder of a stored run: by path, id, beginning of an id, or its id in MLflow."""
-    from eval.runs.stored import find
-
     if MLFLOW_ID.fullmatch(reference) and not (reports / reference).exists():
         return _find_logged(reports, reference)
     return find(reports, reference)
 
 
-def load_all(reports: Path, progress: "Progress") -> "list[StoredRun]":
+def load_all(reports: Path, progress: Progress) -> list[StoredRun]:
     """Return the stored runs of a folder, the newest first; what cannot be read is passed over.
 
     Raises AssayError where there are none.
     """
-    from eval.runs.stored import MANIFEST, load
-
     found = []
     for path in reports.glob(f"*/{MANIFEST}"):
         try:
@@ -86,22 +78,12 @@ def split_overrides(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _find_logged(reports: Path, mlflow_id: str) -> Path:
     """Return the folder of the run that MLflow knows by `mlflow_id`."""
-    from eval.runs.stored import find
-    from eval.tracking.delivery import LOGGED
-
     for path in sorted(reports.glob(f"*/{LOGGED}")):
         if json.loads(path.read_bytes()).get("run_id") == mlflow_id:
             return path.parent
-    return find(reports, _read_tag(mlflow_id))
-
-
-def _read_tag(mlflow_id: str) -> str:
-    from eval.tracking import redact, tracking_uri
-    from eval.tracking.store import connect
-
     uri = tracking_uri()
     with connect(uri) as client:
         name = client.get_run(mlflow_id).data.tags.get("assay.run")
     if name is None:
         raise AssayError(f"{mlflow_id}: a run in {redact(uri)}, but not one of a pipeline")
-    return str(name)
+    return find(reports, str(name))

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from eval.collections.collection import Query
 from eval.collections.loading import load
 from eval.experiments.config import RunConfig
 from eval.experiments.workshop import make_workshop
+from eval.runs import execution
 from retrievers.base import Hit, Ranking, StageTrace
 from retrievers.pipeline import PipelineSettings
 from retrievers.stages.context import assemble
@@ -83,9 +85,11 @@ def search(settings: RunConfig, query: str, k: int, context: bool) -> Found:
     """
     collection = load(settings.dataset)
     with settings.build(make_workshop()) as retriever:
-        retriever.index(collection.documents)
-        retriever.search(query, 1)
-        ranking = retriever.without_query_cache().search(query, max(k, settings.depth))
+        execution.index(retriever, collection)
+        asked = Query(repr(query), query)
+        execution.search(retriever, collection, asked, 1)
+        uncached = retriever.without_query_cache()
+        ranking = execution.search(uncached, collection, asked, max(k, settings.depth))
     recipe = settings.retriever
     stages = recipe.stages if isinstance(recipe, PipelineSettings) else []
     budgeted = any(stage.type == "context" for stage in stages)

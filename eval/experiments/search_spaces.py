@@ -3,21 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
 from eval.analysis.search_space import Axes, Point, as_overrides, describe, parse_axis, unite
 from eval.experiments.config import RunConfig, load_config
 from retrievers.base import AssayError
+from retrievers.fusion import Fusion
+from retrievers.legs.base import LegSettings
+from retrievers.pipeline import PipelineSettings
 from retrievers.settings import Settings, validate
 from retrievers.settings.files import read_mapping
-
-if TYPE_CHECKING:
-    from retrievers.fusion import Fusion
-    from retrievers.legs.base import LegSettings
-    from retrievers.pipeline import PipelineSettings
-    from retrievers.stages.base import StageSettings
+from retrievers.stages.base import StageSettings
 
 WEIGHTS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 
@@ -67,12 +65,13 @@ def derive_space(config: RunConfig) -> Space:
     With fusion: its constant or its normalisation, and the weight of every leg but the last,
     since only ratios count. With a single BM25 leg: k1, b and variant. With reranking: its depth.
     """
-    from retrievers.pipeline import PipelineSettings
-
     retriever = config.retriever
     axes: dict[str, Sequence[Any]] = {}
     if isinstance(retriever, PipelineSettings):
-        axes = {**_fusion_axes(retriever), **_leg_axes(retriever)}
+        (name, leg), *others = retriever.active.items()
+        axes = _fusion_axes(retriever)
+        if not others:
+            axes |= _axes(f"retriever.legs.{name}", leg)
         for number, stage in enumerate(retriever.stages):
             axes |= _axes(f"retriever.stages.{number}", stage)
     if not axes:
@@ -94,7 +93,7 @@ def resolve_points(
     return [load_config(path, [*overrides, *as_overrides(point, values)]) for point in points]
 
 
-def _fusion_axes(retriever: "PipelineSettings") -> dict[str, Sequence[Any]]:
+def _fusion_axes(retriever: PipelineSettings) -> dict[str, Sequence[Any]]:
     fusion = retriever.fusion
     if fusion is None:
         return {}
@@ -103,12 +102,7 @@ def _fusion_axes(retriever: "PipelineSettings") -> dict[str, Sequence[Any]]:
     return axes | {f"retriever.fusion.weights.{name}": WEIGHTS for name in weighted[:-1]}
 
 
-def _leg_axes(retriever: "PipelineSettings") -> dict[str, Sequence[Any]]:
-    (name, leg), *others = retriever.active.items()
-    return {} if others else _axes(f"retriever.legs.{name}", leg)
-
-
-def _axes(key: str, part: "LegSettings | StageSettings | Fusion") -> dict[str, Sequence[Any]]:
+def _axes(key: str, part: LegSettings | StageSettings | Fusion) -> dict[str, Sequence[Any]]:
     """Return what a part of the pipeline offers to tune, below the dotted key it stands at.
 
     Values that its other settings rule out are left out.

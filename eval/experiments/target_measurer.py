@@ -20,6 +20,7 @@ from eval.experiments.run import make_run
 from eval.experiments.workshop import make_workshop
 from eval.runs import environment
 from eval.runs.execution import sample
+from eval.runs.files import encode_json
 from eval.runs.ingestion import Ingestion
 from eval.runs.interleaved_timing import interleave
 from eval.runs.latency import LatencySample, measure
@@ -136,7 +137,7 @@ class ProjectTargetMeasurer:
                 pass
         found = make()
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps(found.as_json(), indent=1).encode() + b"\n")
+        write_atomically(path, encode_json(found.as_json()))
         return found
 
     def config(self, pipeline: str, dataset: str) -> RunConfig:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from eval.collections.catalog import find
+from eval.experiments.target_measurer import ProjectTargetMeasurer
 from eval.scoring.measures import check_names
 from eval.targets.measurements import COMPLEMENT, Change, Score
 from eval.targets.settings import Target, TargetsSettings
@@ -13,16 +13,13 @@ from retrievers.base import AssayError
 from retrievers.settings import validate
 from retrievers.settings.files import read_mapping
 
-if TYPE_CHECKING:
-    from eval.experiments.target_measurer import ProjectTargetMeasurer
-
 
 def load_settings(path: Path) -> TargetsSettings:
     """Read the targets at `path`. Raises AssayError naming the file, the id and the key."""
     return validate(TargetsSettings, read_mapping(path), str(path))
 
 
-def check(settings: TargetsSettings, measurer: "ProjectTargetMeasurer", path: Path) -> None:
+def check(settings: TargetsSettings, measurer: ProjectTargetMeasurer, path: Path) -> None:
     """Raise AssayError unless all configs, collections and measures that are named exist.
 
     That a collection's data or a model is not here is no error of the file.

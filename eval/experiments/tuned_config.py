@@ -35,7 +35,11 @@ def differ(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     changed = {}
     for key, value in new.items():
         before = old.get(key)
-        if isinstance(before, Mapping) and isinstance(value, Mapping) and _alike(before, value):
+        if (
+            isinstance(before, Mapping)
+            and isinstance(value, Mapping)
+            and before.get("type") == value.get("type")
+        ):
             value = differ(before, value)
             if not value:
                 continue
@@ -43,10 +47,6 @@ def differ(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
             continue
         changed[key] = value
     return changed
-
-
-def _alike(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    return bool(old.get("type") == new.get("type"))
 
 
 def _says(path: Path, wanted: RunConfig) -> bool:

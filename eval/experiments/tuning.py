@@ -1,6 +1,5 @@
 """Tuning a config: every point of a space is scored, and what choosing gains is held out."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +23,7 @@ from eval.experiments.tuned_config import write_tuned
 from eval.experiments.workshop import make_workshop
 from eval.runs import environment
 from eval.runs.execution import sample
+from eval.runs.files import encode_json
 from eval.runs.stored import write_atomically
 from eval.runs.unstored import score_queries
 from eval.scoring.measures import check_rising
@@ -78,8 +78,7 @@ class Tuned:
         }
         write_tuned(path, self.config, self.best.model_copy(update=named))
         facts = path.with_suffix(".json")
-        text = json.dumps(self.as_json(), ensure_ascii=False, indent=1)
-        write_atomically(facts, f"{text}\n".encode())
+        write_atomically(facts, encode_json(self.as_json()))
         return [path, facts]
 
     def track(self, files: Sequence[Path], progress: Progress) -> str | None:

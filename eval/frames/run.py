@@ -129,7 +129,8 @@ class Result:
         grid = {ceiling.step: ceiling.measures for ceiling in attribution.ceilings}
         table = tabulate_grid({**grid, "as ranked": attribution.reached}, "step", "mean")
         counts = [ceiling.candidates for ceiling in attribution.ceilings]
-        table.insert(0, ("candidates", ""), [*counts, self._count_hits()])
+        hits = [len(ranking.hits) for ranking in self.stored.rankings.values()]
+        table.insert(0, ("candidates", ""), [*counts, sum(hits) / len(hits)])
         return table
 
     @property
@@ -176,7 +177,3 @@ class Result:
 
         title = f"{self.name} on {self.collection}"
         return render(title, [self.id, *self.warnings], self.measures.rename_axis(None))
-
-    def _count_hits(self) -> float:
-        rankings = self.stored.rankings.values()
-        return sum(len(ranking.hits) for ranking in rankings) / len(rankings)

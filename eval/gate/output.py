@@ -126,7 +126,7 @@ def render_junit(report: GateReport, strict: bool) -> bytes:
         elif verdict != "pass":
             _add(case, "skipped", f"{verdict}: {sentence}")
         else:
-            _output(case, sentence)
+            Xml.SubElement(case, "system-out").text = _xml(sentence)
     return _finish(suite)
 
 
@@ -199,10 +199,6 @@ def _case(suite: Xml.Element, title: str, name: str) -> Xml.Element:
 
 def _add(case: Xml.Element, kind: str, message: str) -> None:
     Xml.SubElement(case, kind, message=_xml(message)).text = _xml(message)
-
-
-def _output(case: Xml.Element, text: str) -> None:
-    Xml.SubElement(case, "system-out").text = _xml(text)
 
 
 def _finish(suite: Xml.Element) -> bytes:

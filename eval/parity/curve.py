@@ -33,6 +33,15 @@ class Point:
         """Whether it is exact search, which the others are compared with."""
         return self.value is None
 
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        values = asdict(self) | {"exact": self.exact}
+        latency = values.pop("latency")
+        return values | {
+            "recall": {str(depth): recall for depth, recall in values["recall"].items()},
+            "latency_ms": {str(depth): percentiles for depth, percentiles in latency.items()},
+        }
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -55,35 +64,4 @@ class Curve:
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
-        return {
-            "id": self.id,
-            "engine": self.engine,
-            "collection": self.collection,
-            "key": self.key,
-            "queries": self.queries,
-            "sampled": self.sampled,
-            "created": self.created,
-            "encoder": self.encoder,
-            "measure": self.measure,
-            "settings": dict(self.settings),
-            "facts": dict(self.facts),
-            "points": [_point_as_json(point) for point in self.points],
-            "command": self.command,
-            "environment": dict(self.environment),
-        }
-
-
-def _point_as_json(point: Point) -> dict[str, Any]:
-    return {
-        "value": point.value,
-        "label": point.label,
-        "exact": point.exact,
-        "recall": {str(depth): asdict(recall) for depth, recall in point.recall.items()},
-        "quality": asdict(point.quality),
-        "latency_ms": {
-            str(depth): {name: asdict(at) for name, at in percentiles.items()}
-            for depth, percentiles in point.latency.items()
-        },
-        "seconds": point.seconds,
-        "bytes": point.bytes,
-    }
+        return vars(self) | {"points": [point.as_json() for point in self.points]}

@@ -65,22 +65,12 @@ class Parity:
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
+        found = self.diagnosis
         odd = {query for query, verdict in self.verdicts.items() if verdict == "different"}
         values = {
-            "id": self.id,
-            "engine": self.engine,
-            "label": self.label,
-            "collection": self.collection,
-            "queries": self.queries,
-            "sampled": self.sampled,
-            "created": self.created,
-            "encoder": self.encoder,
             "verdict": self.verdict,
             "counts": self.counts,
-            "meaning": dict(self.meaning),
-            "settings": dict(self.settings),
-            "facts": dict(self.facts),
-            "diagnosis": _diagnosis_as_json(self.diagnosis),
+            "diagnosis": found and {**asdict(found), "share": found.share},
             "trials": [
                 {"family": item.family, "label": item.label, "explained": len(item.agreed & odd)}
                 for item in self.trials
@@ -89,41 +79,20 @@ class Parity:
             "verdicts": {
                 query: verdict for query, verdict in self.verdicts.items() if verdict != "identical"
             },
-        }
-        circumstances = {"command": self.command, "environment": dict(self.environment)}
-        return {**values, **self._measured(), **circumstances}
-
-    def _measured(self) -> dict[str, Any]:
-        return {
             "measures": {
                 system: {name: asdict(mean) for name, mean in means.items()}
                 for system, means in self.quality.means.items()
             },
             "differences": [asdict(item) for item in self.quality.differences],
-            "latency_ms": _timing_as_json(self.timing),
+            "latency_ms": self.timing and asdict(self.timing),
             "index": asdict(self.index),
             "recall_against_exact": {
                 str(depth): asdict(recall) for depth, recall in self.recall.items()
             },
         }
-
-
-def _diagnosis_as_json(diagnosis: Diagnosis | None) -> dict[str, Any] | None:
-    if diagnosis is None:
-        return None
-    return {**asdict(diagnosis), "share": diagnosis.share}
-
-
-def _timing_as_json(timing: Timing | None) -> dict[str, Any] | None:
-    if timing is None:
-        return None
-    return {
-        "systems": {
-            system: {name: asdict(at) for name, at in percentiles.items()}
-            for system, percentiles in timing.systems.items()
-        },
-        "ratios": {name: asdict(ratio) for name, ratio in timing.ratios.items()},
-    }
+        told = ("quality", "timing", "recall")
+        plain = {name: value for name, value in vars(self).items() if name not in told}
+        return plain | values
 
 
 @dataclass(frozen=True)

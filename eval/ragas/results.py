@@ -1,6 +1,5 @@
 """What ragas made of one run, and the file it is kept in."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -9,6 +8,7 @@ from typing import Any
 
 from eval.ragas.beside import Beside, compare
 from eval.ragas.scores import Scores
+from eval.runs.files import encode_json
 from eval.runs.stored import StoredRun, write_atomically
 
 FILE = "ragas.json"
@@ -54,6 +54,5 @@ def make_result(
 
 def write(result: Result) -> Path:
     """Write the result into the folder of its run; return the path."""
-    text = json.dumps(result.as_json(), ensure_ascii=False, indent=1)
-    write_atomically(result.path, f"{text}\n".encode())
+    write_atomically(result.path, encode_json(result.as_json()))
     return result.path

@@ -1,22 +1,21 @@
 """What ragas is shown of a stored run: the first k hits of a query, and its gold."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from eval.runs.execution import sample
 from eval.runs.stored import StoredRun
 from eval.scoring import calculation
-from eval.scoring.join import JoinedHit
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
     """One query as ragas sees it.
 
-    `ids` are those the measures are computed on: at each rank the gold item that counts there,
-    else the chunk. `contexts` are the chunks as they stand in their documents, `passages` the
-    same below their titles. `answer` is the reference answer, empty where the collection has none.
+    `ids` are those the rank measures are computed on: at each of the first k places the gold item
+    that counts there, else the chunk. `contexts` are the chunks as they stand in their documents,
+    `passages` the same below their titles. `answer` is the reference answer, empty where the
+    collection has none.
     """
 
     query: str
@@ -42,20 +41,18 @@ def make_samples(run: StoredRun, k: int, limit: int | None = None) -> list[Sampl
             Sample(
                 query=query.id,
                 text=query.text,
-                ids=tuple(ids[query.id]),
+                ids=tuple(ids[query.id])[:k],
                 contexts=tuple(hit.chunk.text for hit in hits),
-                passages=_with_titles(hits),
+                passages=tuple(
+                    f"{hit.chunk.title}\n{hit.chunk.text}" if hit.chunk.title else hit.chunk.text
+                    for hit in hits
+                ),
                 gold_ids=tuple(gold),
                 gold_contexts=tuple(run.gold_texts[id_] for id_ in gold),
                 answer=_text(query.metadata.get("answer")),
             )
         )
     return samples
-
-
-def _with_titles(hits: Sequence[JoinedHit]) -> tuple[str, ...]:
-    chunks = [hit.chunk for hit in hits]
-    return tuple(f"{item.title}\n{item.text}" if item.title else item.text for item in chunks)
 
 
 def _text(value: Any) -> str:

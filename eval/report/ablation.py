@@ -1,25 +1,14 @@
 """The report of an ablation: `ablation.json`, `report.md` and `report.html`."""
 
-import json
-import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from eval.analysis.ablation import Ablation, Row
-from eval.analysis.differences import Difference
-from eval.report.circumstances import describe_environment
 from eval.report.comparison.differences import DifferenceRow, difference_row, make_axis
+from eval.report.files import COMPARING, write_report
 from eval.report.formats import amount, count, score
-from eval.report.markdown import render_markdown
-from eval.report.page import render_page
 from eval.report.plots import LinearAxis
-from eval.runs.stored import write_atomically
 from eval.scoring.measures import spoken
-from eval.statistics.estimates import RESAMPLES
-
-FACTS = "ablation.json"
 
 
 @dataclass(frozen=True)
@@ -49,9 +38,8 @@ class TableView:
 
 def write(ablation: Ablation, folder: Path) -> Path:
     """Write the three files into `folder`, which is made; return the path of the page."""
-    folder.mkdir(parents=True, exist_ok=True)
     shared = make_axis(item for row in ablation.rows for item in row.differences[:1])
-    values: dict[str, Any] = {
+    values = {
         "ablation": ablation,
         "facts": (
             f"on {ablation.collection}",
@@ -70,17 +58,8 @@ def write(ablation: Ablation, folder: Path) -> Path:
             )
         ],
         "score": score,
-        "resamples": RESAMPLES,
-        "environment": (("Ablation", ablation.id), *describe_environment(ablation.environment)),
-        "command": shlex.join(map(str, ablation.environment.get("command", ()))),
     }
-    facts = json.dumps(ablation.as_json(), ensure_ascii=False, indent=1)
-    write_atomically(folder / FACTS, f"{facts}\n".encode())
-    write_atomically(folder / "report.md", render_markdown("ablation.md.j2", **values).encode())
-    page = folder / "report.html"
-    styles = ("report.css", "comparison.css")
-    write_atomically(page, render_page("ablation.html.j2", styles=styles, **values).encode())
-    return page
+    return write_report("ablation", ablation, folder, values, styles=COMPARING)
 
 
 def _tables(ablation: Ablation, axis: LinearAxis) -> list[TableView]:
@@ -98,15 +77,15 @@ def _tables(ablation: Ablation, axis: LinearAxis) -> list[TableView]:
             ablation.additions,
         ),
     )
-    return [TableView(title, note, _part_rows(rows, axis)) for title, note, rows in given if rows]
+    return [
+        TableView(title, note, tuple(_part_row(row, axis) for row in rows))
+        for title, note, rows in given
+        if rows
+    ]
 
 
-def _part_rows(rows: Sequence[Row], axis: LinearAxis) -> tuple[PartRow, ...]:
-    return tuple(_part_row(row, row.differences, axis) for row in rows)
-
-
-def _part_row(row: Row, differences: Sequence[Difference], axis: LinearAxis) -> PartRow:
-    shown = [difference_row(item, axis) for item in differences]
+def _part_row(row: Row, axis: LinearAxis) -> PartRow:
+    shown = [difference_row(item, axis) for item in row.differences]
     return PartRow(
         label=row.label,
         finding=row.finding,

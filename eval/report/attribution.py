@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from eval.analysis.attribution import MEANINGS, Attribution, ItemFate
+from eval.analysis.attribution import MEANINGS, Attribution
 from eval.analysis.candidate_lists import FINAL
 from eval.analysis.oracle import UNION
 from eval.report import formats
@@ -90,9 +89,9 @@ def view_attribution(attribution: Attribution) -> AttributionView | None:
             for segment in segments
         ),
         types=tuple(
-            _type_bar(kind, {fate: counted[fate] for fate in totals})
+            TypeBar(kind, sum(counted.values()), _label(bar), bar)
             for kind, counted in attribution.by_type.items()
-            if any(counted.values())
+            if any(counted.values()) and (bar := stack({fate: counted[fate] for fate in totals}))
         ),
         measures=tuple(measures.spoken(name) for name in attribution.reached),
         ceilings=(
@@ -108,15 +107,6 @@ def view_attribution(attribution: Attribution) -> AttributionView | None:
             _ceiling_row("as ranked", "", attribution.reached, reached=True),
         ),
     )
-
-
-def describe_fate(item: ItemFate) -> dict[str, Any]:
-    """Return for the drill-down what became of a gold item, and its rank at each step."""
-    return {
-        "fate": item.words,
-        "lost": item.fate != "found",
-        "trail": item.trail,
-    }
 
 
 def stack(totals: Mapping[str, int]) -> tuple[Segment, ...]:
@@ -151,11 +141,6 @@ def _label(segments: tuple[Segment, ...]) -> str:
 def _list_causes(causes: Mapping[str, int]) -> str:
     most = sorted(causes.items(), key=lambda pair: (-pair[1], pair[0]))
     return ", ".join(f"{name} {items:,}" for name, items in most)
-
-
-def _type_bar(kind: str, totals: Mapping[str, int]) -> TypeBar:
-    segments = stack(totals)
-    return TypeBar(kind, sum(totals.values()), _label(segments), segments)
 
 
 def _ceiling_row(

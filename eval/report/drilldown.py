@@ -9,7 +9,6 @@ from typing import Any
 from eval.analysis.summary import Summary
 from eval.collections.collection import GoldItem
 from eval.report import formats
-from eval.report.attribution import describe_fate
 from eval.report.excerpts import Library, Shelf, list_pieces
 from eval.report.queries import QueryRow, by_score
 from eval.runs.latency import TOTAL
@@ -44,7 +43,10 @@ def count_shown(run: StoredRun, queries: Iterable[str]) -> int:
 def _detail(summary: Summary, row: QueryRow, library: Library) -> dict[str, Any]:
     run = summary.run
     relevant = list_relevant(run, row.id)
-    fates = {fate.item.id: fate for fate in summary.attribution.items[row.id]}
+    fates = {
+        item.item.id: {"fate": item.words, "lost": item.fate != "found", "trail": item.trail}
+        for item in summary.attribution.items[row.id]
+    }
     return {
         "id": row.id,
         "text": row.text,
@@ -52,7 +54,7 @@ def _detail(summary: Summary, row: QueryRow, library: Library) -> dict[str, Any]
         "scores": [[name, formats.score(value)] for name, value in row.scores],
         **describe_answer(run, row.id, relevant, library),
         "gold": [
-            describe_gold(item, run.joined[row.id], library) | describe_fate(fates[item.id])
+            describe_gold(item, run.joined[row.id], library) | fates[item.id]
             for item in relevant[:SHOWN_GOLD]
         ],
         "more_gold": max(len(relevant) - SHOWN_GOLD, 0),

@@ -11,9 +11,8 @@ from eval.parity.results import Absence, Parity
 from eval.report.formats import amount, p_value, score, signed, size
 from eval.report.markdown import render_markdown
 from eval.report.parity import NAMES, describe_keyword
-from eval.runs.stored import write_atomically
+from eval.runs.files import encode_json, write_together
 from eval.scoring.measures import spoken
-from retrievers.base import AssayError
 
 PAGE, FACTS = "engines.md", "engines.json"
 # What the page does not need of each; it is in the report of each.
@@ -27,17 +26,7 @@ def write(parities: Sequence[Parity], absent: Sequence[Absence], folder: Path) -
     Raises AssayError when they cannot be written.
     """
     found = collect(parities, absent)
-    texts = {
-        PAGE: render(found),
-        FACTS: json.dumps(found, ensure_ascii=False, indent=1) + "\n",
-    }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            write_atomically(folder / name, text.encode())
-    except OSError as error:
-        raise AssayError(f"{folder}: cannot be written: {error.strerror}") from None
-    return [folder / name for name in texts]
+    return write_together(folder, {PAGE: render(found).encode(), FACTS: encode_json(found)})
 
 
 def collect(parities: Sequence[Parity], absent: Sequence[Absence]) -> dict[str, Any]:

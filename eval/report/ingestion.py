@@ -1,21 +1,15 @@
 """The report of an ingestion: `ingestion.json`, `report.md` and `report.html`."""
 
-import json
-import shlex
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from eval.report.circumstances import Pairs, describe_environment, dump_yaml
+from eval.report.circumstances import Pairs, dump_yaml
+from eval.report.files import write_report
 from eval.report.formats import amount, count, size
 from eval.report.histogram import bin_rows, describe_percentiles, draw_bars
-from eval.report.markdown import render_markdown
-from eval.report.page import render_page
 from eval.runs.ingestion import DocumentFacts, Ingestion
-from eval.runs.stored import write_atomically
 
-FACTS = "ingestion.json"
 MOST_ROWS = 500  # documents and skipped files in the pages; all of them are in the JSON
 
 
@@ -47,10 +41,9 @@ class StageRow:
 
 def write(made: Ingestion, folder: Path) -> Path:
     """Write the three files into `folder`, which is made; return the path of the page."""
-    folder.mkdir(parents=True, exist_ok=True)
-    facts = json.dumps(made.as_json(), ensure_ascii=False, indent=1)
+    slowest = sorted(made.documents, key=lambda item: (-sum(item.seconds.values()), item.id))
     histogram = bin_rows(made.tokens.histogram())
-    values: dict[str, Any] = {
+    values = {
         "made": made,
         "facts": key_facts(made),
         "warnings": warnings(made),
@@ -63,19 +56,12 @@ def write(made: Ingestion, folder: Path) -> Path:
         "times": times(made),
         "structure": structure(made),
         "stages": _stage_rows(made),
-        "documents": [_document_row(item) for item in _slowest_first(made)[:MOST_ROWS]],
+        "documents": [_document_row(item) for item in slowest[:MOST_ROWS]],
         "skipped": made.skipped[:MOST_ROWS],
-        "environment": (("Ingestion", made.id), *describe_environment(made.environment)),
-        "command": shlex.join(map(str, made.environment.get("command", ()))),
         "config": dump_yaml(made.config),
         "models": dump_yaml(made.facts),
     }
-    page = folder / "report.html"
-    write_atomically(folder / FACTS, f"{facts}\n".encode())
-    markdown = render_markdown("ingestion.md.j2", **values)
-    write_atomically(folder / "report.md", markdown.encode())
-    write_atomically(page, render_page("ingestion.html.j2", **values).encode())
-    return page
+    return write_report("ingestion", made, folder, values)
 
 
 def key_facts(made: Ingestion) -> tuple[str, ...]:
@@ -182,10 +168,6 @@ def _stage_rows(made: Ingestion) -> list[StageRow]:
         )
         for item in made.stages
     ]
-
-
-def _slowest_first(made: Ingestion) -> list[DocumentFacts]:
-    return sorted(made.documents, key=lambda item: (-sum(item.seconds.values()), item.id))
 
 
 def _document_row(item: DocumentFacts) -> DocumentRow:

@@ -2,10 +2,13 @@
 
 import html
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eval.report.formats import shorten
 from eval.report.view import View
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 SPECIAL = re.compile(r"([\\`*_\[\]|~#!])")
 CELL = 100  # characters of a query
@@ -19,18 +22,23 @@ def render(view: View) -> str:
 
 def render_markdown(template: str, **values: Any) -> str:
     """Return `template` with its `values`. Texts of others stay text: none is markup in it."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("eval.report"),
-        autoescape=False,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=StrictUndefined,
-    )
+    environment = make_environment(autoescape=False)
     environment.filters |= {"plain": plain, "code": code, "fenced": fenced}
     return environment.get_template(template).render(**values)
+
+
+def make_environment(*, autoescape: bool) -> "Environment":
+    """Return where templates of reports are found, which fail where they name what is not there."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("eval.report"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        autoescape=autoescape,
+        keep_trailing_newline=not autoescape,
+    )
 
 
 def plain(text: str, limit: int = CELL) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
+from eval.report.markdown import make_environment
 from eval.report.view import View
 
 
@@ -34,23 +35,19 @@ def render_page(
     Whatever comes from documents and queries is escaped. The policy lets no other script, style
     or request through.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=PackageLoader("eval.report"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
     style, script = ("\n".join(map(_read, names)) for names in (styles, scripts))
-    return environment.get_template(template).render(
-        **values,
-        style=Markup(style),
-        script=Markup(script),
-        policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
-        "base-uri 'none'; form-action 'none'",
+    return (
+        make_environment(autoescape=True)
+        .get_template(template)
+        .render(
+            **values,
+            style=Markup(style),
+            script=Markup(script),
+            policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
+            "base-uri 'none'; form-action 'none'",
+        )
     )
 
 

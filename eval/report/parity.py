@@ -1,6 +1,5 @@
 """The report of one engine's parity: `parity.json` and `report.html`."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,20 +8,12 @@ from typing import Any
 from eval.analysis.search_space import describe
 from eval.parity.quality import MEASURES, NATIVE, OURS, SYSTEMS
 from eval.parity.results import Parity
-from eval.report.circumstances import Pairs, describe_environment
-from eval.report.comparison.differences import (
-    DifferenceAxis,
-    DifferenceRow,
-    difference_row,
-    make_axis,
-)
+from eval.report.circumstances import Pairs
+from eval.report.comparison.differences import difference_row, make_axis
+from eval.report.files import COMPARING, write_report
 from eval.report.formats import Figure, amount, count, figure, score, size
-from eval.report.page import render_page
-from eval.runs.stored import write_atomically
 from eval.scoring.measures import spoken
-from eval.statistics.estimates import RESAMPLES
 
-FACTS = "parity.json"
 NAMES: Mapping[str, str] = {
     "dense": "dense list alone",
     "keyword": "keyword list alone",
@@ -42,21 +33,8 @@ class SystemRow:
 
 def write(parity: Parity, reports: Path) -> Path:
     """Write both files into a folder of its own below `reports`; return the path of the page."""
-    folder = reports / parity.id
-    folder.mkdir(parents=True, exist_ok=True)
-    facts = json.dumps(parity.as_json(), ensure_ascii=False, indent=1)
-    write_atomically(folder / FACTS, f"{facts}\n".encode())
-    page = folder / "report.html"
-    styles = ("report.css", "comparison.css")
-    values = make_values(parity)
-    write_atomically(page, render_page("parity.html.j2", styles=styles, **values).encode())
-    return page
-
-
-def make_values(parity: Parity) -> dict[str, Any]:
-    """Return what the template shows."""
     axis = make_axis(parity.quality.differences)
-    return {
+    values = {
         "parity": parity,
         "facts": (
             f"version {parity.meaning['version']}",
@@ -68,7 +46,7 @@ def make_values(parity: Parity) -> dict[str, Any]:
         "meaning": describe_meaning(parity.meaning),
         "measures": [spoken(name) for name in MEASURES],
         "systems": [system_row(parity, name) for name in SYSTEMS],
-        "differences": _difference_rows(parity, axis),
+        "differences": [difference_row(item, axis.axis) for item in parity.quality.differences],
         "axis": axis,
         "ratios": describe_ratios(parity),
         "index": (
@@ -79,9 +57,9 @@ def make_values(parity: Parity) -> dict[str, Any]:
         ),
         "names": NAMES,
         "score": format_score,
-        "resamples": RESAMPLES,
-        "environment": (("Parity", parity.id), *describe_environment(parity.environment)),
     }
+    folder = reports / parity.id
+    return write_report("parity", parity, folder, values, markdown=False, styles=COMPARING)
 
 
 def describe_verdict(parity: Parity) -> str:
@@ -162,7 +140,3 @@ def describe_recall(parity: Parity) -> Pairs:
 def format_score(value: float | None) -> str:
     """Return a fused score to six significant digits."""
     return "–" if value is None else f"{value:.6g}"
-
-
-def _difference_rows(parity: Parity, axis: DifferenceAxis) -> list[DifferenceRow]:
-    return [difference_row(item, axis.axis) for item in parity.quality.differences]

@@ -1,22 +1,16 @@
 """The report of a recall-latency curve: `recall.json` and `report.html`."""
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from eval.parity.curve import DEPTHS, Curve, Point
 from eval.report.circumstances import describe_environment
+from eval.report.files import write_report
 from eval.report.formats import Figure, amount, count, figure, score, size
 from eval.report.front import FrontPlot, Mark, axis_around, ends, from_top, list_ticks
-from eval.report.page import render_page
 from eval.report.plots import LogAxis, whisker
-from eval.runs.stored import write_atomically
 from eval.scoring.measures import spoken
-from eval.statistics.estimates import RESAMPLES
 
-FACTS = "recall.json"
 COST = "p50"
 
 
@@ -33,18 +27,7 @@ class PointRow:
 
 def write(curve: Curve, reports: Path) -> Path:
     """Write both files into a folder of its own below `reports`; return the path of the page."""
-    folder = reports / curve.id
-    folder.mkdir(parents=True, exist_ok=True)
-    facts = json.dumps(curve.as_json(), ensure_ascii=False, indent=1)
-    write_atomically(folder / FACTS, f"{facts}\n".encode())
-    page = folder / "report.html"
-    write_atomically(page, render_page("recall.html.j2", **make_values(curve)).encode())
-    return page
-
-
-def make_values(curve: Curve) -> dict[str, Any]:
-    """Return what the template shows."""
-    return {
+    values = {
         "curve": curve,
         "facts": (
             count(curve.queries, "query", "queries"),
@@ -55,9 +38,9 @@ def make_values(curve: Curve) -> dict[str, Any]:
         "rows": [point_row(number, point) for number, point in enumerate(curve.points, start=1)],
         "plots": [(depth, plot_curve(curve, depth)) for depth in DEPTHS],
         "cost": COST,
-        "resamples": RESAMPLES,
         "environment": (("Curve", curve.id), *describe_environment(curve.environment)),
     }
+    return write_report("recall", curve, reports / curve.id, values, markdown=False)
 
 
 def list_headings(curve: Curve) -> list[str]:
@@ -68,11 +51,15 @@ def list_headings(curve: Curve) -> list[str]:
 
 def point_row(number: int, point: Point) -> PointRow:
     """Return a point as a row."""
+    figures = []
+    for depth in DEPTHS:
+        figures.append(figure(point.recall[depth], score))
+        figures += [figure(item, amount) for item in point.latency[depth].values()]
     return PointRow(
         number=number,
         label=point.label,
         exact=point.exact,
-        figures=(*_by_depth(point), figure(point.quality, score)),
+        figures=(*figures, figure(point.quality, score)),
         index=(amount(point.seconds), size(point.bytes)),
     )
 
@@ -111,9 +98,3 @@ def plot_curve(curve: Curve, depth: int) -> FrontPlot:
         summary=f"recall against latency: {'; '.join(mark.title for mark in marks)}",
         untimed=0,
     )
-
-
-def _by_depth(point: Point) -> Iterator[Figure]:
-    for depth in DEPTHS:
-        yield figure(point.recall[depth], score)
-        yield from (figure(item, amount) for item in point.latency[depth].values())

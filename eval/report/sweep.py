@@ -1,26 +1,18 @@
 """The report of a sweep: `sweep.json`, `report.md` and `report.html`."""
 
-import json
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from eval.analysis.comparison import BESIDE, DEFAULT
 from eval.analysis.grid_search import COST, Figures, Margin, Result, Sweep
 from eval.analysis.search_space import describe, shorten
-from eval.report.circumstances import describe_environment
+from eval.report.files import write_report
 from eval.report.formats import Figure, amount, count, figure, score
 from eval.report.front import FrontPlot, plot_front
-from eval.report.markdown import render_markdown
-from eval.report.page import render_page
 from eval.report.plots import LinearAxis, Whisker, whisker
-from eval.runs.stored import write_atomically
 from eval.scoring.measures import spoken
-from eval.statistics.estimates import RESAMPLES
 
-FACTS = "sweep.json"
 OPTIMISM = (
     "The best of many points, chosen and judged on the same queries, looks better than it is: "
     "`assay tune` measures what such a choice gains on queries that had no part in it."
@@ -66,9 +58,8 @@ class CollectionView:
 
 def write(sweep: Sweep, folder: Path) -> Path:
     """Write the three files into `folder`, which is made; return the path of the page."""
-    folder.mkdir(parents=True, exist_ok=True)
     names = shorten(sweep.keys)
-    values: dict[str, Any] = {
+    values = {
         "sweep": sweep,
         "facts": _facts(sweep),
         "headline": spoken(sweep.headline),
@@ -84,16 +75,8 @@ def write(sweep: Sweep, folder: Path) -> Path:
             for line in figures.degraded
         ],
         "optimism": OPTIMISM,
-        "resamples": RESAMPLES,
-        "environment": (("Sweep", sweep.id), *describe_environment(sweep.environment)),
-        "command": shlex.join(map(str, sweep.environment.get("command", ()))),
     }
-    facts = json.dumps(sweep.as_json(), ensure_ascii=False, indent=1)
-    write_atomically(folder / FACTS, f"{facts}\n".encode())
-    write_atomically(folder / "report.md", render_markdown("sweep.md.j2", **values).encode())
-    page = folder / "report.html"
-    write_atomically(page, render_page("sweep.html.j2", **values).encode())
-    return page
+    return write_report("sweep", sweep, folder, values)
 
 
 def _facts(sweep: Sweep) -> tuple[str, ...]:

@@ -98,7 +98,12 @@ def make_view(summary: Summary) -> View:
         found_at=bars(rows, manifest.depth),
         type_measures=tuple(measures.spoken(name) for name in type_measures),
         types=tuple(
-            _type_row(kind, [means[name] for name in type_measures])
+            TypeRow(
+                kind,
+                means[type_measures[0]].n,
+                _unit_whisker(means[type_measures[0]]),
+                tuple(figure(means[name], formats.score) for name in type_measures),
+            )
             for kind, means in summary.by_type.items()
             if type_measures
         ),
@@ -182,11 +187,6 @@ def _measure_row(name: str, mean: Estimate) -> MeasureRow:
         whisker=_unit_whisker(mean),
         headline=name in BY_TYPE,
     )
-
-
-def _type_row(kind: str, means: list[Estimate]) -> TypeRow:
-    figures = tuple(figure(mean, formats.score) for mean in means)
-    return TypeRow(kind, means[0].n, _unit_whisker(means[0]), figures)
 
 
 def _unit_whisker(mean: Estimate) -> Whisker | None:

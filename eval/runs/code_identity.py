@@ -5,15 +5,20 @@ import hashlib
 import inspect
 import json
 import platform
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
+
+from retrievers.store.digest import digest_file
 
 # Modules of which the same call gives the same result.
 PURE = {
     "bisect", "collections", "difflib", "functools", "heapq", "itertools", "json", "math",
     "operator", "re", "statistics", "string", "textwrap", "typing", "unicodedata",
 }  # fmt: skip
+PROJECT = {"eval", "retrievers"}
 # Builtins that reach what is not in a source.
 REACHING = {"__import__", "compile", "eval", "exec", "globals", "id", "input", "open"}
 PLAIN = (str, bytes, int, float, bool, type(None))
@@ -63,6 +68,22 @@ def identify(code: Any) -> str | None:
         return _digest(json.dumps([platform.python_version(), parts]))
     except (_UnknownError, OSError, RecursionError, TypeError, ValueError):
         return None
+
+
+def describe_class(value: object) -> dict[str, str]:
+    """Return the SHA-256, in hex, of the files that hold the class of `value` and its bases.
+
+    Nothing is returned of a class of this project, whose code is identified as a whole.
+    """
+    files: dict[str, str] = {}
+    for kind in type(value).__mro__:
+        own = kind.__module__.partition(".")[0] not in PROJECT | sys.stdlib_module_names
+        file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+        if own and file:
+            files[kind.__module__] = digest_file(Path(file))
+    if type(value).__module__ not in files:
+        return {}
+    return {"class_source": _digest(json.dumps(files))}
 
 
 def _defining(code: Any) -> Any:

@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from eval.collections.check import check_judged
 from eval.collections.collection import Collection, Query
 from eval.runs import environment
+from eval.runs.code_identity import describe_class
 from eval.runs.contract import check_index, check_ranking, naming
 from eval.runs.gold_ranks import Placer, matches_itself
 from eval.runs.latency import LatencySettings, measure
@@ -59,12 +61,13 @@ def execute(
 ) -> Outcome:
     """Run `retriever` on `collection` and store the run in a folder of its own below `reports`.
 
-    A finished run of the same identity (config, collection, models, code) is returned as it is.
+    A finished run of the same identity (config, collection, facts, code) is returned as it is.
     One that was cut off is resumed. A degraded one is neither: what failed may work by now. Of two
     processes making the same run, the second waits.
     """
     from filelock import FileLock
 
+    check_judged(collection)
     indexed = index(retriever, collection)
     identity = _identify(plan, retriever, collection)
     (reports / ".locks").mkdir(parents=True, exist_ok=True)
@@ -148,7 +151,7 @@ def _make(
             identity=identity,
             config=dict(plan.config),
             collection=_describe(collection),
-            facts=dict(retriever.facts()),
+            facts=_find_facts(retriever),
             environment=environment.describe(),
             index=IndexFacts(
                 chunks=indexed.chunks,
@@ -181,7 +184,9 @@ def _search_all(
     placer = Placer(retriever, collection.prescribed, collection.drop_self_matches)
     for query in progress.track(missing, "searching", len(missing)):
         ranking = search(retriever, collection, query, depth)
-        folder.add_placements(query.id, placer.place(query, ranking, collection.gold[query.id]))
+        with naming(f"{type(retriever).__name__}: query {query.id}"):
+            placements = placer.place(query, ranking, collection.gold[query.id])
+        folder.add_placements(query.id, placements)
         folder.add_ranking(query.id, ranking, collection.prescribed)
 
 
@@ -192,6 +197,14 @@ def _without_self(ranking: Ranking, query_id: str, depth: int) -> Ranking:
     return replace(ranking, hits=kept, others=(*ranking.others, *dropped))
 
 
+def _find_facts(retriever: Retriever) -> dict[str, Any]:
+    """Return what a retriever tells of itself, and the source of a class of somebody's own."""
+    with naming(f"{type(retriever).__name__}: facts"):
+        facts = {**retriever.facts(), **describe_class(retriever)}
+        json.dumps(facts, sort_keys=True)
+    return facts
+
+
 def _identify(plan: Plan, retriever: Retriever, collection: Collection) -> str:
     """Return the digest of all that a run's rankings are a function of."""
     settings = {key: value for key, value in plan.config.items() if key not in WORDS}
@@ -199,7 +212,7 @@ def _identify(plan: Plan, retriever: Retriever, collection: Collection) -> str:
     parts = [
         settings,
         collection.digest,
-        dict(retriever.facts()),
+        _find_facts(retriever),
         environment.digest_code(),
         packages,
     ]

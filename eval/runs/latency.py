@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from retrievers.base import Progress, Retriever
+from eval.runs.contract import naming
+from retrievers.base import Progress, Ranking, Retriever
 from retrievers.settings import Settings
 
 TOTAL = "total"
@@ -64,8 +65,8 @@ def measure(
     """
     timed = retriever.without_query_cache()
     chosen = choose_spaced(queries, settings.queries)
-    for _, text in chosen[: settings.warm_up]:
-        timed.search(text, depth)
+    for query_id, text in chosen[: settings.warm_up]:
+        _search(timed, query_id, text, depth)
     samples: list[LatencySample] = []
     retries = 0
     deadline = time.perf_counter() + settings.seconds
@@ -73,33 +74,38 @@ def measure(
         if time.perf_counter() > deadline:
             break
         begin = time.perf_counter()
-        ranking = timed.search(text, depth)
+        ranking = _search(timed, query_id, text, depth)
         total = (time.perf_counter() - begin) * 1000 - sum(at.waited for at in ranking.trace)
         stages: dict[str, float] = {}
         for entry in ranking.trace:
             stages[entry.name] = stages.get(entry.name, 0.0) + entry.milliseconds
             retries += entry.counts.get(RETRIES, 0)
         samples.append(LatencySample(query_id, {TOTAL: total, **stages}))
-    throughput = _throughput(timed, [text for _, text in chosen], depth, settings)
+    throughput = _throughput(timed, chosen, depth, settings)
     return Latency(tuple(samples), throughput, settings.concurrency, retries)
 
 
 def _throughput(
-    retriever: Retriever, texts: Sequence[str], depth: int, settings: LatencySettings
+    retriever: Retriever, queries: Sequence[tuple[str, str]], depth: int, settings: LatencySettings
 ) -> float | None:
-    if not texts:
+    if not queries:
         return None
     begin = time.perf_counter()
 
-    def search(text: str) -> bool:
+    def search(query: tuple[str, str]) -> bool:
         if time.perf_counter() - begin > settings.seconds:
             return False
-        retriever.search(text, depth)
+        _search(retriever, *query, depth)
         return True
 
     with ThreadPoolExecutor(settings.concurrency) as pool:
-        done = sum(pool.map(search, texts))
+        done = sum(pool.map(search, queries))
     return done / (time.perf_counter() - begin)
+
+
+def _search(retriever: Retriever, query_id: str, text: str, depth: int) -> Ranking:
+    with naming(f"{type(retriever).__name__}: query {query_id}"):
+        return retriever.search(text, depth)
 
 
 def choose_spaced(queries: Sequence[tuple[str, str]], count: int) -> list[tuple[str, str]]:

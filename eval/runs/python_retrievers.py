@@ -5,18 +5,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from eval.runs.answers import NamedChunks, read_answer
 from eval.runs.code_identity import describe_code, identify, name_code
 from retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
+from retrievers.base.answers import NamedChunks, read_answer
 
 Search = Callable[[str, int], Any]
 
 
 class FunctionRetriever(Retriever):
-    """A function of a query and a number of hits; `eval.runs.answers` says what it may return.
+    """A function of a query and a number of hits, and what it returns as a ranking.
 
-    It knows its documents by itself. A finished run of it stands for a new one only where all that
-    it refers to is known (see `eval.runs.code_identity`).
+    `retrievers.base.answers` says what that may be. It knows its documents by itself. A finished
+    run of it stands for a new one only where all that it refers to is known (see
+    `eval.runs.code_identity`).
     """
 
     def __init__(self, function: Search) -> None:

@@ -4,30 +4,33 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from eval.collections.collection import Collection
-from eval.runs.answers import NamedChunks, Place, read_answer
 from retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
+from retrievers.base.answers import NamedChunks, Place, read_answer
 
 FORMATS = (
     "allowed: a TREC run (query-id Q0 id rank score tag, separated by white space), or JSON Lines "
-    'with {"query_id": …, "ranking": [ids, best first] or null} and, if you like, "system"'
+    'with {"query_id": …, "ranking": [hits, best first] or null} and, if you like, "system"'
 )
+# What becomes of queries of the collection that have no ranking.
+FAIL, ZERO, DROP = "fail", "zero", "drop"
 
 
 @dataclass(frozen=True)
 class RunFile:
     """The rankings of each system in a file: passages or documents, best first, by query.
 
-    `digest` is the SHA-256, in hex, of the file.
+    `digest` is the SHA-256, in hex, of the file; `notes` are lines on what is odd in it.
     """
 
     path: Path
     digest: str
     systems: Mapping[str, Mapping[str, Sequence[Place]]]
+    notes: tuple[str, ...] = ()
 
 
 class Replay(Retriever):
@@ -36,8 +39,6 @@ class Replay(Retriever):
     A ranking may name passages that the collection prescribes, or whole documents. Queries
     without a ranking find nothing.
     """
-
-    nondeterministic = False
 
     def __init__(self, file: RunFile, system: str, collection: Collection) -> None:
         """Raise AssayError where the file names what the collection lacks, or misses its queries.
@@ -52,15 +53,15 @@ class Replay(Retriever):
                 f"{file.path}: none of its queries is one of {collection.name} "
                 f"(its first is {next(iter(rankings))})"
             )
-        self._answers: dict[str, Sequence[Place]] = {}
+        self._answers: dict[str, Sequence[Chunk]] = {}
         for query in collection.queries:
-            ids = rankings.get(query.id, ())
-            for id_ in ids:
-                try:
-                    self._chunks.find(id_)
-                except AssayError as error:
-                    raise AssayError(f"{file.path}: query {query.id}: {error}") from None
-            if self._answers.setdefault(query.text, ids) != ids:
+            try:
+                named = [self._chunks.find(place) for place in rankings.get(query.id, ())]
+            except AssayError as error:
+                raise AssayError(f"{file.path}: query {query.id}: {error}") from None
+            # A place may have been named twice: by an id, by a span, by its text.
+            found = list({chunk.id: chunk for chunk in named[::-1]}.values())[::-1]
+            if self._answers.setdefault(query.text, found) != found:
                 raise AssayError(
                     f"{file.path}: query {query.id}: another query has the same text and "
                     "another ranking; one of them must go"
@@ -72,10 +73,8 @@ class Replay(Retriever):
 
     def search(self, query: str, k: int) -> Ranking:
         """Return the first `k` of the ranking, with 1 / rank for scores."""
-        ids = self._answers.get(query, ())[:k]
-        return Ranking(
-            tuple(Hit(self._chunks.find(id_), 1 / rank) for rank, id_ in enumerate(ids, start=1))
-        )
+        found = self._answers.get(query, ())[:k]
+        return Ranking(tuple(Hit(chunk, 1 / rank) for rank, chunk in enumerate(found, start=1)))
 
     def list_chunks(self) -> Sequence[Chunk]:
         """Return what the rankings could name."""
@@ -84,6 +83,38 @@ class Replay(Retriever):
     def facts(self) -> Mapping[str, Any]:
         """Return the digest of the file."""
         return {"run_file": self._file.digest}
+
+
+def cover(
+    file: RunFile, system: str, collection: Collection, missing: str
+) -> tuple[Collection, list[str]]:
+    """Return what of `collection` a system is judged on, and lines on what does not match.
+
+    Queries without a ranking are refused (`fail`), score 0 (`zero`) or are left out (`drop`).
+    Raises AssayError.
+    """
+    rankings = file.systems[system]
+    known = {query.id for query in collection.queries}
+    kept = tuple(query for query in collection.queries if query.id in rankings)
+    lacking = [query.id for query in collection.queries if query.id not in rankings]
+    notes = []
+    if unknown := rankings.keys() - known:
+        notes.append(
+            f"{len(unknown)} of its {len(rankings)} queries are not judged in {collection.name} "
+            "and are passed over"
+        )
+    if lacking and kept:
+        what = f"{len(lacking)} of the {len(known)} queries of {collection.name} have no ranking"
+        if missing == FAIL:
+            raise AssayError(
+                f"{file.path}: {system}: {what}, the first {lacking[0]}; allowed with --missing "
+                f"{ZERO}, by which they score 0, or --missing {DROP}, by which they are left out"
+            )
+        notes.append(f"{what} and {'score 0' if missing == ZERO else 'are left out'}")
+        if missing == DROP:
+            gold = {query.id: collection.gold[query.id] for query in kept}
+            collection = replace(collection, queries=kept, gold=gold)
+    return collection, [f"{file.path}: {system}: {note}" for note in notes]
 
 
 def read_run_file(path: Path) -> RunFile:
@@ -97,18 +128,18 @@ def read_run_file(path: Path) -> RunFile:
     if not numbered:
         raise AssayError(f"{path}: empty; {FORMATS}")
     read = _read_json if numbered[0][1].lstrip().startswith("{") else _read_trec
-    systems = read(path, numbered)
+    systems, notes = read(path, numbered)
     for system, rankings in systems.items():
         for query, ids in rankings.items():
             if len(set(ids)) < len(ids):
                 raise AssayError(f"{path}: {system}, query {query}: an id stands there twice")
-    return RunFile(path, hashlib.sha256(content).hexdigest(), systems)
+    return RunFile(path, hashlib.sha256(content).hexdigest(), systems, notes)
 
 
 def make_run_file(rankings: Mapping[Any, Any], name: str) -> RunFile:
     """Return rankings that are here in Python as if they had been read from a file.
 
-    They are by query id; `eval.runs.answers` says what each may be. Raises AssayError.
+    They are by query id; `retrievers.base.answers` says what each may be. Raises AssayError.
     """
     places: dict[str, Sequence[Place]] = {}
     for query, answer in rankings.items():
@@ -122,41 +153,63 @@ def make_run_file(rankings: Mapping[Any, Any], name: str) -> RunFile:
     return RunFile(Path(name), hashlib.sha256(content).hexdigest(), {name: places})
 
 
-def _read_json(path: Path, lines: Sequence[tuple[int, str]]) -> dict[str, dict[str, Sequence[str]]]:
-    systems: dict[str, dict[str, Sequence[str]]] = {}
+Systems = dict[str, dict[str, Sequence[Place]]]
+Notes = tuple[str, ...]
+
+
+def _read_json(path: Path, lines: Sequence[tuple[int, str]]) -> tuple[Systems, Notes]:
+    systems: Systems = {}
     for number, line in lines:
         try:
             row = json.loads(line)
             system, query = row.get("system", path.stem), row["query_id"]
-            ids = row["ranking"] or []
+            hits = row["ranking"] or []
         except (ValueError, KeyError, AttributeError):
             raise AssayError(f"{path}:{number}: not a ranking; {FORMATS}") from None
-        if not isinstance(ids, list) or not all(isinstance(id_, str) for id_ in ids):
-            raise AssayError(f"{path}:{number}: `ranking` is not a list of ids; {FORMATS}")
+        if not isinstance(hits, list):
+            raise AssayError(f"{path}:{number}: `ranking` is not a list of hits; {FORMATS}")
+        try:
+            places = tuple(place for place, _ in read_answer(hits))
+        except AssayError as error:
+            raise AssayError(f"{path}:{number}: {error}") from None
+        if len(places) < len(hits):
+            raise AssayError(f"{path}:{number}: query {query}: a hit stands there twice")
         rankings = systems.setdefault(str(system), {})
         if str(query) in rankings:
             raise AssayError(f"{path}:{number}: query {query} has a ranking already")
-        rankings[str(query)] = tuple(ids)
-    return systems
+        rankings[str(query)] = places
+    return systems, ()
 
 
-def _read_trec(path: Path, lines: Sequence[tuple[int, str]]) -> dict[str, dict[str, Sequence[str]]]:
-    """Read a TREC run, ordered as trec_eval does: by falling score, ties by descending id."""
-    scored: dict[str, dict[str, list[tuple[float, str]]]] = {}
+def _read_trec(path: Path, lines: Sequence[tuple[int, str]]) -> tuple[Systems, Notes]:
+    """Read a TREC run: by falling score, equal scores by rank, and then by descending id."""
+    scored: dict[str, dict[str, list[tuple[float, int, str]]]] = {}
     for number, line in lines:
         parts = line.split()
         try:
-            query, _, id_, _, text, tag = parts
-            score = float(text)
+            query, _, id_, place, text, tag = parts
+            score, rank = float(text), int(place)
         except ValueError:
             raise AssayError(f"{path}:{number}: not a line of a TREC run; {FORMATS}") from None
         if not math.isfinite(score):
             raise AssayError(f"{path}:{number}: the score {text} is not a finite number")
-        scored.setdefault(tag, {}).setdefault(query, []).append((score, id_))
-    return {
-        tag: {
-            query: tuple(id_ for _, id_ in sorted(pairs, reverse=True))
-            for query, pairs in rankings.items()
-        }
-        for tag, rankings in scored.items()
-    }
+        scored.setdefault(tag, {}).setdefault(query, []).append((-score, rank, id_))
+    systems: Systems = {}
+    notes = []
+    for tag, rankings in scored.items():
+        systems[tag] = {}
+        tied = against = 0
+        for query, hits in rankings.items():
+            hits.sort(key=lambda hit: hit[2], reverse=True)
+            by_id = sorted(hits, key=lambda hit: hit[0])
+            ordered = sorted(by_id, key=lambda hit: hit[:2])
+            ranks = [rank for _, rank, _ in ordered]
+            tied += ordered != by_id
+            against += ranks != sorted(ranks)
+            systems[tag][query] = tuple(id_ for _, _, id_ in ordered)
+        where = f"{path}: {tag}: in %d of {len(rankings)} queries"
+        if tied:
+            notes.append(f"{where % tied} scores are equal; there the ranks decide")
+        if against:
+            notes.append(f"{where % against} ranks contradict scores; the scores decide")
+    return systems, tuple(notes)

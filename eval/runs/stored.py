@@ -15,6 +15,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +28,15 @@ from eval.runs.gold_ranks import Placement
 from eval.runs.latency import RETRIES, LatencySample
 from eval.runs.token_counts import TokenCounts
 from eval.scoring.join import JoinedHit, Retrieved, join
-from retrievers.base import AssayError, Chunk, Hit, Placed, Ranking, StageTrace
+from retrievers.base import (
+    AssayError,
+    Chunk,
+    Hit,
+    Placed,
+    Ranking,
+    StageTrace,
+    explain_os_error,
+)
 from retrievers.settings import explain_error
 
 FORMAT = 2
@@ -141,7 +150,8 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.path.mkdir(parents=True, exist_ok=True)
+        with _writing(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
         self._passages = {row["chunk"]["id"] for row in read_rows(self.path / "passages.jsonl")}
 
     def finished_queries(self) -> set[str]:
@@ -189,15 +199,18 @@ class RunFolder:
 
     def _append(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         path = self.path / name
-        _drop_torn_line(path)
-        with path.open("a", encoding="utf-8", newline="") as file:
-            file.write("".join(_line(row) for row in rows))
+        text = "".join(_line(row) for row in rows)
+        with _writing(path):
+            _drop_torn_line(path)
+            with path.open("a", encoding="utf-8", newline="") as file:
+                file.write(text)
 
 
 def load(folder: Path) -> StoredRun:
     """Read the finished run in `folder`.
 
-    Raises AssayError when there is none, or when its format is not one this version reads.
+    Raises AssayError when there is none, its format is not one this version reads, or files of it
+    are damaged or hold no query.
     """
     path = folder / MANIFEST
     try:
@@ -209,6 +222,17 @@ def load(folder: Path) -> StoredRun:
         raise AssayError(f"{path}: not a manifest this version reads: {reason}") from None
     if manifest.format != FORMAT:
         raise AssayError(f"{path}: format {manifest.format}; this version reads {FORMAT}")
+    try:
+        run = _load_files(folder, manifest)
+    except (LookupError, TypeError, ValueError) as error:
+        raise AssayError(f"{folder}: its files are damaged: {error!r}") from error
+    if not run.queries:
+        raise AssayError(f"{folder}: a run of no queries, which has no figures")
+    return run
+
+
+def _load_files(folder: Path, manifest: Manifest) -> StoredRun:
+    """Read what stands beside the manifest."""
     passages = list(read_rows(folder / "passages.jsonl"))
     chunks = {row["chunk"]["id"]: _read_chunk(row["chunk"]) for row in passages}
     queries = {row["id"]: Query(**row) for row in read_rows(folder / "queries.jsonl")}
@@ -259,8 +283,21 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that no reader ever sees part of it."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_bytes(content)
-    partial.replace(path)
+    try:
+        with _writing(path):
+            partial.write_bytes(content)
+            partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Tell by an AssayError that `path` cannot be written: a full disk names no file."""
+    try:
+        yield
+    except OSError as error:
+        raise AssayError(explain_os_error(error, path)) from error
 
 
 def _line(row: Mapping[str, Any]) -> str:

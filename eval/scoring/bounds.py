@@ -106,18 +106,16 @@ def _choose_for_ap(case: _Case) -> tuple[Grades, Grades]:
     them are tried.
     """
     known = sum(item.grade > 0 for item in case.gold)
-    relevant = np.array([hit.grade > 0 for hit in case.hits], dtype=bool)
+    totals = np.maximum(known + np.arange(len(case.places) + 1), 1)
 
-    def precision(grades: Grades) -> float:
-        now = relevant.copy()
-        now[list(grades)] = True
-        precisions = np.cumsum(now) / np.arange(1, len(now) + 1)
-        return float(sum((precisions * now)[: case.cutoff])) / max(known + len(grades), 1)
+    def precisions(places: Sequence[int]) -> Any:
+        filled = _fill(case, places, 1)[:, : case.cutoff]
+        ranks = np.arange(1, filled.shape[1] + 1)
+        return (np.cumsum(filled, axis=1) / ranks * filled).sum(axis=1) / totals
 
-    numbers = range(len(case.places) + 1)
     return (
-        min(map(case.raise_last, numbers), key=precision),
-        max(map(case.raise_first, numbers), key=precision),
+        case.raise_last(int(np.argmin(precisions(case.places[::-1])))),
+        case.raise_first(int(np.argmax(precisions(case.places)))),
     )
 
 
@@ -126,46 +124,80 @@ def _choose_for_ndcg(case: _Case) -> tuple[Grades, Grades]:
 
     With gains that are the grades, DCG and its ideal are sums over the levels 1 to `top` of those
     of the items that reach the level, each with gain 1. Of so many hits raised to a level the
-    first ranks serve best and the last worst.
-
-    DCG is linear in the grades and its ideal convex: their ratio is lowest where every grade is 0
-    or the highest, so all numbers are tried. It is highest for the numbers, a level each, that
-    maximise DCG - ratio * ideal, with a ratio raised until it rises no more (Dinkelbach, "On
-    nonlinear fractional programming", Management Science 1967).
+    first ranks serve best and the last worst, and what is raised to a level is raised to those
+    below it. The numbers, one a level, are those that maximise DCG - ratio * ideal (for the lowest
+    minimise it), with a ratio that moves until it moves no more (Dinkelbach, "On nonlinear
+    fractional programming", Management Science 1967).
     """
-    size = max(len(case.hits), len(case.gold) + len(case.places)) + 1
-    discounts = 1 / np.log2(np.arange(2, size + 2))
-    ideals = _sums(discounts)
-    open_ = discounts[list(case.places)]
-    first, last = _sums(open_), _sums(open_[::-1])
     levels = range(1, case.top + 1)
-    found = float(sum(discounts[at] * hit.grade for at, hit in enumerate(case.hits[: case.cutoff])))
-    raised = np.arange(len(first))
-    ideal_by_level = [
-        ideals[
-            np.minimum(sum(item.grade >= level for item in case.gold) + raised, case.cutoff or size)
-        ]
-        for level in levels
-    ]
-    worst = (found + case.top * last) / np.maximum(sum(ideal_by_level), discounts[-1])
-    ratio, best = -1.0, [0] * case.top
-    while True:
-        counts = [int(np.argmax(first - ratio * ideal)) for ideal in ideal_by_level]
-        pairs = list(zip(ideal_by_level, counts, strict=True))
-        ideal = float(sum(ideal[count] for ideal, count in pairs))
-        dcg = found + float(sum(first[count] for count in counts))
-        if not ideal or dcg / ideal <= ratio + 1e-12:
-            break
-        ratio, best = dcg / ideal, counts
-    return (
-        case.raise_last(int(np.argmin(worst))),
-        {at: sum(count > number for count in best) for number, at in enumerate(case.places)},
+    size = len(case.hits) + len(case.gold) + len(case.places)
+    discounts = 1 / np.log2(np.arange(2, size + 2))
+    discounts[case.cutoff or size :] = 0
+    sums = np.concatenate([[0.0], np.cumsum(discounts)])
+    raised = np.arange(len(case.places) + 1)
+    ideals = np.array(
+        [sums[sum(item.grade >= level for item in case.gold) + raised] for level in levels]
     )
 
+    def choose(places: Sequence[int], sign: int) -> dict[int, int]:
+        """Return the grades of the unjudged hits, which are raised in the order of `places`."""
+        filled = [_fill(case, places, level) for level in levels]
+        gains = np.array([rows @ discounts[: rows.shape[1]] for rows in filled])
+        counts = [0] * case.top
+        while True:
+            ratio = _divide(gains, ideals, counts)
+            found = _descend(sign * (gains - ratio * ideals))
+            if sign * (_divide(gains, ideals, found) - ratio) <= 1e-12:
+                return {at: sum(count > n for count in counts) for n, at in enumerate(places)}
+            counts = found
 
-def _sums(values: Any) -> Any:
-    """Return the sums of the first 0, 1, 2, … values."""
-    return np.concatenate([[0.0], np.cumsum(values)])
+    return choose(case.places[::-1], -1), choose(case.places, 1)
+
+
+def _fill(case: _Case, places: Sequence[int], level: int) -> Any:
+    """Return which places gold items take that reach `level`, as `fill_places` has it.
+
+    A row for each number of unjudged hits raised to it in the order of `places`, from none to all;
+    a column a place.
+    """
+    coming = [sum(item.grade >= level for item in hit.found) for hit in case.hits]
+    more = len(places) + sum(coming)
+    arriving = np.tile([*coming, *[0] * more], (len(places) + 1, 1))
+    for number, at in enumerate(places):
+        arriving[number + 1 :, at] += 1
+    waiting = np.zeros(len(arriving), dtype=int)
+    filled = np.zeros(arriving.shape, dtype=bool)
+    for place in range(arriving.shape[1]):
+        waiting += arriving[:, place]
+        filled[:, place] = waiting > 0
+        waiting -= filled[:, place]
+    return filled
+
+
+def _divide(gains: Any, ideals: Any, counts: Sequence[int]) -> float:
+    """Return the nDCG with `counts` of the hits raised, one a level; 0 with nothing relevant."""
+    levels = range(len(counts))
+    ideal = float(ideals[levels, counts].sum())
+    return float(gains[levels, counts].sum()) / ideal if ideal else 0.0
+
+
+def _descend(values: Any) -> list[int]:
+    """Return the column of each row that make the sum of `values` highest, none right of the one
+    in the row before.
+    """
+    best = np.zeros(values.shape[1])
+    chosen = []
+    for row in values[::-1]:
+        # The best column up to each for the rows below, which were gone through before.
+        records = best == np.maximum.accumulate(best)
+        to = np.maximum.accumulate(np.where(records, np.arange(len(best)), 0))
+        chosen.append(to)
+        best = row + best[to]
+    column, columns = int(np.argmax(best)), []
+    for to in reversed(chosen):
+        columns.append(column)
+        column = int(to[column])
+    return columns
 
 
 def _score(name: str, cases: Mapping[str, _Case], grades: Mapping[str, Grades]) -> ByQuery:

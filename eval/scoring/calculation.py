@@ -1,23 +1,25 @@
 """Scores of joined rankings: what ir-measures computes, and what it cannot.
 
-ir-measures sees a TREC run and qrels, made of the joined rankings by `run` and `qrels`. Ours are
-recall, because a chunk may find several gold items at one rank; what counts tokens, because chunks
-differ in length; and what gdeval computes, which ir-measures hands to a Perl script that knows
-numbered queries only.
+ir-measures sees a TREC run and qrels, made of the joined rankings by `run` and `qrels`, with one
+gold item a place. Ours are recall, which counts hits, because a chunk may find several gold items
+at one rank; what counts tokens, because chunks differ in length; and what gdeval computes, which
+ir-measures hands to a Perl script that knows numbered queries only.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from eval.collections.collection import GoldItem
-from eval.scoring.join import JoinedHit
+from eval.scoring.join import JoinedHit, fill_places
 from retrievers.base import AssayError, Chunk
 
 Joined = Mapping[str, Sequence[JoinedHit]]
 Gold = Mapping[str, Sequence[GoldItem]]
 ByQuery = dict[str, float]
 Scores = dict[str, ByQuery]
+Run = Mapping[str, dict[str, float]]
+Qrels = Mapping[str, dict[str, int]]
 
 TOKEN = re.compile(r"\w+|[^\w\s]")
 HIGHEST = 4  # the highest grade gdeval knows
@@ -42,20 +44,33 @@ def count_fitting(hits: Sequence[JoinedHit], budget: int) -> int:
     return len(hits)
 
 
-def run(joined: Joined) -> dict[str, dict[str, float]]:
-    """Return the joined rankings as a run: {query id: {id: score}}, scores falling by 1 a rank.
+def run(joined: Joined) -> Run:
+    """Return the joined rankings as a run: {query id: {id: score}}, scores falling by 1 a place.
 
-    At each rank stands the id of the gold item that counts there, else the chunk's own. Scores
-    are made from ranks, because evaluators break ties differently.
+    Scores are made from places, because evaluators break ties differently.
     """
     return {
-        query: {_name(hit): float(len(hits) - at) for at, hit in enumerate(hits)}
+        query: score_places(place.id for place in fill_places(hits))
         for query, hits in joined.items()
     }
 
 
-def qrels(joined: Joined, gold: Gold) -> dict[str, dict[str, int]]:
-    """Return the qrels for `run`: the gold items, and grade 0 for chunks judged but not counted."""
+def run_of_hits(joined: Joined) -> Run:
+    """Return the joined rankings as a run in which each hit counts once.
+
+    At each rank stands the best gold item that counts there, else the chunk itself.
+    """
+    return {query: score_places(map(_name, hits)) for query, hits in joined.items()}
+
+
+def score_places(ids: Iterable[str]) -> dict[str, float]:
+    """Return {id: score} with scores that fall by 1 a place, to 1 at the last."""
+    listed = list(ids)
+    return {id_: float(len(listed) - at) for at, id_ in enumerate(listed)}
+
+
+def qrels(joined: Joined, gold: Gold) -> Qrels:
+    """Return the qrels for both runs: the gold items, and 0 for chunks judged but not counted."""
     judged = {
         query: {_name(hit): 0 for hit in joined[query] if hit.judged and not hit.found}
         for query in gold
@@ -70,26 +85,33 @@ def _name(hit: JoinedHit) -> str:
     return hit.found[0].id if hit.found else hit.chunk.id
 
 
-def find_recall(joined: Joined, gold: Gold, limits: Mapping[str, int]) -> ByQuery:
-    """Return recall over the first `limits[query]` ranks, all items found at a rank counted."""
-    found = {
-        query: {item.id: 1.0 for hit in joined[query][:limit] for item in hit.found}
-        for query, limit in limits.items()
-    }
-    deepest = max(map(len, found.values()), default=1) or 1
-    grades = {query: {item.id: item.grade for item in items} for query, items in gold.items()}
-    return calculate([f"R@{deepest}"], grades, found)[f"R@{deepest}"]
+def recall_in_ranks(stem: str, cutoff: int, joined: Joined, gold: Gold) -> ByQuery:
+    """Return the share of the gold items that the first `cutoff` hits find.
 
-
-def recall_in_ranks(cutoff: int, joined: Joined, gold: Gold) -> ByQuery:
-    """Return the share of the gold items that the first `cutoff` hits find."""
-    return find_recall(joined, gold, dict.fromkeys(gold, cutoff))
+    `stem` is ir-measures' name up to the cutoff, which says what is relevant.
+    """
+    return _find_recall(stem, joined, gold, dict.fromkeys(gold, cutoff))
 
 
 def recall_in_tokens(budget: int, joined: Joined, gold: Gold) -> ByQuery:
     """Return the share of the gold items found by the hits that fit into `budget` tokens."""
     limits = {query: count_fitting(joined[query], budget) for query in gold}
-    return find_recall(joined, gold, limits)
+    return _find_recall("R", joined, gold, limits)
+
+
+def _find_recall(stem: str, joined: Joined, gold: Gold, limits: Mapping[str, int]) -> ByQuery:
+    """Return recall over the first `limits[query]` ranks, all items found at a rank counted."""
+    found = {
+        query: {item.id: 1.0 for hit in joined[query][:limit] for item in hit.found}
+        for query, limit in limits.items()
+    }
+    return count_found(stem, qrels(joined, gold), found)
+
+
+def count_found(stem: str, qrels: Qrels, found: Run) -> ByQuery:
+    """Return the recall that ir-measures calls `stem`, without its cutoff, of a whole run."""
+    deepest = max(map(len, found.values()), default=1) or 1
+    return compute_alone(f"{stem}@{deepest}", qrels, found)
 
 
 def sum_tokens(cutoff: int, joined: Joined, gold: Gold) -> ByQuery:
@@ -105,56 +127,61 @@ def is_empty(joined: Joined, gold: Gold) -> ByQuery:
     return {query: float(not joined[query]) for query in gold}
 
 
-def expected_reciprocal_rank(cutoff: int | None, joined: Joined, gold: Gold) -> ByQuery:
+def expected_reciprocal_rank(cutoff: int | None, qrels: Qrels, run: Run) -> ByQuery:
     """Return the mean of 1 / rank where a reader stops who is satisfied by a hit of grade g with
     the chance (2^g - 1) / 2^4, as gdeval has it (Chapelle et al., "Expected Reciprocal Rank for
     Graded Relevance", CIKM 2009). Raises AssayError for grades above 4.
     """
-    _refuse_grades_above(HIGHEST, "ERR", gold)
-    scores = dict.fromkeys(gold, 0.0)
-    for query in gold:
+    _refuse_grades_above(HIGHEST, "ERR", qrels)
+    scores = dict.fromkeys(qrels, 0.0)
+    for query, grades in qrels.items():
         unsatisfied = 1.0
-        for rank, hit in enumerate(joined[query][:cutoff], start=1):
-            satisfied = (2 ** max(hit.grade, 0) - 1) / 2**HIGHEST
+        ranking = run.get(query, {})
+        ordered = sorted(ranking, key=lambda id_: -ranking[id_])
+        for rank, id_ in enumerate(ordered[:cutoff], start=1):
+            satisfied = (2 ** max(grades.get(id_, 0), 0) - 1) / 2**HIGHEST
             scores[query] += unsatisfied * satisfied / rank
             unsatisfied *= 1 - satisfied
     return scores
 
 
-def exponential_ndcg(name: str, joined: Joined, gold: Gold) -> ByQuery:
+def exponential_ndcg(name: str, qrels: Qrels, run: Run) -> ByQuery:
     """Return the nDCG that ir-measures calls `name`, with 2^g - 1 in the place of the grade g.
 
     It is what gdeval computes (Burges et al., "Learning to Rank using Gradient Descent", ICML
     2005). Raises AssayError for grades above 16, whose gains trec_eval has no room for.
     """
-    _refuse_grades_above(16, "nDCG(dcg='exp-log2')", gold)
+    _refuse_grades_above(16, "nDCG(dcg='exp-log2')", qrels)
     raised = {
         query: {id_: 2 ** max(grade, 0) - 1 for id_, grade in grades.items()}
-        for query, grades in qrels(joined, gold).items()
+        for query, grades in qrels.items()
     }
-    return calculate([name], raised, run(joined))[name]
+    return calculate([name], raised, run)[name]
 
 
-def _refuse_grades_above(highest: int, name: str, gold: Gold) -> None:
-    for query, items in gold.items():
-        if grades := [item.grade for item in items if item.grade > highest]:
+def _refuse_grades_above(highest: int, name: str, qrels: Qrels) -> None:
+    for query, grades in qrels.items():
+        if above := [grade for grade in grades.values() if grade > highest]:
             raise AssayError(
-                f"measures: {name}: query {query} has a judgment of grade {grades[0]}; "
+                f"measures: {name}: query {query} has a judgment of grade {above[0]}; "
                 f"allowed: up to {highest}"
             )
 
 
-def compute_alone(name: str, joined: Joined, gold: Gold) -> ByQuery:
+def compute_on_hits(name: str, joined: Joined, gold: Gold) -> ByQuery:
+    """Return what ir-measures computes for `name` where each hit counts once."""
+    return compute_alone(name, qrels(joined, gold), run_of_hits(joined))
+
+
+def compute_alone(name: str, qrels: Qrels, run: Run) -> ByQuery:
     """Return what ir-measures computes for `name`, by a call of its own.
 
     With others in the call it takes one measure's grades or options for another's.
     """
-    return calculate([name], qrels(joined, gold), run(joined))[name]
+    return calculate([name], qrels, run)[name]
 
 
-def calculate(
-    names: Sequence[str], qrels: Mapping[str, dict[str, int]], run: Mapping[str, dict[str, float]]
-) -> Scores:
+def calculate(names: Sequence[str], qrels: Qrels, run: Run) -> Scores:
     """Return what ir-measures computes; a query whose ranking is empty scores 0."""
     import ir_measures
 

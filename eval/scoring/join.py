@@ -6,11 +6,14 @@ pipelines cut documents differently. The rule, in one place:
 * A chunk covers a gold item when the two share at least half of the shorter one. Between two
   passages that the collection itself prescribes, only the same passage covers.
 * One gold item counts once, at the first retrieved chunk that covers it.
-* A chunk that covers several items at once takes the best grade in rank measures and counts all
-  of them in recall. A chunk that covers only items found before is judged, and not relevant.
+* A chunk that covers several items at once counts all of them: in recall at its own rank, and in
+  rank measures the best grade at its own rank and the others at the next ranks whose chunks count
+  for nothing new (see `fill_places`). A chunk that covers only items found before is judged, and
+  not relevant.
 
-Hence no measure exceeds 1, and where each gold item is exactly one chunk every measure equals
-trec_eval's on plain qrels.
+Hence no measure exceeds 1, a ranking whose first hit covers every item is perfect, covering an item
+earlier never lowers a score, and where each gold item is exactly one chunk every measure equals
+trec_eval's on plain qrels. docs/measures.md has the formulas.
 """
 
 from collections.abc import Sequence
@@ -21,8 +24,8 @@ from retrievers.base import Chunk
 
 RULE = (
     "a chunk covers a gold item when they share at least half of the shorter; an item counts once, "
-    "at the first chunk that covers it; a chunk covering several takes the best grade in rank "
-    "measures and counts all in recall"
+    "at the first that covers it; a chunk covering several counts all: in recall at its rank, in "
+    "rank measures the best there and the others at the next ranks that count for nothing new"
 )
 
 
@@ -48,7 +51,7 @@ class JoinedHit:
 
     @property
     def grade(self) -> int:
-        """The grade this rank counts with."""
+        """The best grade among the items that count here."""
         return self.found[0].grade if self.found else 0
 
 
@@ -75,3 +78,32 @@ def join(ranking: Sequence[Retrieved], gold: Sequence[GoldItem]) -> list[JoinedH
         counted.update(item.id for item in found)
         joined.append(JoinedHit(retrieved.chunk, tuple(found), bool(covered)))
     return joined
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a rank measure sees at one place: a gold item, or a chunk that counts for nothing.
+
+    `rank` is that of the hit, `id` the item's or the chunk's, `grade` 0 for a chunk.
+    """
+
+    rank: int
+    id: str
+    grade: int
+
+
+def fill_places(hits: Sequence[JoinedHit]) -> list[Place]:
+    """Return one query's joined ranking with one gold item a place, as TREC runs have it.
+
+    At each rank stands the best of the items that were covered at it or above and have no place
+    yet, else the chunk itself. Items left after the last hit follow it. So an item stands at the
+    rank of its hit or below, and of all such orders this has the highest DCG.
+    """
+    waiting: list[Place] = []
+    places = []
+    for rank, hit in enumerate(hits, start=1):
+        if hit.found:
+            waiting += [Place(rank, item.id, item.grade) for item in hit.found]
+            waiting.sort(key=lambda place: -place.grade)
+        places.append(waiting.pop(0) if waiting else Place(rank, hit.chunk.id, 0))
+    return places + waiting

@@ -31,10 +31,15 @@ KINDS = {
     for kind in (
         Kind("Success", "queries with a relevant passage in {first}", "Hit", bounds="rising"),
         Kind("RR", "1 / rank of the first relevant passage, 0 beyond {k}", "MRR", bounds="rising"),
-        Kind("nDCG", "graded relevance of {first}, against the ideal order", bounds="nDCG"),
+        Kind(
+            "nDCG",
+            "graded relevance of {first}, all gold items of a hit counted, against the ideal order",
+            bounds="nDCG",
+        ),
+        Kind("hit_nDCG", "graded relevance of {first}, each counted once, against the ideal order"),
         Kind("R", "gold items found in {first}", "Recall", bounds="rising"),
-        Kind("P", "relevant among {first}", "Precision", bounds="rising"),
-        Kind("AP", "mean of the precisions at the relevant passages of {first}", bounds="AP"),
+        Kind("P", "gold items in {first} hits, one a rank", "Precision", bounds="rising"),
+        Kind("AP", "mean of the precisions at the gold items of {first}", bounds="AP"),
         Kind("ERR", "1 / rank where a reader of {first} is expected to stop, satisfied"),
         Kind("Rprec", "relevant among as many hits as there are relevant passages"),
         Kind("IPrec", "highest precision from the rank on that reaches a share of the recall"),

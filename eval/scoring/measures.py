@@ -1,11 +1,12 @@
 """Measures by name, and the scores of a run's queries.
 
 Names are ir-measures' (`nDCG@10`, `Success@3`, `RR@10`, `R@20`, `P@5`, `Judged@10`), or those
-people say (`Hit@3`, `MRR@10`, `Recall@20`); what is stored has ir-measures' name. Three more are
+people say (`Hit@3`, `MRR@10`, `Recall@20`); what is stored has ir-measures' name. Four more are
 ours: because chunks differ in length, `Tokens@k`, the tokens of the first k chunks, and
-`R@<n>tok`, recall within the chunks that fit into n tokens of a prompt; and `Empty`, 1 where
-nothing is returned, which is right for a query that nothing answers. An installed package may add
-its own (see eval.scoring.own).
+`R@<n>tok`, recall within the chunks that fit into n tokens of a prompt; `hit_nDCG@k`, nDCG with a
+hit counting once however many gold items it covers; and `Empty`, 1 where nothing is returned, which
+is right for a query that nothing answers. An installed package may add its own (see
+eval.scoring.own).
 """
 
 import difflib
@@ -16,7 +17,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from eval.scoring import calculation, own, standard
-from eval.scoring.calculation import ByQuery, Gold, Joined, Scores
+from eval.scoring.calculation import ByQuery, Gold, Joined, Qrels, Run, Scores
 from eval.scoring.kinds import KINDS, Bounds, Kind
 from retrievers.base import AssayError
 from retrievers.settings.plugins import find_parts
@@ -39,7 +40,8 @@ DEFAULT = (
 )
 HEADLINE = "nDCG@10"  # what a run is called good or bad by, where it is among its measures
 
-OURS = re.compile(r"(?:R|Recall)@([0-9]{1,9})tok|Tokens@([0-9]{1,9})|Empty")
+OURS = re.compile(r"(?:R|Recall)@([0-9]{1,9})tok|(Tokens|hit_nDCG)@([0-9]{1,9})|Empty")
+OF_HITS = ("Judged", "NumRet")  # they ask of hits, not of what these count for
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,9 @@ class Measure:
 
     `name` is ir-measures', `spoken` the one a report prints. `cutoff` is the number of hits it
     looks at, `budget` the number of tokens they must fit into; None where it has none. `bounds`
-    is its kind's where they are known with these parameters. `compute` is None for what
-    ir-measures computes in one call together with others.
+    is its kind's where they are known with these parameters. `compute` is there for what TREC run
+    and qrels do not give, `compute_trec` for what they give by a call of its own; a measure without
+    either is computed by ir-measures together with others.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Measure:
     budget: int | None = None
     bounds: Bounds = ""
     compute: Callable[[Joined, Gold], ByQuery] | None = None
+    compute_trec: Callable[[Qrels, Run], ByQuery] | None = None
 
     @property
     def meaning(self) -> str:
@@ -141,28 +145,40 @@ def score(names: Sequence[str], joined: Joined, gold: Gold) -> Scores:
     add. Raises AssayError where a measure has no name, or cannot score these judgments.
     """
     found = {name: find(name) for name in names}
-    together = {item.name for item in found.values() if item.compute is None}
-    qrels, run = calculation.qrels(joined, gold), calculation.run(joined)
-    scores = calculation.calculate(sorted(together), qrels, run)
+    trec = [item for item in found.values() if item.compute is None]
+    scores = score_run(trec, calculation.qrels(joined, gold), calculation.run(joined))
     return {
         name: scores[item.name] if item.compute is None else item.compute(joined, gold)
         for name, item in found.items()
     }
 
 
+def score_run(found: Iterable[Measure], qrels: Qrels, run: Run) -> Scores:
+    """Return {measure: {query id: score}}, from TREC run and qrels, of measures they give."""
+    alone = {item.name: item.compute_trec for item in found}
+    together = sorted(name for name, compute in alone.items() if compute is None)
+    return calculation.calculate(together, qrels, run) | {
+        name: compute(qrels, run) for name, compute in alone.items() if compute is not None
+    }
+
+
 def _find_ours(name: str, match: re.Match[str]) -> Measure:
     if name == "Empty":
         return _make("Empty", "", compute=calculation.is_empty)
-    number = int(match[1] or match[2])
+    number = int(match[1] or match[3])
     if not 1 <= number <= standard.MOST:
         raise AssayError(
             f"measures: {name}: the number after @ must be from 1 to {standard.MOST}, not {number}"
         )
-    if match[2]:
-        compute = partial(calculation.sum_tokens, number)
-        return _make("Tokens", f"@{number}", cutoff=number, compute=compute)
-    compute = partial(calculation.recall_in_tokens, number)
-    return _make("R", f"@{number}tok", budget=number, compute=compute)
+    if match[1]:
+        compute = partial(calculation.recall_in_tokens, number)
+        return _make("R", f"@{number}tok", budget=number, compute=compute)
+    compute = (
+        partial(calculation.sum_tokens, number)
+        if match[2] == "Tokens"
+        else partial(calculation.compute_on_hits, f"nDCG@{number}")
+    )
+    return _make(match[2], f"@{number}", cutoff=number, compute=compute)
 
 
 def _find_standard(name: str, measure: Any) -> Measure:
@@ -170,27 +186,32 @@ def _find_standard(name: str, measure: Any) -> Measure:
     cutoff = measure.params.get("cutoff")
     options = measure.params.keys() - {"cutoff"}
     compute: Callable[[Joined, Gold], ByQuery] | None = None
-    if measure.NAME == "R" and not options:
-        compute = partial(calculation.recall_in_ranks, cutoff)
+    compute_trec: Callable[[Qrels, Run], ByQuery] | None = None
+    if measure.NAME == "R" and not options - {"rel"}:
+        stem, _, _ = repr(measure).rpartition("@")
+        compute = partial(calculation.recall_in_ranks, stem, cutoff)
     elif measure.NAME == "ERR":
-        compute = partial(calculation.expected_reciprocal_rank, cutoff)
+        compute_trec = partial(calculation.expected_reciprocal_rank, cutoff)
     elif measure.params.get("dcg") == "exp-log2":
         if "gains" in options:
             raise AssayError(f"measures: {name}: dcg='exp-log2' and gains: give one of them")
         plain = measure(dcg="log2")
-        compute = partial(calculation.exponential_ndcg, repr(plain))
+        compute_trec = partial(calculation.exponential_ndcg, repr(plain))
     elif not standard.is_supported(measure):
         raise _refuse(name, ())
     else:
         standard.try_out(measure)
-        if options:
-            compute = partial(calculation.compute_alone, repr(measure))
+        if measure.NAME in OF_HITS:
+            compute = partial(calculation.compute_on_hits, repr(measure))
+        elif options:
+            compute_trec = partial(calculation.compute_alone, repr(measure))
     return _make(
         measure.NAME,
         repr(measure).removeprefix(measure.NAME),
         cutoff=cutoff,
         bounds="" if options else None,
         compute=compute,
+        compute_trec=compute_trec,
     )
 
 
@@ -202,6 +223,7 @@ def _make(
     budget: int | None = None,
     bounds: Bounds | None = None,
     compute: Callable[[Joined, Gold], ByQuery] | None = None,
+    compute_trec: Callable[[Qrels, Run], ByQuery] | None = None,
 ) -> Measure:
     kind = KINDS.get(kind_name) or Kind(kind_name, "")
     return Measure(
@@ -212,6 +234,7 @@ def _make(
         budget,
         kind.bounds if bounds is None else bounds,
         compute,
+        compute_trec,
     )
 
 
@@ -227,5 +250,5 @@ def _refuse(name: str, parts: Iterable[str]) -> AssayError:
         f"measures: {name!r} is not a measure that can be computed here"
         f"{f'; did you mean {near[0]}?' if near else ''}; allowed: what ir-measures names and "
         "supports, such as nDCG@10, Success@3 or Hit@3, RR@10, R@20, P@5, AP, Judged@10; and "
-        f"R@2000tok, Tokens@10, Empty{added}"
+        f"R@2000tok, Tokens@10, hit_nDCG@10, Empty{added}"
     )

@@ -138,16 +138,25 @@ def similarity(base: StoredRun, other: StoredRun, wanted: Similarity, encode: En
     A query for which either run has fewer than two results does not enter.
     """
     check_comparable(base, other)
-    old, new = (_list_texts(run, wanted.depth) for run in (base, other))
+    old, new = (
+        {
+            query: [hit.chunk.text for hit in ranking.hits[: wanted.depth]]
+            for query, ranking in run.rankings.items()
+        }
+        for run in (base, other)
+    )
     both = [query for query in old if min(len(old[query]), len(new[query])) > 1]
     if not both:
         raise AssayError(f"{wanted.pipeline}: no query has two results in both runs")
     texts = sorted({text for lists in (old, new) for query in both for text in lists[query]})
     vectors = dict(zip(texts, encode(texts), strict=True))
-    before, after = (
-        [_mean_cosine([vectors[text] for text in lists[query]]) for query in both]
-        for lists in (old, new)
-    )
+
+    def measure(found: Sequence[str]) -> float:
+        """Return the mean cosine of every two texts."""
+        matrix = np.array([vectors[text] for text in found])
+        return float(np.mean((matrix @ matrix.T)[np.triu_indices(len(matrix), k=1)]))
+
+    before, after = ([measure(lists[query]) for query in both] for lists in (old, new))
     changed = estimate_mean([late - early for early, late in zip(before, after, strict=True)])
     note = f"{np.mean(before):.3f} → {np.mean(after):.3f}"
     return _measured([base, other], changed, "difference", note)
@@ -218,20 +227,6 @@ def _estimate_scores(scores: Sequence[float], census: bool) -> Estimate:
     if set(scores) <= {0.0, 1.0}:
         return estimate_share(int(sum(scores)), len(scores))
     return estimate_mean(scores)
-
-
-def _list_texts(run: StoredRun, depth: int) -> dict[str, list[str]]:
-    return {
-        query: [hit.chunk.text for hit in ranking.hits[:depth]]
-        for query, ranking in run.rankings.items()
-    }
-
-
-def _mean_cosine(vectors: Sequence[NDArray[np.floating]]) -> float:
-    """Return the mean over pairs of vectors of length 1."""
-    matrix = np.array(vectors)
-    rows, columns = np.triu_indices(len(matrix), k=1)
-    return float(np.mean((matrix @ matrix.T)[rows, columns]))
 
 
 def _by_stage(samples: Sequence[LatencySample]) -> dict[str, list[float]]:

@@ -1,7 +1,7 @@
 """The kinds of measurement that a target can name, and the keys of each."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -14,6 +14,8 @@ COMPLEMENT = "1-"  # before a measure: what is missing from 1, as in 1-R@20
 
 class _Measurement(Settings):
     """What every measurement says. Without a limit it is shown and gets no verdict."""
+
+    experimental: ClassVar[bool] = False  # whether measurements of the kind always do
 
     label: str = Field("", description="what tells it from the target's other measurements")
     at_least: float | None = Field(None, description="lower limit")
@@ -39,12 +41,13 @@ class _Measurement(Settings):
     @property
     def pipelines(self) -> Mapping[str, str]:
         """The pipelines it names, by key."""
-        return {"pipeline": self.pipeline}
+        base: str = getattr(self, "base", "")
+        return ({"base": base} if base else {}) | {"pipeline": self.pipeline}
 
     @property
     def experiment(self) -> bool:
         """Whether it needs more than stored runs."""
-        return False
+        return self.experimental
 
     def describe(self) -> str:
         """Return what is measured, in a line."""
@@ -96,11 +99,6 @@ class Change(_Scored):
     base: str = Field(min_length=1, description="what it is held against")
     relative: bool = Field(True, description="as a share of the base's mean")
 
-    @property
-    def pipelines(self) -> Mapping[str, str]:
-        """The pipelines it names, by key."""
-        return {"base": self.base, "pipeline": self.pipeline}
-
     def describe(self) -> str:
         """Return what is measured, in a line."""
         kind = "relative change" if self.relative else "change"
@@ -150,18 +148,9 @@ class SlowestStage(_Timed):
 class LatencyRatio(_Timed):
     """The ratio of a percentile of latency, pipeline / base, both timed interleaved."""
 
+    experimental: ClassVar[bool] = True
     type: Literal["latency_ratio"]
     base: str = Field(min_length=1, description="what it is held against")
-
-    @property
-    def pipelines(self) -> Mapping[str, str]:
-        """The pipelines it names, by key."""
-        return {"base": self.base, "pipeline": self.pipeline}
-
-    @property
-    def experiment(self) -> bool:
-        """Whether it needs more than stored runs."""
-        return True
 
     def describe(self) -> str:
         """Return what is measured, in a line."""
@@ -182,6 +171,7 @@ INGEST = {
 class Ingest(_Measurement):
     """A figure of an ingestion. Times are of one that finds nothing in the cache but models."""
 
+    experimental: ClassVar[bool] = True
     type: Literal["ingest"]
     figure: Literal[
         "seconds_per_100_pages",
@@ -197,11 +187,6 @@ class Ingest(_Measurement):
         """Whether the figure is a time."""
         return self.figure.startswith("seconds")
 
-    @property
-    def experiment(self) -> bool:
-        """Whether it needs more than stored runs."""
-        return True
-
     def describe(self) -> str:
         """Return what is measured, in a line."""
         contexts = ", contexts included" if self.contexts else ""
@@ -211,12 +196,8 @@ class Ingest(_Measurement):
 class Stale(_Measurement):
     """How many results of a search after an edit show what the documents no longer hold."""
 
+    experimental: ClassVar[bool] = True
     type: Literal["stale"]
-
-    @property
-    def experiment(self) -> bool:
-        """Whether it needs more than stored runs."""
-        return True
 
     def describe(self) -> str:
         """Return what is measured, in a line."""
@@ -250,11 +231,6 @@ class Similarity(_Measurement):
     type: Literal["similarity"]
     base: str = Field(min_length=1, description="what it is held against")
     depth: int = Field(5, ge=2, description="how many results are looked at")
-
-    @property
-    def pipelines(self) -> Mapping[str, str]:
-        """The pipelines it names, by key."""
-        return {"base": self.base, "pipeline": self.pipeline}
 
     def describe(self) -> str:
         """Return what is measured, in a line."""

@@ -1,10 +1,10 @@
 """Targets for people: the wording of values and limits, Markdown, the README's table."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from eval.report.formats import amount
+from eval.runs.files import encode_json, write_together
 from eval.runs.stored import write_atomically
 from eval.targets.results import Line, Measured, Results, TargetResult, Unit
 from eval.targets.verdict import Limits, Verdict
@@ -33,17 +33,11 @@ def write(results: Results, folder: Path) -> list[Path]:
 
     Raises AssayError when they cannot be written.
     """
-    texts = {
-        "targets.md": render_markdown(results),
-        "targets.json": json.dumps(results.as_json(), ensure_ascii=False, indent=1) + "\n",
+    contents = {
+        "targets.md": render_markdown(results).encode(),
+        "targets.json": encode_json(results.as_json()),
     }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            write_atomically(folder / name, text.encode())
-    except OSError as error:
-        raise AssayError(f"{folder}: cannot be written: {error.strerror}") from None
-    return [folder / name for name in texts]
+    return write_together(folder, contents)
 
 
 def describe_limits(limits: Limits, unit: Unit) -> str:
@@ -116,7 +110,12 @@ def render_table(results: Results) -> str:
 def render_markdown(results: Results) -> str:
     """Return the whole report: the table, and how each line was measured."""
     details = [
-        (target.id, line.description, line.found.note if line.found else line.reason, _runs(line))
+        (
+            target.id,
+            line.description,
+            line.found.note if line.found else line.reason,
+            ", ".join(f"`{run}`" for run in line.found.runs) if line.found else "",
+        )
         for target in results.targets
         for line in target.lines
         if line.description
@@ -191,7 +190,3 @@ def _circumstances(results: Results) -> str:
         f"Measured on {results.created[:10]} at commit {commit}{dirty}, Python {about['python']}, "
         f"{about['cores']} cores of {about['processor']}, by `assay targets`."
     )
-
-
-def _runs(line: Line) -> str:
-    return ", ".join(f"`{run}`" for run in line.found.runs) if line.found else ""

@@ -1,6 +1,6 @@
 """Stale results: what a search shows of documents as they were before an edit."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
@@ -60,8 +60,16 @@ def count_stale(
         retriever.index(edited)
         results.append(_search(retriever, asked, depth))
     shown = [chunk for chunks in results for chunk in chunks]
-    stale = sum(not _holds(present, chunk) for chunk in shown)
-    found = sum(any(_shows(chunk, cut) for chunk in before[cut.text]) for cut in cuts)
+    stale = sum(
+        present.get(chunk.doc_id, "")[chunk.start : chunk.end] != chunk.text for chunk in shown
+    )
+    found = sum(
+        any(
+            chunk.doc_id == cut.doc_id and chunk.start < cut.end and cut.start < chunk.end
+            for chunk in before[cut.text]
+        )
+        for cut in cuts
+    )
     return Staleness(stale, len(shown), 2 * len(asked), found, len(cuts))
 
 
@@ -95,12 +103,3 @@ def _edit(documents: Sequence[Document], cuts: Sequence[Cut]) -> list[Document]:
 
 def _search(retriever: Retriever, asked: Sequence[str], depth: int) -> list[Chunk]:
     return [hit.chunk for text in asked for hit in retriever.search(text, depth).hits]
-
-
-def _shows(chunk: Chunk, cut: Cut) -> bool:
-    return chunk.doc_id == cut.doc_id and chunk.start < cut.end and cut.start < chunk.end
-
-
-def _holds(present: Mapping[str, str], chunk: Chunk) -> bool:
-    """Say whether the chunk's document, as it is now, holds the chunk's text at its place."""
-    return present.get(chunk.doc_id, "")[chunk.start : chunk.end] == chunk.text

@@ -2,14 +2,16 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eval.analysis.summary import Summary
 from eval.runs import environment
+from eval.runs.files import encode_json
 from eval.runs.stored import write_atomically
 from eval.tracking.record import Record, describe, headlines
 from eval.tracking.store import (
@@ -112,6 +114,30 @@ def find_logged(
     return found
 
 
+def log_result(
+    name: str,
+    tags: Mapping[str, str],
+    metrics: Mapping[str, float],
+    params: Mapping[str, str],
+    files: Iterable[Path],
+    created: str = "",
+) -> str:
+    """Send a result that is no run of a pipeline as an MLflow run of its own; return its id.
+
+    It was `created` at a time in ISO 8601, or now. Raises TrackingError.
+    """
+    uri = tracking_uri()
+    finished = int(datetime.fromisoformat(created).timestamp() * 1000) if created else None
+    with connect(uri) as client:
+        experiment = find_experiment(client, uri)
+        with mlflow_run(client, experiment, name, tags, finished) as run_id:
+            log_metrics(client, run_id, metrics, finished or int(time.time() * 1000))
+            log_params(client, run_id, params)
+            for file in sorted(files):
+                client.log_artifact(run_id, str(file))
+    return run_id
+
+
 def _send_all(
     client: "MlflowClient", uri: str, records: Sequence[Record], command: str
 ) -> dict[Path, Logged]:
@@ -141,7 +167,7 @@ def note_logged(folder: Path, run: str, uri: str, run_id: str, parent: str) -> L
         "run_id": run_id,
         "parent": parent,
     }
-    write_atomically(folder / LOGGED, json.dumps(entry, indent=1).encode() + b"\n")
+    write_atomically(folder / LOGGED, encode_json(entry))
     return Logged(run=run, fresh=True, **entry)
 
 

@@ -1,13 +1,12 @@
 """Sending an ingestion to MLflow."""
 
 import shlex
-from datetime import datetime
 from pathlib import Path
 
 from eval.runs.ingestion import Ingestion
-from eval.tracking.delivery import log_metrics, log_params, mlflow_run
+from eval.tracking.delivery import log_result
 from eval.tracking.record import list_params, metric_name
-from eval.tracking.store import connect, find_experiment, redact, tracking_uri
+from eval.tracking.store import redact
 
 
 def log_ingestion(made: Ingestion, folder: Path) -> str:
@@ -15,19 +14,11 @@ def log_ingestion(made: Ingestion, folder: Path) -> str:
 
     Raises TrackingError.
     """
-    uri = tracking_uri()
-    finished = int(datetime.fromisoformat(made.created).timestamp() * 1000)
     command = shlex.join(map(str, made.environment.get("command", ())))
     tags = {"assay.ingestion": made.id, "assay.command": redact(command)}
-    with connect(uri) as client:
-        experiment = find_experiment(client, uri)
-        name = f"ingest {made.source} by {made.pipeline}"
-        with mlflow_run(client, experiment, name, tags, finished) as run_id:
-            log_metrics(client, run_id, metrics(made), finished)
-            log_params(client, run_id, list_params(made.config))
-            for file in sorted(folder.iterdir()):
-                client.log_artifact(run_id, str(file))
-    return run_id
+    name = f"ingest {made.source} by {made.pipeline}"
+    params = list_params(made.config)
+    return log_result(name, tags, metrics(made), params, folder.iterdir(), made.created)
 
 
 def metrics(made: Ingestion) -> dict[str, float]:

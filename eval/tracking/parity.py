@@ -1,15 +1,13 @@
 """Sending what was found of engines to MLflow."""
 
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from eval.parity.curve import Curve
 from eval.parity.results import Parity
-from eval.tracking.delivery import log_metrics, log_params, mlflow_run
+from eval.tracking.delivery import log_result
 from eval.tracking.record import list_params, metric_name, with_interval
-from eval.tracking.store import connect, find_experiment, redact, tracking_uri
+from eval.tracking.store import redact
 
 
 def log_parity(parity: Parity, folder: Path) -> str:
@@ -17,9 +15,14 @@ def log_parity(parity: Parity, folder: Path) -> str:
 
     Raises TrackingError.
     """
-    tags = {"assay.parity": parity.id, "assay.verdict": parity.verdict}
+    tags = {
+        "assay.parity": parity.id,
+        "assay.verdict": parity.verdict,
+        "assay.command": redact(parity.command),
+    }
     name = f"parity {parity.label} on {parity.collection}"
-    return _send(parity, name, tags, dict(parity_metrics(parity)), folder)
+    metrics = dict(parity_metrics(parity))
+    return log_result(name, tags, metrics, _params(parity), folder.iterdir(), parity.created)
 
 
 def log_curve(curve: Curve, folder: Path) -> str:
@@ -27,9 +30,14 @@ def log_curve(curve: Curve, folder: Path) -> str:
 
     Raises TrackingError.
     """
-    tags = {"assay.recall": curve.id}
+    tags = {"assay.recall": curve.id, "assay.command": redact(curve.command)}
     name = f"recall {curve.engine} on {curve.collection}"
-    return _send(curve, name, tags, dict(curve_metrics(curve)), folder)
+    metrics = dict(curve_metrics(curve))
+    return log_result(name, tags, metrics, _params(curve), folder.iterdir(), curve.created)
+
+
+def _params(found: Parity | Curve) -> dict[str, str]:
+    return list_params({"engine": dict(found.settings), "collection": found.collection})
 
 
 def parity_metrics(parity: Parity) -> Iterator[tuple[str, float]]:
@@ -66,24 +74,3 @@ def curve_metrics(curve: Curve) -> Iterator[tuple[str, float]]:
         for depth, percentiles in point.latency.items():
             for name, at in percentiles.items():
                 yield from with_interval(f"{place}/latency_ms_at_{depth}.{name}", at).items()
-
-
-def _send(
-    found: Parity | Curve,
-    name: str,
-    tags: Mapping[str, str],
-    metrics: Mapping[str, float],
-    folder: Path,
-) -> str:
-    finished = int(datetime.fromisoformat(found.created).timestamp() * 1000)
-    settings: dict[str, Any] = {"engine": dict(found.settings), "collection": found.collection}
-    uri = tracking_uri()
-    command = {"assay.command": redact(found.command)}
-    with connect(uri) as client:
-        experiment = find_experiment(client, uri)
-        with mlflow_run(client, experiment, name, {**tags, **command}, finished) as run_id:
-            log_metrics(client, run_id, metrics, finished)
-            log_params(client, run_id, list_params(settings))
-            for file in sorted(folder.iterdir()):
-                client.log_artifact(run_id, str(file))
-    return run_id

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from eval.analysis.exports import ATTRIBUTION, PER_QUERY, QRELS, RUN
+from eval.analysis.exports import ATTRIBUTION, ITEMS, PER_QUERY, QRELS, RUN
 from eval.analysis.summary import Summary
 from eval.runs.ann_recall import RECALL, find_recalls
 from eval.runs.flattening import flatten
@@ -21,6 +21,7 @@ from eval.statistics.estimates import Estimate
 ARTIFACTS = (
     RUN,
     QRELS,
+    ITEMS,
     PER_QUERY,
     ATTRIBUTION,
     "config.yaml",

@@ -2,13 +2,12 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from pathlib import Path
 
 from eval.targets.results import Results
-from eval.tracking.delivery import log_metrics, log_params, mlflow_run
-from eval.tracking.record import metric_name
-from eval.tracking.store import connect, find_experiment, redact, tracking_uri
+from eval.tracking.delivery import log_result
+from eval.tracking.record import metric_name, with_interval
+from eval.tracking.store import redact
 
 
 def log_targets(results: Results, files: Sequence[Path]) -> str:
@@ -16,18 +15,10 @@ def log_targets(results: Results, files: Sequence[Path]) -> str:
 
     Raises TrackingError.
     """
-    uri = tracking_uri()
-    finished = int(datetime.fromisoformat(results.created).timestamp() * 1000)
     command = redact(shlex.join(map(str, results.environment.get("command", ()))))
     tags = {"assay.command": command, "assay.targets": str(len(results.targets))}
-    with connect(uri) as client:
-        experiment = find_experiment(client, uri)
-        with mlflow_run(client, experiment, command, tags, finished) as run_id:
-            log_metrics(client, run_id, dict(metrics(results)), finished)
-            log_params(client, run_id, dict(params(results)))
-            for file in files:
-                client.log_artifact(run_id, str(file))
-    return run_id
+    figures, verdicts = dict(metrics(results)), dict(params(results))
+    return log_result(command, tags, figures, verdicts, files, results.created)
 
 
 def metrics(results: Results) -> Iterator[tuple[str, float]]:
@@ -37,10 +28,7 @@ def metrics(results: Results) -> Iterator[tuple[str, float]]:
             if line.found:
                 label = f" {line.label}" if line.label else ""
                 name = metric_name(f"target/{target.id}{label}")
-                estimate = line.found.estimate
-                yield name, estimate.value
-                yield f"{name}.low", estimate.low
-                yield f"{name}.high", estimate.high
+                yield from with_interval(name, line.found.estimate).items()
     for verdict, ids in results.count().items():
         yield metric_name(f"targets/{verdict}"), len(ids)
 

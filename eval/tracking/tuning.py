@@ -1,15 +1,14 @@
 """Sending the outcome of tuning to MLflow."""
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from eval.analysis.nested_cv import Tuning
-from eval.tracking.delivery import log_metrics, log_params, mlflow_run
+from eval.tracking.delivery import log_result
 from eval.tracking.record import list_params, metric_name, with_interval
-from eval.tracking.store import connect, find_experiment, redact, tracking_uri
+from eval.tracking.store import redact
 
 
 @dataclass(frozen=True)
@@ -24,19 +23,12 @@ class TuningRecord:
 
 def log_tuning(record: TuningRecord) -> str:
     """Send a tuning; return the id of its MLflow run. Raises TrackingError."""
-    uri = tracking_uri()
-    tuning, command = record.tuning, redact(record.command)
+    tuning = record.tuning
     name = f"tune {record.config['name']} on {record.config['dataset']}"
-    tags = {"assay.command": command, "assay.verdict": tuning.verdict}
+    tags = {"assay.command": redact(record.command), "assay.verdict": tuning.verdict}
     best = {} if tuning.best is None else tuning.points[tuning.best].settings
-    with connect(uri) as client:
-        experiment = find_experiment(client, uri)
-        with mlflow_run(client, experiment, name, tags) as run_id:
-            log_metrics(client, run_id, metrics(tuning), int(time.time() * 1000))
-            log_params(client, run_id, list_params({**record.config, "best": dict(best)}))
-            for file in record.files:
-                client.log_artifact(run_id, str(file))
-    return run_id
+    params = list_params({**record.config, "best": dict(best)})
+    return log_result(name, tags, metrics(tuning), params, record.files)
 
 
 def metrics(tuning: Tuning) -> dict[str, float]:

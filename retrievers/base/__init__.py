@@ -18,6 +18,15 @@ class AssayError(Exception):
     """Something the user can mend. Its message is one line: what, where, and what is allowed."""
 
 
+def explain_os_error(error: OSError, path: object = None) -> str:
+    """Return in one line what a file, or `path` where it is not named, has against it."""
+    reason = error.strerror or " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        reason = "a file stands where a folder is needed"
+    where = error.filename or path
+    return f"{where}: {reason}" if where else reason
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A unit the collection itself prescribes: characters `start` to `end` of its document."""
@@ -172,11 +181,12 @@ class IndexReport:
 class Retriever(ABC):
     """A configured retriever. `index` is called once, before any `search`.
 
-    A retriever is `nondeterministic` when it may answer differently though its settings, its facts
-    and this project's code are the same: a finished run of it is never taken for a new one.
+    A run that was cut off is resumed, and a finished one stands for a new one, where settings,
+    facts, this project's code and the file of the class are the same. A retriever that may answer
+    differently all the same says that it is `nondeterministic`: each run of it is made anew.
     """
 
-    nondeterministic: bool = True
+    nondeterministic: bool = False
 
     @abstractmethod
     def index(self, documents: Sequence[Document]) -> IndexReport:
@@ -211,7 +221,7 @@ class Retriever(ABC):
     def facts(self) -> Mapping[str, Any]:
         """What identifies this retriever beyond its settings. JSON values; known after `index`.
 
-        Digests of models, versions of engines, choices resolved from the documents.
+        Digests of models, versions of engines and services, choices resolved from the documents.
         """
         return {}
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from retrievers.base import Chunk, Document
-from retrievers.conformance import Rule, require
+from retrievers.conformance import make_rules, require
 from retrievers.documents.blocks import WHOLE, Section
 from retrievers.documents.chunk_kinds import KINDS
 from retrievers.documents.chunkers.base import Chunker, is_intact
@@ -129,10 +129,10 @@ def same_input_same_chunks(
     chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize
 ) -> None:
     """Cutting again, in another order, or with another such chunker gives the same chunks."""
-    first = dict(_cut_by_id(chunker, documents, tokenize))
-    again = dict(_cut_by_id(chunker.model_copy(deep=True), documents[::-1], tokenize))
-    for id_, chunks in first.items():
-        require(chunks == again[id_], f"{id_}: cut in two ways")
+    other = chunker.model_copy(deep=True)
+    again = {item.id: chunks for item, chunks in _cut(other, documents[::-1], tokenize)}
+    for document, chunks in _cut(chunker, documents, tokenize):
+        require(chunks == again[document.id], f"{document.id}: cut in two ways")
 
 
 def edits_stay_local(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
@@ -189,33 +189,30 @@ def places_are_true(chunker: Chunker, documents: Sequence[Document], tokenize: T
                 _check_place(structure, chunk, where)
 
 
-RULES = tuple(
-    Rule(check.__name__, check)
-    for check in (
-        rebuilds_the_document,
-        texts_are_true,
-        chunks_stand_in_order,
-        overlaps_are_bounded,
-        none_is_over_the_limit,
-        ids_are_digests,
-        ids_never_collide,
-        ids_keep_the_order,
-        same_input_same_chunks,
-        edits_stay_local,
-        frontmatter_is_told_apart,
-        blocks_stay_whole,
-        places_are_true,
-    )
+RULES = make_rules(
+    rebuilds_the_document,
+    texts_are_true,
+    chunks_stand_in_order,
+    overlaps_are_bounded,
+    none_is_over_the_limit,
+    ids_are_digests,
+    ids_never_collide,
+    ids_keep_the_order,
+    same_input_same_chunks,
+    edits_stay_local,
+    frontmatter_is_told_apart,
+    blocks_stay_whole,
+    places_are_true,
 )
 
 
 def check_chunker(chunker: Chunker) -> None:
     """Put `chunker` to every rule. Raises ConformanceError at the first it breaks."""
     for rule in RULES:
-        rule.check(chunker, DOCUMENTS, _tokenize)
+        rule.check(chunker, DOCUMENTS, tokenize)
 
 
-def _tokenize(text: str) -> list[tuple[int, int]]:
+def tokenize(text: str) -> list[tuple[int, int]]:
     """Return the spans of words and signs."""
     return [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
 
@@ -245,13 +242,6 @@ def _cut(
 ) -> Iterator[tuple[Document, list[Chunk]]]:
     for document in documents:
         yield document, chunker.chunk(document, tokenize)
-
-
-def _cut_by_id(
-    chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize
-) -> Iterator[tuple[str, list[Chunk]]]:
-    for document, chunks in _cut(chunker, documents, tokenize):
-        yield document.id, chunks
 
 
 def _amend(document: Document, end: int) -> Document:

@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,7 +11,9 @@ from typing import Any, Generic, TypeVar
 
 from retrievers.base import AssayError
 from retrievers.engines.servers import C
+from retrievers.models.base import Vectors
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -151,6 +153,23 @@ class CollectionStore(ABC, Generic[C]):
     @abstractmethod
     def drop(self, name: str) -> None:
         """Remove a collection by the name under which it was filled; it may be gone."""
+
+
+class VectorStore(CollectionStore[C], Generic[C, S]):
+    """A store that makes a collection of `texts` with their `vectors` as the `settings` say."""
+
+    def __init__(
+        self,
+        connection: C,
+        plan: CollectionPlan,
+        settings: S,
+        texts: Sequence[str],
+        vectors: Vectors,
+    ) -> None:
+        super().__init__(connection, plan)
+        self._settings = settings
+        self._texts = texts
+        self._vectors = vectors
 
 
 def batch(

@@ -15,7 +15,7 @@ from json import dumps
 import numpy as np
 
 from retrievers.base import AssayError
-from retrievers.conformance import ConformanceError, Rule, check_rules, require
+from retrievers.conformance import ConformanceError, check_rules, make_rules, require
 from retrievers.engines.base import Engine, StoreSettings
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
@@ -220,21 +220,18 @@ def facts_are_plain(make: Make) -> None:
     engine.close()
 
 
-RULES = tuple(
-    Rule(check.__name__, check)
-    for check in (
-        nothing_is_found_in_nothing,
-        dense_is_cosine,
-        keyword_finds_shared_terms,
-        hybrid_is_fused_from_its_lists,
-        smaller_limits_give_heads,
-        same_answer_again,
-        indexing_replaces,
-        odd_texts_are_data,
-        wrong_dimensions_are_told,
-        threads_are_safe,
-        facts_are_plain,
-    )
+RULES = make_rules(
+    nothing_is_found_in_nothing,
+    dense_is_cosine,
+    keyword_finds_shared_terms,
+    hybrid_is_fused_from_its_lists,
+    smaller_limits_give_heads,
+    same_answer_again,
+    indexing_replaces,
+    odd_texts_are_data,
+    wrong_dimensions_are_told,
+    threads_are_safe,
+    facts_are_plain,
 )
 
 

@@ -14,8 +14,8 @@ from retrievers.conformance import (
     ODD_QUERIES,
     QUERIES,
     ConformanceError,
-    Rule,
     check_rules,
+    make_rules,
     require,
 )
 from retrievers.corpus import Corpus
@@ -130,17 +130,14 @@ def threads_are_safe(make: Make) -> None:
     require(alone == together, "threads disturb each other")
 
 
-RULES = tuple(
-    Rule(check.__name__, check)
-    for check in (
-        at_most_depth,
-        best_first,
-        same_answer_again,
-        odd_queries_are_answered,
-        indexing_replaces,
-        times_are_told,
-        threads_are_safe,
-    )
+RULES = make_rules(
+    at_most_depth,
+    best_first,
+    same_answer_again,
+    odd_queries_are_answered,
+    indexing_replaces,
+    times_are_told,
+    threads_are_safe,
 )
 
 

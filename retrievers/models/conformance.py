@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from retrievers.conformance import ODD_QUERIES, QUERIES, Rule, check_rules, require
+from retrievers.conformance import ODD_QUERIES, QUERIES, check_rules, make_rules, require
 from retrievers.models.base import CrossEncoder, Encoder
 from retrievers.models.cross_encoders import CrossEncoderChoice
 from retrievers.models.encoders import EncoderChoice
@@ -91,18 +91,16 @@ def cross_encoders_are_alike(make: MakeCrossEncoder) -> None:
     require(scores[0] == scores[1], "other scores")
 
 
-ENCODER_RULES = tuple(
-    Rule(check.__name__, check)
-    for check in (
-        vectors_are_of_unit_length,
-        texts_are_encoded_apart,
-        encoders_are_alike,
-        texts_are_told_apart,
-    )
+ENCODER_RULES = make_rules(
+    vectors_are_of_unit_length,
+    texts_are_encoded_apart,
+    encoders_are_alike,
+    texts_are_told_apart,
 )
-CROSS_ENCODER_RULES = tuple(
-    Rule(check.__name__, check)
-    for check in (each_text_has_a_score, pairs_are_scored_apart, cross_encoders_are_alike)
+CROSS_ENCODER_RULES = make_rules(
+    each_text_has_a_score,
+    pairs_are_scored_apart,
+    cross_encoders_are_alike,
 )
 
 

@@ -4,6 +4,7 @@ import importlib.util
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,16 @@ class ModelFiles(ABC):
     @abstractmethod
     def recipe(self) -> Recipe:
         """How the model wants its texts; where its backend knows better, the defaults."""
+
+    def facts(self, *packages: str) -> dict[str, Any]:
+        """Return what identifies the model, and the versions of the `packages` that run it."""
+        return {
+            "model": self.name,
+            "build": self.build,
+            "backend": self.backend,
+            "digest": self.digest,
+            "runtime": ", ".join(f"{name} {version(name)}" for name in packages),
+        }
 
     @abstractmethod
     def location(self) -> Mapping[str, Any]:

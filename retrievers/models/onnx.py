@@ -4,7 +4,6 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -52,7 +51,7 @@ class OnnxEncoder(Encoder):
         """Name, build, digest, how texts are read, and the runtime."""
         recipe = self._recipe
         return {
-            **_facts(self._files),
+            **self._files.facts("onnxruntime"),
             "pooling": recipe.pooling,
             "query_prefix": recipe.query_prefix,
             "passage_prefix": recipe.passage_prefix,
@@ -87,7 +86,7 @@ class OnnxCrossEncoder(CrossEncoder):
 
     def facts(self) -> Mapping[str, Any]:
         """Name, build, digest, how pairs are read, and the runtime."""
-        return {**_facts(self._files), "max_tokens": self._recipe.max_tokens}
+        return {**self._files.facts("onnxruntime"), "max_tokens": self._recipe.max_tokens}
 
     def _score(self, query: str, text: str) -> float:
         output = self._model.run(query, text).reshape(-1)
@@ -164,13 +163,3 @@ def _map(work: Callable[[Item], Result], items: Sequence[Item], threads: int) ->
         return [work(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, items))
-
-
-def _facts(files: ModelFiles) -> dict[str, Any]:
-    return {
-        "model": files.name,
-        "build": files.build,
-        "backend": files.backend,
-        "digest": files.digest,
-        "runtime": f"onnxruntime {version('onnxruntime')}",
-    }

@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to give other vectors or scores
 BATCH_ON_ACCELERATOR = 32
+PACKAGES = ("sentence-transformers", "torch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class StEncoder(Encoder):
         """Name, build, digest, what was set otherwise than the model's own, and the runtime."""
         recipe = self._recipe
         return {
-            **_facts(self._files),
+            **self._files.facts(*PACKAGES),
             "query_prefix": recipe.query_prefix,
             "passage_prefix": recipe.passage_prefix,
             "max_tokens": recipe.max_tokens,
@@ -93,7 +93,7 @@ class StCrossEncoder(CrossEncoder):
 
     def facts(self) -> Mapping[str, Any]:
         """Name, build, digest, how pairs are read, and the runtime."""
-        return {**_facts(self._files), "max_tokens": self._max_tokens}
+        return {**self._files.facts(*PACKAGES), "max_tokens": self._max_tokens}
 
 
 _UNIT = {"normalize_embeddings": True}
@@ -142,14 +142,3 @@ class _StModel:
         if self._max_tokens is not None:
             model.max_seq_length = self._max_tokens
         return model
-
-
-def _facts(files: ModelFiles) -> dict[str, Any]:
-    versions = [f"{name} {version(name)}" for name in ("sentence-transformers", "torch")]
-    return {
-        "model": files.name,
-        "build": files.build,
-        "backend": files.backend,
-        "digest": files.digest,
-        "runtime": ", ".join(versions),
-    }

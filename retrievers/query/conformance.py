@@ -12,8 +12,8 @@ from retrievers.conformance import (
     ODD_QUERIES,
     QUERIES,
     ConformanceError,
-    Rule,
     check_rules,
+    make_rules,
     require,
 )
 from retrievers.legs.conformance import make_corpus
@@ -86,15 +86,12 @@ def threads_are_safe(make: Make) -> None:
     require(alone == together, "threads disturb each other")
 
 
-RULES = tuple(
-    Rule(check.__name__, check)
-    for check in (
-        legs_are_those_given,
-        limits_stand,
-        same_answer_again,
-        odd_queries_are_answered,
-        threads_are_safe,
-    )
+RULES = make_rules(
+    legs_are_those_given,
+    limits_stand,
+    same_answer_again,
+    odd_queries_are_answered,
+    threads_are_safe,
 )
 
 

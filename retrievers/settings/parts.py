@@ -130,19 +130,22 @@ def find_source(settings: Settings) -> str:
 
 def find_sources(settings: Any, key: str = "") -> dict[str, str]:
     """Return the digest of each part plugged in anywhere below `settings`, by its dotted key."""
-    found = {}
+    return {at: _SOURCES[type(part)] for at, part in find_plugged(settings, key)}
+
+
+def find_plugged(settings: Any, key: str = "") -> Iterator[tuple[str, BaseModel]]:
+    """Yield each part plugged in anywhere below `settings`, with its dotted key."""
     inner: Any = ()
     if isinstance(settings, BaseModel):
         inner = settings
-        if source := _SOURCES.get(type(settings)):
-            found[key] = source
+        if type(settings) in _SOURCES:
+            yield key, settings
     elif isinstance(settings, Mapping):
         inner = settings.items()
     elif isinstance(settings, Sequence) and not isinstance(settings, str):
         inner = enumerate(settings)
     for name, value in inner:
-        found |= find_sources(value, f"{key}.{name}" if key else str(name))
-    return found
+        yield from find_plugged(value, f"{key}.{name}" if key else str(name))
 
 
 def find_part(metadata: Any) -> Part | None:

@@ -14,8 +14,8 @@ from retrievers.conformance import (
     ODD_QUERIES,
     QUERIES,
     ConformanceError,
-    Rule,
     check_rules,
+    make_rules,
     require,
 )
 from retrievers.legs.conformance import make_corpus
@@ -102,17 +102,14 @@ def threads_are_safe(make: Make) -> None:
     require(alone == together, "threads disturb each other")
 
 
-RULES = tuple(
-    Rule(check.__name__, check)
-    for check in (
-        best_first,
-        nothing_from_nothing,
-        given_hits_stay,
-        chunks_are_true,
-        same_answer_again,
-        odd_queries_are_answered,
-        threads_are_safe,
-    )
+RULES = make_rules(
+    best_first,
+    nothing_from_nothing,
+    given_hits_stay,
+    chunks_are_true,
+    same_answer_again,
+    odd_queries_are_answered,
+    threads_are_safe,
 )
 
 

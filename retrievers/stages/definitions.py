@@ -61,9 +61,11 @@ class Definitions(Stage):
         found = []
         for term in dict.fromkeys(self._terms(chunk.text)):
             entries = self._glossary.entries[term]
-            if not any(_stands_in(entry, chunk) for entry in entries) and (
-                entry := _choose(entries, chunk)
-            ):
+            here = (
+                entry.doc_id == chunk.doc_id and chunk.start <= entry.definition.at < chunk.end
+                for entry in entries
+            )
+            if not any(here) and (entry := _choose(entries, chunk)):
                 found.append(entry)
         found.sort(key=lambda entry: (entry.doc_id != chunk.doc_id, entry.scope == 2))
         return tuple(map(self._quote, found[: self._limit]))
@@ -82,10 +84,6 @@ class Definitions(Stage):
         found = entry.definition
         text = self._corpus.documents[entry.doc_id].text[found.start : found.end].strip()
         return Definition(found.term, text, found.exceptions, entry.doc_id, found.start, found.end)
-
-
-def _stands_in(entry: Entry, chunk: Chunk) -> bool:
-    return entry.doc_id == chunk.doc_id and chunk.start <= entry.definition.at < chunk.end
 
 
 def _choose(entries: Sequence[Entry], chunk: Chunk) -> Entry | None:

@@ -1,10 +1,11 @@
 """Bad input: one clear line that names it, exit code 2, no traceback, nothing half-written."""
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
-from processes import ROOT
+from processes import ROOT, finish, start
 
 RUN = ("run", "configs/bm25.yaml", "latency.queries=0")
 
@@ -90,3 +91,90 @@ def test_unknown_runs_and_commands(assay) -> None:
     done = assay("rum")
     assert done.returncode == 2
     assert "No such command" in done.stderr
+
+
+MODULE = """
+from examples.word_overlap import WordOverlap
+
+
+class Index(WordOverlap):
+    def index(self, documents):
+        raise KeyError("no such table")
+
+
+class Search(WordOverlap):
+    def search(self, query, k):
+        return {}["key"]
+
+
+class Timed(WordOverlap):
+    calls = 0
+
+    def search(self, query, k):
+        self.calls += 1
+        return super().search(query, k) if self.calls <= 4 else 1 / 0
+
+
+class Listed(WordOverlap):
+    def search(self, query, k):
+        return list(super().search(query, k).hits)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Index", ("Index: index: KeyError", "no such table")),
+        ("Search", ("Search: query q001: KeyError", "key")),
+        ("Timed", ("Timed: query q", "ZeroDivisionError: division by zero")),
+        ("Listed", ("Listed: query q001: search returned a list",)),
+    ],
+)
+def test_a_class_of_yours_that_fails(assay, tmp_path: Path, name: str, words) -> None:
+    (tmp_path / "failing.py").write_text(MODULE)
+    class_ = f"retriever.path=failing:{name}"
+    run = ("run", "examples/word_overlap.yaml", class_, "limit=4", "latency.queries=1")
+    places = {"PYTHONPATH": f"{tmp_path}:{ROOT}", "ASSAY_REPORTS": str(tmp_path / "reports")}
+    places["ASSAY_DATASET"] = "harbourline"
+    done = finish(start(*run, environment=places))
+    check(done, *words)
+    if name == "Search":
+        done = finish(start("search", run[1], "a ferry", class_, environment=places))
+        check(done, "Search: query 'a ferry': KeyError")
+        done = finish(start(*run, "--debug", environment=places))
+        assert done.returncode == 2
+        assert "Traceback" in done.stderr
+
+
+def test_a_module_that_is_not_python(assay, tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("def search(:\n")
+    run = ("run", "examples/word_overlap.yaml", "retriever.path=broken:Own")
+    check(finish(start(*run, environment={"PYTHONPATH": f"{tmp_path}:{ROOT}"})), "line 1", "syntax")
+
+
+def test_places_that_cannot_be_written(assay, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    check(assay(*RUN, ASSAY_REPORTS=str(file)), str(file), "a file stands where a folder is needed")
+    init = ("init", "examples/allotment", "--output", str(file))
+    check(assay(*init), str(file), "a file stands where a folder is needed")
+    done = assay(*RUN, ASSAY_REPORTS=str(file), ASSAY_DEBUG="1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Traceback" in done.stderr
+    # Not even root makes folders there.
+    check(assay(*RUN, ASSAY_REPORTS="/proc/reports"), "/proc/reports", "No such file")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes where nobody may")
+def test_reports_that_are_read_only(assay, tmp_path: Path) -> None:
+    tmp_path.chmod(0o555)
+    check(assay(*RUN, ASSAY_REPORTS=str(tmp_path)), str(tmp_path), "Permission denied")
+
+
+def test_a_collection_without_queries(assay, tmp_path: Path) -> None:
+    """As `assay init` makes it where it is given no questions."""
+    reports = tmp_path / "reports"
+    assert assay("init", "examples/allotment", "--output", str(tmp_path / "own")).returncode == 0
+    run = ("run", str(tmp_path / "own" / "pipeline.yaml"))
+    check(assay(*run, ASSAY_REPORTS=str(reports)), "no query is judged", "assay init FOLDER")
+    assert not reports.exists()

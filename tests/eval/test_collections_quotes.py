@@ -4,8 +4,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from eval.collections.authoring.quotes import Locator, Place, fold
 from retrievers.base import Document
+from retrievers.base.quotes import Locator, Place, fold
 
 VARIANTS = {
     "-": "-–—‐−",

@@ -13,11 +13,11 @@ from eval.collections.authoring.known_item_queries import (
     read_keywords,
 )
 from eval.collections.authoring.near_duplicates import edit, plant
-from eval.collections.authoring.quotes import Place
 from eval.collections.formats.native import make_document
 from retrievers.base import AssayError, Document
 from retrievers.base.frontmatter import frontmatter_end
 from retrievers.base.markdown import read_headings
+from retrievers.base.quotes import Place
 
 GUIDE = """---
 title: Setup Guide

@@ -15,8 +15,8 @@ from eval.collections import load
 from eval.collections.in_memory import make_collection
 from eval.experiments.config import load_config
 from eval.runs import code_identity
-from eval.runs.answers import read_answer
 from retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
+from retrievers.base.answers import read_answer
 
 DOCUMENTS = {
     "d1": "The ferry sails twice a day.",

@@ -1,11 +1,15 @@
 """The join rule: worked cases, and its properties on generated rankings."""
 
-from hypothesis import given
+import math
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from eval.collections.collection import GoldItem
 from eval.scoring import measures
-from eval.scoring.join import Retrieved, covers, join
+from eval.scoring.join import JoinedHit, Retrieved, covers, fill_places, join
 from retrievers.base import Chunk
 
 
@@ -57,11 +61,14 @@ def test_measures_by_hand() -> None:
     assert scores["RR@10"] == 0.5
     assert scores["R@2"] == 2 / 3, "both items of the second chunk count"
     assert scores["R@3"] == 1
-    assert scores["P@5"] == 2 / 5
+    assert scores["P@5"] == 3 / 5
     assert abs(scores["Judged@10"] - 2 / 3) < 1e-9
-    # gains 3 at rank 2 and 2 at rank 3, over the ideal 3, 2, 1
-    dcg, ideal = 3 / 1.5849625007 + 2 / 2, 3 + 2 / 1.5849625007 + 1 / 2
-    assert abs(scores["nDCG@10"] - dcg / ideal) < 1e-6
+    # Grades 3 at rank 2, 2 at rank 3, and 1, which waited, after it.
+    log3, log5 = 1.5849625007, 2.3219280949
+    ideal = 3 + 2 / log3 + 1 / 2
+    assert abs(scores["nDCG@10"] - (3 / log3 + 2 / 2 + 1 / log5) / ideal) < 1e-6
+    hit = measures.score(["hit_nDCG@10"], joined, items)["hit_nDCG@10"]["q"]
+    assert abs(hit - (3 / log3 + 2 / 2) / ideal) < 1e-6, "each hit counts once"
 
 
 def test_token_budget() -> None:
@@ -121,3 +128,96 @@ def test_one_chunk_an_item_equals_plain_qrels(grades, order) -> None:
     assert {name: scores[name]["q"] for name in names} == {
         name: plain[measure] for name, measure in parsed.items()
     }
+
+
+# What each hit counts for: the grades of the items that it is the first to cover.
+covering = st.lists(st.lists(st.integers(1, 3), max_size=4), max_size=8)
+RANKED = ("nDCG@3", "nDCG@10", "nDCG", "AP", "AP@3", "P@1", "P@3", "RR@10", "Success@3", "R@3")
+
+
+def make_items(rank: int, grades: Sequence[int]) -> tuple[GoldItem, ...]:
+    """Return items of these grades as the join finds them, best grade first."""
+    graded = enumerate(sorted(grades, reverse=True))
+    return tuple(GoldItem("q", f"g{rank}.{at}", "d", 0, 9, grade) for at, grade in graded)
+
+
+def score_ranking(
+    hits: Sequence[Sequence[int]], missed: Sequence[int] = (), names: Sequence[str] = RANKED
+) -> dict[str, float]:
+    """Score a ranking whose hits cover items of these grades, and miss others."""
+    *made, lost = [make_items(rank, grades) for rank, grades in enumerate([*hits, missed])]
+    joined = [JoinedHit(chunk(0, 9, id_=f"c{at}"), found, True) for at, found in enumerate(made)]
+    gold = {"q": [item for items in (*made, lost) for item in items]}
+    return {name: one["q"] for name, one in measures.score(names, {"q": joined}, gold).items()}
+
+
+def check_rises(before: dict[str, float], after: dict[str, float]) -> None:
+    for name, score in before.items():
+        assert after[name] >= score - 1e-9, name
+
+
+@given(covering, st.lists(st.integers(1, 3), max_size=4))
+def test_measures_are_bounded(hits, missed) -> None:
+    assert all(0 <= score <= 1 + 1e-9 for score in score_ranking(hits, missed).values())
+
+
+@given(st.lists(st.integers(1, 3), min_size=1, max_size=14), st.integers(0, 3))
+def test_a_first_hit_that_covers_all_is_perfect(grades, others) -> None:
+    scores = score_ranking([grades, *[[]] * others])
+    for name in ("nDCG@3", "nDCG@10", "nDCG", "AP", "P@1", "RR@10", "Success@3", "R@3"):
+        assert scores[name] == pytest.approx(1), name
+
+
+@given(st.lists(st.integers(1, 3), min_size=2, max_size=8), st.data())
+def test_what_misses_an_item_that_has_a_place_is_not_perfect(grades, data) -> None:
+    """However many of the others the first hit covers."""
+    at = data.draw(st.integers(0, len(grades) - 1))
+    scores = score_ranking([grades[:at] + grades[at + 1 :]], [grades[at]])
+    assert scores["nDCG@10"] < 1 - 1e-6
+    assert scores["AP"] < 1 - 1e-6
+
+
+@given(covering, st.data())
+def test_covering_an_item_earlier_never_lowers(hits, data) -> None:
+    full = [at for at, grades in enumerate(hits) if grades]
+    assume(full)
+    late = data.draw(st.sampled_from(full))
+    early = data.draw(st.integers(0, late))
+    moved = [list(grades) for grades in hits]
+    moved[early].append(moved[late].pop())
+    check_rises(score_ranking(hits), score_ranking(moved))
+
+
+@given(covering, st.data())
+def test_covering_one_more_item_never_lowers(hits, data) -> None:
+    assume(hits)
+    at, grade = data.draw(st.integers(0, len(hits) - 1)), data.draw(st.integers(1, 3))
+    more = [[*grades, grade] if rank == at else grades for rank, grades in enumerate(hits)]
+    check_rises(score_ranking(hits, [grade]), score_ranking(more))
+
+
+@given(covering, st.data())
+def test_a_hit_that_counts_for_nothing_never_raises(hits, data) -> None:
+    at = data.draw(st.integers(0, len(hits)))
+    check_rises(score_ranking([*hits[:at], [], *hits[at:]]), score_ranking(hits))
+
+
+@given(covering)
+def test_no_order_with_an_item_at_its_rank_or_below_has_a_higher_dcg(hits) -> None:
+    """Against the best assignment of items to places, by SciPy."""
+    from scipy.optimize import linear_sum_assignment
+
+    items = [(rank, grade) for rank, grades in enumerate(hits) for grade in grades]
+    assume(items)
+    size = len(hits) + len(items)
+    gains = [[g / math.log2(p + 2) if p >= r else -99.0 for p in range(size)] for r, g in items]
+    best = sum(
+        gains[item][place]
+        for item, place in zip(*linear_sum_assignment(gains, maximize=True), strict=True)
+    )
+    found = [
+        JoinedHit(chunk(0, 9), make_items(rank, grades), True) for rank, grades in enumerate(hits)
+    ]
+    places = fill_places(found)
+    assert sum(p.grade / math.log2(at + 2) for at, p in enumerate(places)) == pytest.approx(best)
+    assert all(place.rank <= at for at, place in enumerate(places, start=1))

@@ -142,9 +142,11 @@ def test_two_items_in_one_chunk_are_where_ragas_recall_falls_behind(tmp_path: Pa
     collection = replace(collection, gold={**collection.gold, "q0": halves})
     run = make_run(tmp_path, "planned", [1, 1], collection=collection)
     metrics = choose(["IDBasedContextRecall"], judge=False)
-    (item,) = compare(run, plain.score(metrics, make_samples(run, 5), Quiet()), 5)
-    assert item.scores.values == {"q0": 0.5, "q1": 1.0}
-    assert item.measure == "R@5"
+    (both,) = compare(run, plain.score(metrics, make_samples(run, 2), Quiet()), 2)
+    assert both.scores.values == {"q0": 1.0, "q1": 1.0}
+    (item,) = compare(run, plain.score(metrics, make_samples(run, 1), Quiet()), 1)
+    assert item.scores.values == {"q0": 0.5, "q1": 1.0}, "one item has a place among the first hit"
+    assert item.measure == "R@1"
     assert [(gap.query, gap.measure) for gap in item.disagreements] == [("q0", 1.0)]
 
 

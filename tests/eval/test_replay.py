@@ -6,12 +6,15 @@ import os
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from planned_runs import make_collection
 
 from eval.analysis.summary import summarise
+from eval.cli.import_command import import_
 from eval.collections.loading import load
 from eval.runs.execution import Plan, execute
 from eval.runs.latency import LatencySettings
-from eval.runs.replay import Replay, read_run_file
+from eval.runs.replay import Replay, cover, read_run_file
 from eval.runs.stored import StoredRun
 from retrievers.base import AssayError, Quiet
 
@@ -65,9 +68,9 @@ def test_published_runs_have_their_published_mrr(tmp_path: Path) -> None:
         assert base.scores["RR@3"][id_] == pytest.approx(expected)
 
 
-def test_a_trec_run_is_ordered_by_score_then_by_descending_id(tmp_path: Path) -> None:
+def test_a_trec_run_is_ordered_by_score_then_by_rank(tmp_path: Path) -> None:
     path = write(tmp_path, "q Q0 a 1 1.0 t\nq Q0 c 2 2.0 t\nq Q0 b 3 1.0 t\n")
-    assert read_run_file(path).systems == {"t": {"q": ("c", "b", "a")}}
+    assert read_run_file(path).systems == {"t": {"q": ("c", "a", "b")}}
 
 
 @pytest.mark.parametrize(
@@ -78,7 +81,7 @@ def test_a_trec_run_is_ordered_by_score_then_by_descending_id(tmp_path: Path) ->
         ("q Q0 a 1 nan t\n", ":1: the score nan is not a finite number"),
         ("q Q0 a 1 1 t\nq Q0 a 2 2 t\n", "query q: an id stands there twice"),
         ('{"query_id": "q"}\n', ":1: not a ranking"),
-        ('{"query_id": "q", "ranking": "a"}\n', ":1: `ranking` is not a list of ids"),
+        ('{"query_id": "q", "ranking": "a"}\n', ":1: `ranking` is not a list of hits"),
         ('{"query_id": "q", "ranking": []}\n' * 2, ":2: query q has a ranking already"),
     ],
 )
@@ -102,3 +105,65 @@ def test_rankings_must_be_of_the_collection(tmp_path: Path) -> None:
     hit = known.search(collection.queries[0].text, 10).hits[0]
     assert (hit.chunk.id, hit.chunk.text) == (document, collection.documents[0].text)
     assert not known.search(collection.queries[1].text, 10).hits
+
+
+def test_hits_may_be_spans_and_texts(tmp_path: Path) -> None:
+    collection = load("harbourline")
+    query, document = collection.queries[0], collection.documents[0]
+    quote = next(line for line in document.text.splitlines() if len(line) > 60)
+    start = document.text.index(quote)
+    hits = [
+        {"document": document.id, "text": quote, "score": 2},
+        {"document": document.id, "start": start, "end": start + len(quote), "score": 1},
+        {"document": document.id, "score": 0.5},
+    ]
+    row = json.dumps({"query_id": query.id, "ranking": hits, "system": "t"})
+    replayed = Replay(read_run_file(write(tmp_path, row)), "t", collection)
+    found = [hit.chunk for hit in replayed.search(query.text, 10).hits]
+    assert [(chunk.start, chunk.text) for chunk in found] == [(start, quote), (0, document.text)]
+
+
+def test_equal_scores_stand_by_rank_and_contradictions_are_told(tmp_path: Path) -> None:
+    constant = "".join(
+        f"q{n} Q0 {id_} {r} 1.0 t\n" for n in (1, 2) for r, id_ in ((1, "a"), (2, "b"))
+    )
+    read = read_run_file(write(tmp_path, constant))
+    assert read.systems == {"t": {"q1": ("a", "b"), "q2": ("a", "b")}}
+    assert [note.partition(": ")[2] for note in read.notes] == [
+        "t: in 2 of 2 queries scores are equal; there the ranks decide"
+    ]
+    read = read_run_file(write(tmp_path, "q Q0 a 1 1 t\nq Q0 b 2 2 t\n"))
+    assert read.systems == {"t": {"q": ("b", "a")}}
+    assert "t: in 1 of 1 queries ranks contradict scores; the scores decide" in read.notes[0]
+
+
+def test_half_a_run_is_refused_scored_or_cut_down(tmp_path: Path) -> None:
+    collection = make_collection(4)
+    file = read_run_file(write(tmp_path, "q0 Q0 d0 1 1 t\nq2 Q0 d2 1 1 t\nx Q0 d0 1 1 t\n"))
+    with pytest.raises(AssayError, match=r"2 of the 4 queries of planned .* first q1; .*--missing"):
+        cover(file, "t", collection, "fail")
+    whole, notes = cover(file, "t", collection, "zero")
+    assert whole == collection
+    assert [note.partition(": t: ")[2] for note in notes] == [
+        "1 of its 3 queries are not judged in planned and are passed over",
+        "2 of the 4 queries of planned have no ranking and score 0",
+    ]
+    half, notes = cover(file, "t", collection, "drop")
+    assert [query.id for query in half.queries] == list(half.gold) == ["q0", "q2"]
+    assert "left out" in notes[1]
+    assert half.digest != collection.digest
+
+
+def test_the_command_says_what_is_missing(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
+    collection = load("harbourline")
+    path = write(tmp_path, f"{collection.queries[0].id} Q0 {collection.documents[0].id} 1 1 t\n")
+    arguments = [str(path), "--dataset", "harbourline", "--no-track", "--json"]
+    done = CliRunner().invoke(import_, arguments)
+    assert isinstance(done.exception, AssayError)
+    assert not (tmp_path / "reports").exists()
+    for missing, queries in (("zero", len(collection.queries)), ("drop", 1)):
+        done = CliRunner().invoke(import_, [*arguments, "--missing", missing])
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.stdout)["runs"][0]["queries"] == queries
+        assert "have no ranking" in done.stderr

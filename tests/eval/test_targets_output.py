@@ -8,7 +8,6 @@ from processes import ROOT
 
 from eval.experiments.target_settings import load_settings
 from eval.statistics.estimates import Estimate
-from eval.targets import Limits, Line, Results, TargetResult
 from eval.targets.output import (
     BEGIN,
     END,
@@ -20,7 +19,8 @@ from eval.targets.output import (
     replace_table,
     write,
 )  # fmt: skip
-from eval.targets.results import Measured, Unit
+from eval.targets.results import Line, Measured, Results, TargetResult, Unit
+from eval.targets.verdict import Limits
 from eval.tracking.targets import metrics
 from retrievers.base import AssayError
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.statistics.estimates import Estimate
-from eval.targets import Limits, Verdict, conclude, judge
+from eval.targets.verdict import Limits, Verdict, conclude, judge
 
 
 def estimate(low: float, high: float) -> Estimate:

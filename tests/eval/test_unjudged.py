@@ -36,6 +36,14 @@ def rank(places: list[int], gold: list[GoldItem]) -> dict[str, list[JoinedHit]]:
     return {"q": join([Retrieved(passage(at)) for at in places], gold)}
 
 
+def split(at: int, grades: list[int]) -> list[GoldItem]:
+    """Gold items of these grades, side by side in the passage `at`."""
+    return [
+        GoldItem("q", f"d{at}[{n}]", f"d{at}", 5 * n, 5 * n + 5, grade)
+        for n, grade in enumerate(grades)
+    ]
+
+
 def of(scores: dict[str, dict[str, float]]) -> dict[str, float]:
     return {name: by_query["q"] for name, by_query in scores.items()}
 
@@ -106,6 +114,35 @@ def test_bounds_are_those_of_every_judgment_there_could_be(case, name: str) -> N
     assert 0 <= low <= tried[0] + 1e-9
     assert tried[0] <= high + 1e-9
     assert high <= 1 + 1e-9
+
+
+several = st.tuples(
+    st.permutations(range(5)),
+    st.integers(0, 5),
+    st.dictionaries(
+        st.integers(0, 6),
+        st.lists(st.integers(0, 3), min_size=1, max_size=4),
+        min_size=1,
+        max_size=4,
+    ),
+)
+
+
+@given(several, st.sampled_from(BOUNDED))
+def test_bounds_where_a_passage_holds_several_items(case, name: str) -> None:
+    order, length, grades = case
+    gold = [item for at, each in grades.items() for item in split(at, each)]
+    joined, items = rank(order[:length], gold), {"q": gold}
+    top = max(1, *(item.grade for item in gold))
+    cutoff = int("".join(filter(str.isdigit, name)) or 6)
+    above = order[:length][: 2 if name.endswith("tok") else cutoff]
+    unjudged = [at for at in above if at not in grades]
+    tried = []
+    for guess in itertools.product(range(top + 1), repeat=len(unjudged)):
+        more = [*gold, *itertools.starmap(judge, zip(unjudged, guess, strict=True))]
+        tried.append(measures.score([name], rank(order[:length], more), {"q": more})[name]["q"])
+    low, high = (side["q"] for side in bound(name, joined, items))
+    assert (low, high) == (pytest.approx(min(tried)), pytest.approx(max(tried)))
 
 
 @given(cases)

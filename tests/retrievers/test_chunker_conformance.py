@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrievers.base import Chunk, Document
-from retrievers.conformance import ConformanceError
+from retrievers.conformance import ConformanceError, Rule
 from retrievers.documents.chunkers import (
     Chunker,
     CombineSplitChunker,
@@ -21,7 +21,7 @@ from retrievers.documents.chunkers import (
     StructureChunker,
     is_intact,
 )
-from retrievers.documents.conformance import DOCUMENTS, RULES, Rule
+from retrievers.documents.conformance import DOCUMENTS, RULES
 from retrievers.documents.structure import Structure
 from retrievers.documents.tokens import Tokenize
 

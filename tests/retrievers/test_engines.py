@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from retrievers.conformance import Rule
 from retrievers.engines.base import Engine
-from retrievers.engines.conformance import RULES, Rule
+from retrievers.engines.conformance import RULES
 from retrievers.engines.registry import EngineSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache

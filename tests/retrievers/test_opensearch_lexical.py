@@ -12,9 +12,9 @@ from opensearch_proxy import Proxy
 from retrievers.base import AssayError, Chunk
 from retrievers.config import PipelineConfig
 from retrievers.conformance import RULES as RETRIEVER_RULES
-from retrievers.conformance import Rule as RetrieverRule
+from retrievers.conformance import Rule
 from retrievers.corpus import Corpus
-from retrievers.engines.conformance import RULES, Rule, encode
+from retrievers.engines.conformance import RULES, encode
 from retrievers.engines.opensearch.client import OpenSearchClient
 from retrievers.engines.opensearch.engine import OpenSearchEngine, OpenSearchSettings
 from retrievers.engines.opensearch.server import OpenSearchServer
@@ -93,7 +93,7 @@ def test_the_engine_keeps_the_rules_of_words(rule: Rule, url: str) -> None:
 
 
 @pytest.mark.parametrize("rule", RETRIEVER_RULES, ids=str)
-def test_a_pipeline_with_the_leg_keeps_the_rules(rule: RetrieverRule, url: str) -> None:
+def test_a_pipeline_with_the_leg_keeps_the_rules(rule: Rule, url: str) -> None:
     config = PipelineConfig.model_validate(
         {
             "name": "under-test",

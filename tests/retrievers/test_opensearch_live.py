@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from retrievers.engines.conformance import RULES, Rule
+from retrievers.conformance import Rule
+from retrievers.engines.conformance import RULES
 from retrievers.engines.opensearch.engine import OpenSearchSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root

@@ -119,7 +119,7 @@ def check_pipeline(config: RunConfig, workshop: Workshop) -> None:
         for retriever in (alone, shared):
             retriever.index(collection.documents)
         assert set(alone.facts()["sources"]) == KEYS
-        assert not alone.volatile
+        assert not alone.nondeterministic
         found = 0
         for query in collection.queries[:5]:
             ranking = alone.search(query.text, 5)

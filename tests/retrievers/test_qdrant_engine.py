@@ -18,12 +18,12 @@ pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
 
 from qdrant_double import QdrantDouble
 
+from retrievers.conformance import Rule
 from retrievers.engines.base import Engine
 from retrievers.engines.conformance import (
     QUERIES,
     RULES,
     TEXTS,
-    Rule,
     encode,
     hybrid_is_fused_from_its_lists,
     index,

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from retrievers.engines.conformance import RULES, Rule, index
+from retrievers.conformance import Rule
+from retrievers.engines.conformance import RULES, index
 from retrievers.engines.qdrant.engine import QdrantSettings
 from retrievers.engines.registry import EngineSettings
 from retrievers.engines.servers import is_index_name

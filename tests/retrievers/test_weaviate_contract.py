@@ -18,10 +18,10 @@ pytest.importorskip("weaviate", reason="needs the extra `weaviate`")
 
 from weaviate_double import WeaviateDouble
 
+from retrievers.conformance import Rule
 from retrievers.engines.conformance import (
     RULES,
     TEXTS,
-    Rule,
     dense_is_cosine,
     encode,
     hybrid_is_fused_from_its_lists,

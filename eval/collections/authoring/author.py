@@ -12,7 +12,6 @@ from typing import Any
 
 from eval.collections.authoring import copies
 from eval.collections.authoring.questions import Question, read_questions
-from eval.collections.authoring.quotes import Locator, Place
 from eval.collections.authoring.templates import card_text, pipeline_text
 from eval.collections.card import FILE
 from eval.collections.card_files import parse_card, read_card
@@ -20,6 +19,7 @@ from eval.collections.digests import seal, write_text
 from eval.collections.formats.native import NativeCard, NativeSource, make_document
 from eval.collections.problems import Problems
 from retrievers.base import AssayError, Document
+from retrievers.base.quotes import Locator, Place
 
 QUERIES, JUDGMENTS = "queries.jsonl", "judgments.jsonl"
 UNLOCATED, PIPELINE = "unlocated.csv", "pipeline.yaml"

@@ -13,10 +13,10 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
 
-from eval.collections.authoring.quotes import Place
 from retrievers.base import Document
 from retrievers.base.frontmatter import frontmatter_end
 from retrievers.base.markdown import is_plain, read_headings, tokenize
+from retrievers.base.quotes import Place
 
 SPREAD = 3  # an identifier in more documents than this is not distinctive
 WORD_LENGTH, CUT_LENGTH = 8, 4  # letters of a word worth cutting short, and left of it at least

@@ -7,8 +7,10 @@ from pathlib import Path
 from eval.analysis.comparison import Comparison
 from eval.report.comparison.labels import list_runs
 from eval.report.comparison.view import make_view
+from eval.report.files import COMPARING
 from eval.report.markdown import render_markdown
 from eval.report.page import dump, render_page
+from eval.runs.files import encode_json
 from eval.runs.stored import write_atomically
 
 __all__ = ["COMPARISON", "name_comparison", "write"]
@@ -26,16 +28,15 @@ def write(compared: Comparison, reports: Path) -> Path:
     folder = reports / name_comparison(compared)
     folder.mkdir(parents=True, exist_ok=True)
     view = make_view(compared)
-    facts = json.dumps(compared.as_json(), ensure_ascii=False, indent=1)
     markdown = render_markdown("comparison.md.j2", view=view)
     page = render_page(
         "comparison.html.j2",
         scripts=SCRIPTS,
-        styles=("report.css", "comparison.css"),
+        styles=COMPARING,
         view=view,
         data=dump(view.details),
     )
-    write_atomically(folder / COMPARISON, f"{facts}\n".encode())
+    write_atomically(folder / COMPARISON, encode_json(compared.as_json()))
     write_atomically(folder / "report.md", markdown.encode())
     write_atomically(folder / "report.html", page.encode())
     return folder / "report.html"

@@ -18,10 +18,13 @@ DIGITS = 6
 
 def describe_measures(compared: Comparison) -> list[dict[str, Any]]:
     """Return the measures with the axis on which the scores of all runs lie."""
-    return [
-        {"name": name, "spoken": spoken(name), "ticks": _ticks(_score_axis(compared, name))}
-        for name in compared.measures
-    ]
+    found = []
+    for name in compared.measures:
+        axis = _score_axis(compared, name)
+        values = [axis.low + (axis.high - axis.low) * part / 4 for part in range(5)]
+        ticks = [[axis.place(value), f"{value:.4g}"] for value in values]
+        found.append({"name": name, "spoken": spoken(name), "ticks": ticks})
+    return found
 
 
 def describe_pair(compared: Comparison, pair: Pair) -> dict[str, Any]:
@@ -104,8 +107,3 @@ def _score_axis(compared: Comparison, name: str) -> LinearAxis:
     values = [value for summary in summaries for value in summary.scores[name].values()]
     low, high = min([0.0, *values]), max([1.0, *values])
     return LinearAxis(low, high)
-
-
-def _ticks(axis: LinearAxis) -> list[list[Any]]:
-    values = [axis.low + (axis.high - axis.low) * part / 4 for part in range(5)]
-    return [[axis.place(value), f"{value:.4g}"] for value in values]

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import takewhile
 
+from pydantic import Field, model_validator
+
 from retrievers.base import Chunk, Document
 from retrievers.documents.blocks import Section
 from retrievers.documents.chunk_kinds import Classifier
@@ -76,6 +78,31 @@ class Chunker(Settings, ABC):
         if structure.sections:
             pieces += self.split(structure, tokens)
         return list(_make_chunks(document, structure, pieces))
+
+
+class SizedChunker(Chunker):
+    """A chunker with a largest size, of which a chunk may repeat up to half from the one before."""
+
+    max_tokens: int = Field(ge=16, description="largest chunk, in tokens")
+    overlap_tokens: int = Field(
+        0, ge=0, description="tokens a chunk repeats of the one before, within a section"
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> "SizedChunker":
+        if 2 * self.overlap_tokens > self.max_tokens:
+            raise ValueError("overlap_tokens: at most half of max_tokens")
+        return self
+
+    @property
+    def limit(self) -> int | None:
+        """As set."""
+        return self.max_tokens
+
+    @property
+    def overlap(self) -> int:
+        """As set."""
+        return self.overlap_tokens
 
 
 def rebuild(chunks: Sequence[Chunk]) -> str:

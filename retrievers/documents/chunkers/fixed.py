@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from retrievers.documents.chunkers.base import Chunker, Piece, gather_bare, span_of
+from retrievers.documents.chunkers.base import Piece, SizedChunker, gather_bare, span_of
 from retrievers.documents.cutting import Cutter
 from retrievers.documents.structure import Structure
 from retrievers.documents.tokens import TokenMap
 
 
-class FixedChunker(Chunker):
+class FixedChunker(SizedChunker):
     """Windows of as many tokens as fit, cut between words, whatever stands there."""
 
     type: Literal["fixed"]
@@ -22,22 +22,6 @@ class FixedChunker(Chunker):
         description="where windows begin anew: with each section, so that an edit stays local, "
         "or only with the document, so that windows cross headings",
     )
-
-    @model_validator(mode="after")
-    def _fits(self) -> "FixedChunker":
-        if 2 * self.overlap_tokens > self.max_tokens:
-            raise ValueError("overlap_tokens: at most half of max_tokens")
-        return self
-
-    @property
-    def limit(self) -> int | None:
-        """As set."""
-        return self.max_tokens
-
-    @property
-    def overlap(self) -> int:
-        """As set."""
-        return self.overlap_tokens
 
     @property
     def keeps_blocks(self) -> bool:

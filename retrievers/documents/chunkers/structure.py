@@ -3,37 +3,16 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from retrievers.documents.chunkers.base import Chunker, Piece, gather_bare, span_of
+from retrievers.documents.chunkers.base import Piece, SizedChunker, gather_bare, span_of
 from retrievers.documents.cutting import Cutter
 from retrievers.documents.structure import Structure
 from retrievers.documents.tokens import TokenMap
 
 
-class SectionwiseChunker(Chunker):
+class SectionwiseChunker(SizedChunker):
     """What the chunkers that never leave a section have in common."""
-
-    max_tokens: int = Field(ge=16, description="largest chunk, in tokens")
-    overlap_tokens: int = Field(
-        0, ge=0, description="tokens a chunk repeats of the one before, within a section"
-    )
-
-    @model_validator(mode="after")
-    def _fits(self) -> "SectionwiseChunker":
-        if 2 * self.overlap_tokens > self.max_tokens:
-            raise ValueError("overlap_tokens: at most half of max_tokens")
-        return self
-
-    @property
-    def limit(self) -> int | None:
-        """As set."""
-        return self.max_tokens
-
-    @property
-    def overlap(self) -> int:
-        """As set."""
-        return self.overlap_tokens
 
     def split(self, structure: Structure, tokens: TokenMap) -> Iterator[Piece]:
         """Yield sections, and the pieces of those over the limit."""

@@ -110,7 +110,9 @@ class OpenSearchClient:
         def act() -> Any:
             answer = attrgetter(method)(self._client)(**arguments)
             if not isinstance(answer, dict):
-                raise AssayError(self._describe_garbage(answer))
+                raise AssayError(
+                    f"opensearch at {self.url}: answered no JSON object: {shorten(answer)}"
+                )
             if check:
                 check(answer)
             return answer
@@ -168,9 +170,6 @@ class OpenSearchClient:
         if isinstance(error, exceptions.SerializationError):
             return f"answered no JSON: {shorten(error.args[0])}"
         return f"{shorten(error)}{after}"
-
-    def _describe_garbage(self, answer: object) -> str:
-        return f"opensearch at {self.url}: answered no JSON object: {shorten(answer)}"
 
 
 def _find_credentials(settings: OpenSearchConnection) -> dict[str, Any]:

@@ -2,13 +2,12 @@
 
 import json
 import os
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from retrievers.base import AssayError
+from retrievers.engines.pool import Pool
 from retrievers.engines.postgres.embedded import CAPABILITIES, EmbeddedServer
 from retrievers.engines.retries import RetrySettings, call
 from retrievers.engines.servers import Server, StoredIndex, is_index_name
@@ -51,7 +50,7 @@ class PostgresServer(Server):
         self._session = {"statement_timeout": f"{timeout * 1e3:.0f}", **session}
         self._dsn = parse_url(os.environ.get(CAPABILITIES.address, ""))
         self._embedded = None if self._dsn else EmbeddedServer(root)
-        self._connections = Connections(self._connect)
+        self._connections = Pool(self._connect, is_lost=lambda connection: connection.broken)
 
     @property
     def url(self) -> str:
@@ -68,7 +67,7 @@ class PostgresServer(Server):
         import psycopg
 
         def attempt() -> T:
-            with self._connections.borrow() as connection:
+            with self._connections.lend() as connection:
                 return action(connection)
 
         try:
@@ -135,44 +134,6 @@ class PostgresServer(Server):
         else:
             problem = _reason(error)
         return AssayError(f"postgres: {self.url}: {problem}")
-
-
-class Connections:
-    """Open connections, each lent to one thread at a time."""
-
-    def __init__(self, connect: Callable[[], "Connection"]) -> None:
-        self._connect = connect
-        self._idle: list[Connection] = []
-        self._lock = threading.Lock()
-        self._generation = 0
-
-    @contextmanager
-    def borrow(self) -> Iterator["Connection"]:
-        """Lend a connection; after an error it is closed, where it is lost the idle ones too."""
-        with self._lock:
-            connection = self._idle.pop() if self._idle else None
-            generation = self._generation
-        connection = connection or self._connect()
-        try:
-            yield connection
-        except BaseException:
-            if connection.broken:
-                self.close()
-            connection.close()
-            raise
-        with self._lock:
-            if keep := generation == self._generation:
-                self._idle.append(connection)
-        if not keep:
-            connection.close()
-
-    def close(self) -> None:
-        """Close the idle connections, and those lent when they come back."""
-        with self._lock:
-            idle, self._idle = self._idle, []
-            self._generation += 1
-        for connection in idle:
-            connection.close()
 
 
 def parse_url(url: str) -> dict[str, Any]:

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from retrievers.base import AssayError
-from retrievers.engines.collection_store import Collection, CollectionPlan, CollectionStore
+from retrievers.engines.collection_store import Collection, VectorStore
 from retrievers.engines.qdrant.connection import QdrantConnection
 from retrievers.engines.qdrant.server import NOTE, read_aliases, read_note
 from retrievers.engines.qdrant.settings import QdrantStoreSettings
 from retrievers.engines.qdrant.shard import POINTS_PER_UPDATE, make_embedder, measure_terms
-from retrievers.models.base import Vectors
 
 if TYPE_CHECKING:
     from qdrant_client import models
@@ -21,23 +20,10 @@ OPTIMISING_SECONDS = 3600
 PAUSE = 0.2
 
 
-class QdrantCollectionStore(CollectionStore[QdrantConnection]):
+class QdrantCollectionStore(VectorStore[QdrantConnection, QdrantStoreSettings]):
     """A collection of one point a text, its position as id, with what the `settings` say."""
 
     engine = "qdrant"
-
-    def __init__(
-        self,
-        connection: QdrantConnection,
-        plan: CollectionPlan,
-        settings: QdrantStoreSettings,
-        texts: Sequence[str],
-        vectors: Vectors,
-    ) -> None:
-        super().__init__(connection, plan)
-        self._settings = settings
-        self._texts = texts
-        self._vectors = vectors
 
     def find(self) -> Collection | None:
         """Return the collection for which the alias stands, if it is whole."""

@@ -2,16 +2,14 @@
 
 import json
 import time
-from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from retrievers.base import AssayError
-from retrievers.engines.collection_store import Collection, CollectionPlan, CollectionStore, batch
+from retrievers.engines.collection_store import Collection, VectorStore, batch
 from retrievers.engines.weaviate.connection import WeaviateConnection
 from retrievers.engines.weaviate.server import MADE_BY, name_of_index, read_notes
 from retrievers.engines.weaviate.settings import WeaviateIndexSettings
-from retrievers.models.base import Vectors
 
 PROPERTY = "text"
 # Of a random kind by its version, so that it is never taken for none; the last digits count.
@@ -22,23 +20,10 @@ INDEXING_SECONDS = 3600
 PAUSE = 0.2
 
 
-class WeaviateCollectionStore(CollectionStore[WeaviateConnection]):
+class WeaviateCollectionStore(VectorStore[WeaviateConnection, WeaviateIndexSettings]):
     """A collection of one object a text, with an identifier that tells its position."""
 
     engine = "weaviate"
-
-    def __init__(
-        self,
-        connection: WeaviateConnection,
-        plan: CollectionPlan,
-        settings: WeaviateIndexSettings,
-        texts: Sequence[str],
-        vectors: Vectors,
-    ) -> None:
-        super().__init__(connection, plan)
-        self._settings = settings
-        self._texts = texts
-        self._vectors = vectors
 
     def find(self) -> Collection | None:
         """Return the collection if it is there and whole; one that lost texts is removed."""

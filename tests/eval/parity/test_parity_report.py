@@ -81,7 +81,7 @@ def test_texts_of_others_stay_text(lying: Parity, tmp_path: Path) -> None:
     assert "&lt;script&gt;window.hacked" in page
     assert {"img", "iframe"}.isdisjoint(Elements(page).tags)
     assert "k = 2, not 61" in page
-    stored = json.loads((tmp_path / lying.id / parity.FACTS).read_text())
+    stored = json.loads((tmp_path / lying.id / "parity.json").read_text())
     assert stored["verdict"] == lying.verdict
     assert stored["diagnosis"]["share"] == 1.0
     assert {"family": "k", "label": "k = 2, not 61", "explained": 8} in stored["trials"]
@@ -123,7 +123,7 @@ def test_the_curve_of_recall(cache: Path, tmp_path: Path) -> None:
     page = recall.write(curve, tmp_path)
     tags = Elements(page.read_text()).tags
     assert tags.count("circle") == 2 * 3
-    stored = json.loads((page.parent / recall.FACTS).read_text())
+    stored = json.loads((page.parent / "recall.json").read_text())
     assert [point["value"] for point in stored["points"]] == [1, 64, None]
 
 

@@ -119,7 +119,7 @@ def check_child(tracking, summary: Summary, run_id: str, parent: str) -> None:
     assert manifest.collection.digest.startswith(dataset.digest)
     assert json.loads(dataset.profile)["judgments"] == 3
     names = {"run.trec", "qrels.trec", "per_query.parquet", "manifest.json", "report.md"}
-    names |= {"config.yaml", "attribution.json"}
+    names |= {"config.yaml", "attribution.json", "items.csv"}
     assert {file.path for file in tracking.list_artifacts(run_id)} == names
     copy = Path(tracking.download_artifacts(run_id, "run.trec", str(Path.cwd())))
     assert copy.read_bytes() == (summary.run.folder / "run.trec").read_bytes()

@@ -1,0 +1,48 @@
+"""`assay check`: the rules that a retriever or a part of somebody's own keeps or breaks."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from eval.cli import options
+from eval.cli.output import present
+
+if TYPE_CHECKING:
+    from eval.experiments.checking import Checked
+
+MARKS = {"passed": "ok", "failed": "FAILED", "skipped": "-"}
+
+
+@click.command()
+@click.argument("retriever")
+@options.OVERRIDES
+@options.JSON
+def check(retriever: str, overrides: tuple[str, ...], as_json: bool) -> None:
+    """Put RETRIEVER to the rules of its contract: exit 0 if it keeps all, 1 if not.
+
+    RETRIEVER is a config, package.module:Class, or the address of a service. The class is a
+    retriever, or the settings of a part: leg, stage, query step, encoder, cross-encoder, engine,
+    chunker. Overrides are keys of the config, or of such settings. Of a pipeline the parts that
+    are plugged in are checked too.
+
+    A service is asked some hundred times, about the documents of dataset=NAME, which it must have
+    indexed.
+    """
+    from eval.experiments import checking
+
+    checked = checking.check(retriever, overrides)
+    present(checked, as_json, _print)
+    if checked.failed:
+        sys.exit(1)
+
+
+def _print(checked: "Checked") -> None:
+    from itertools import groupby
+
+    for part, verdicts in groupby(checked.verdicts, key=lambda verdict: verdict.part):
+        click.secho(part, bold=True)
+        for verdict in verdicts:
+            rule = verdict.rule.replace("_", " ")
+            click.echo(f"  {MARKS[verdict.status]:<7} {rule:<34} {verdict.why}".rstrip())
+    click.echo(f"{checked.what}: {checked.failed} of {len(checked.verdicts)} rules are broken")

@@ -1,0 +1,45 @@
+"""`assay verify`: the measures of a run, recomputed from the files it was exported to."""
+
+import sys
+
+import click
+
+from eval.cli import options
+from eval.cli.output import make_console, make_table, print_json
+
+
+@click.command()
+@click.argument("run")
+@options.JSON
+def verify(run: str, as_json: bool) -> None:
+    """Recompute every measure of RUN, query by query, from its exported files alone.
+
+    RUN is a config (run where no equal run is stored), the id of a run, the beginning of one, its
+    folder, or its id in MLflow. run.trec and qrels.trec give what has a form in TREC, by
+    ir_measures; items.csv the others. Ends with 1 unless all are those of per_query.parquet.
+    """
+    from eval.analysis.verification import verify as recompute
+    from eval.experiments.locations import reports_folder
+    from eval.experiments.run import export_summary
+    from eval.experiments.run_references import find_stored, is_config, resolve
+    from eval.progress import ConsoleProgress
+    from eval.scoring.measures import spoken
+
+    if is_config(run):
+        folder = export_summary(resolve(run, (), ConsoleProgress())).run.folder
+    else:
+        folder = find_stored(reports_folder(), run)
+    checks = recompute(folder)
+    if as_json:
+        print_json({"run": folder.name, "measures": {one.measure: one.as_json() for one in checks}})
+    else:
+        console = make_console()
+        left = ("from", "verdict")
+        table = make_table("measure", "told", "recomputed", *left, left=left)
+        for one in checks:
+            recomputed = "–" if one.recomputed is None else f"{one.recomputed:.6f}"
+            told = f"{one.told:.6f}"
+            table.add_row(spoken(one.measure), told, recomputed, one.source, one.verdict)
+        console.print(table)
+    if any(one.differing for one in checks):
+        sys.exit(1)

@@ -1,0 +1,195 @@
+"""The rules of conformance, put to a retriever or a part of somebody's own."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from eval.collections.collection import Collection
+from eval.collections.loading import load
+from eval.experiments.config import RunConfig, load_config, make_config
+from eval.experiments.overrides import apply_override
+from eval.experiments.run_references import is_config
+from eval.experiments.workshop import make_workshop
+from retrievers import conformance
+from retrievers.base import AssayError, Document, IndexReport, Quiet, Ranking, Retriever
+from retrievers.conformance import QUERIES, ConformanceError, Rule
+from retrievers.documents import conformance as chunker_rules
+from retrievers.documents.chunkers import Chunker
+from retrievers.engines import conformance as engine_rules
+from retrievers.engines.base import StoreSettings
+from retrievers.legs import conformance as leg_rules
+from retrievers.legs.base import LegSettings
+from retrievers.models.conformance import CROSS_ENCODER_RULES, ENCODER_RULES
+from retrievers.models.cross_encoders import CrossEncoderChoice
+from retrievers.models.encoders import EncoderChoice
+from retrievers.query import conformance as step_rules
+from retrievers.query.base import QueryStepSettings
+from retrievers.service import HttpSettings
+from retrievers.settings import Settings, Workshop, validate
+from retrievers.settings.parts import find_plugged
+from retrievers.settings.plugins import load_class
+from retrievers.stages import conformance as stage_rules
+from retrievers.stages.base import StageSettings
+
+SHOWN = 300  # characters of what broke a rule
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+# What only a retriever that indexes the documents of the rules can keep or break.
+OF_DOCUMENTS = {
+    conformance.order_of_documents_is_nothing,
+    conformance.chunks_are_true,
+    conformance.finds_what_is_there,
+    conformance.indexing_replaces,
+    conformance.edits_are_seen,
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one rule; `why` says what broke it, or why it was not tried."""
+
+    part: str
+    rule: str
+    status: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Every rule that something was put to, in order."""
+
+    what: str
+    verdicts: Sequence[Verdict]
+
+    @property
+    def failed(self) -> int:
+        """The number of rules that are broken."""
+        return sum(verdict.status == FAILED for verdict in self.verdicts)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        rules = [asdict(verdict) for verdict in self.verdicts]
+        return {"checked": self.what, "ok": not self.failed, "rules": rules}
+
+
+class Kind(NamedTuple):
+    """A kind of part: the base of its settings, its rules, and how these are given a part."""
+
+    name: str
+    base: type[Settings]
+    rules: Sequence[Rule[Any]]
+    give: Callable[[Any, Workshop], tuple[Any, ...]]
+
+
+def _give(settings: Any, workshop: Workshop) -> tuple[Any, ...]:
+    return (partial(settings.build, workshop),)
+
+
+KINDS = (
+    Kind("leg", LegSettings, leg_rules.RULES, _give),
+    Kind("stage", StageSettings, stage_rules.RULES, _give),
+    Kind(
+        "query step",
+        QueryStepSettings,
+        step_rules.RULES,
+        lambda settings, workshop: (partial(settings.build, workshop, step_rules.LEGS),),
+    ),
+    Kind(
+        "encoder",
+        EncoderChoice,
+        ENCODER_RULES,
+        lambda settings, workshop: (partial(settings.open, workshop),),
+    ),
+    Kind("cross-encoder", CrossEncoderChoice, CROSS_ENCODER_RULES, _give),
+    Kind("engine", StoreSettings, engine_rules.RULES, _give),
+    Kind(
+        "chunker",
+        Chunker,
+        chunker_rules.RULES,
+        lambda settings, _: (settings, chunker_rules.DOCUMENTS, chunker_rules.tokenize),
+    ),
+)
+
+
+class _Served(Retriever):
+    """A service that has documents of its own: it is asked about those of `collection`."""
+
+    def __init__(self, service: Retriever, collection: Collection) -> None:
+        self._service = service
+        self._documents = collection.documents
+        texts = (query.text for query in collection.queries)
+        self._texts = dict(zip(QUERIES, texts, strict=False))
+
+    def index(self, documents: Sequence[Document]) -> IndexReport:
+        return self._service.index(self._documents)
+
+    def search(self, query: str, k: int) -> Ranking:
+        return self._service.search(self._texts.get(query, query), k)
+
+    def close(self) -> None:
+        self._service.close()
+
+
+def check(what: str, overrides: Sequence[str]) -> Checked:
+    """Put what `what` names to every rule of its kind.
+
+    It is the path of a config, `package.module:Class` or the address of a service; `overrides`
+    change the config, or are the keys of a class of settings. Of a pipeline the parts that are
+    plugged in are checked too. Raises AssayError where there is no such thing to be checked.
+    """
+    workshop = make_workshop(Quiet())
+    if is_config(what):
+        return Checked(what, tuple(_check_config(load_config(Path(what), overrides), workshop)))
+    if what.startswith(("http://", "https://")):
+        retriever = {"type": "http", "url": what}
+    else:
+        found: type[Any] = load_class(what, object, "RETRIEVER")
+        if kind := next((kind for kind in KINDS if issubclass(found, kind.base)), None):
+            values: dict[str, Any] = {}
+            for override in overrides:
+                apply_override(values, override)
+            part = validate(found, values, what)
+            return Checked(what, tuple(_check_part(kind, kind.name, part, workshop)))
+        retriever = {"type": "python", "path": what}
+    config = make_config({"name": "checked", "retriever": retriever}, overrides, what)
+    return Checked(what, tuple(_check_config(config, workshop)))
+
+
+def _check_config(config: RunConfig, workshop: Workshop) -> Iterator[Verdict]:
+    """Check the retriever of a config, and the parts that are plugged into it."""
+    make: Callable[[], Retriever] = partial(config.build, workshop)
+    is_service = isinstance(config.retriever, HttpSettings)
+    if is_service:
+        served = partial(_Served, collection=load(config.dataset))
+        build, make = make, lambda: served(build())
+    with make() as retriever:
+        if is_service:  # one that cannot be reached breaks no rule
+            retriever.index(())
+            retriever.search(QUERIES[0], 1)
+    for rule in conformance.RULES:
+        if is_service and rule.check in OF_DOCUMENTS:
+            yield Verdict("retriever", rule.name, SKIPPED, "a service indexes documents by itself")
+        else:
+            yield _try(rule, "retriever", make)
+    for key, part in find_plugged(config):
+        for kind in KINDS:
+            if isinstance(part, kind.base):
+                yield from _check_part(kind, f"{kind.name} {key}", part, workshop)
+
+
+def _check_part(kind: Kind, name: str, part: Any, workshop: Workshop) -> Iterator[Verdict]:
+    for rule in kind.rules:
+        yield _try(rule, name, *kind.give(part, workshop))
+
+
+def _try(rule: Rule[Any], part: str, *given: Any) -> Verdict:
+    try:
+        rule.check(*given)
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        if not isinstance(error, ConformanceError | AssayError):
+            reason = f"{type(error).__name__}: {reason}"
+        why = reason if len(reason) <= SHOWN else f"{reason[:SHOWN]}…"
+        return Verdict(part, rule.name, FAILED, why)
+    return Verdict(part, rule.name, PASSED)

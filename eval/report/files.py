@@ -1,0 +1,58 @@
+"""The files of a report: its facts as JSON, and the pages that templates make of them."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from eval.report.circumstances import describe_environment
+from eval.report.markdown import render_markdown
+from eval.report.page import render_page
+from eval.runs.files import encode_json
+from eval.runs.stored import write_atomically
+from eval.statistics.estimates import RESAMPLES
+
+COMPARING = ("report.css", "comparison.css")  # the styles of pages that show differences
+
+
+class Reported(Protocol):
+    """What was found, by whatever command."""
+
+    @property
+    def id(self) -> str: ...  # noqa: D102
+
+    @property
+    def environment(self) -> Mapping[str, Any]: ...  # noqa: D102
+
+    def as_json(self) -> dict[str, Any]: ...  # noqa: D102
+
+
+def write_report(
+    kind: str,
+    found: Reported,
+    folder: Path,
+    values: Mapping[str, Any],
+    *,
+    markdown: bool = True,
+    styles: Sequence[str] = ("report.css",),
+) -> Path:
+    """Write `<kind>.json`, `report.html` and with `markdown` `report.md` into `folder`, made here.
+
+    Templates bear the name of the `kind`. Beside `values` they are given `environment`, `command`
+    and `resamples`. Return the path of the page.
+    """
+    values = {
+        "environment": ((kind.capitalize(), found.id), *describe_environment(found.environment)),
+        "command": shlex.join(map(str, found.environment.get("command", ()))),
+        "resamples": RESAMPLES,
+        **values,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / f"{kind}.json", encode_json(found.as_json()))
+    if markdown:
+        text = render_markdown(f"{kind}.md.j2", **values)
+        write_atomically(folder / "report.md", text.encode())
+    page = folder / "report.html"
+    html = render_page(f"{kind}.html.j2", styles=styles, **values)
+    write_atomically(page, html.encode())
+    return page

@@ -1,0 +1,130 @@
+"""Answers from elsewhere: ids and spans with scores, and the chunks of a collection they name."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from retrievers.base import AssayError, Chunk, Document
+from retrievers.base.quotes import Locator
+
+# The id of a passage or document, characters `start` to `end` of a document, or a text in one.
+Place = str | tuple[str, int, int] | tuple[str, str]
+IDS = ("doc_id", "id", "_id", "docno", "docid")
+ALLOWED = (
+    "allowed: (id, score), (document id, start, end, score), "
+    '{"doc_id": …, "start": …, "end": …, "score": …}, {"document": …, "text": …, "score": …}, '
+    "or ids alone, best first"
+)
+
+
+class NamedChunks:
+    """The chunks that an answer from elsewhere can name, of documents that it may know."""
+
+    def __init__(self, documents: Iterable[Document], cut: Iterable[Chunk] = ()) -> None:
+        """Know `documents`, their prescribed passages, and the chunks they were `cut` into."""
+        self._documents = {item.id: item for item in documents}
+        self._locator = Locator(self._documents)
+        self._chunks = {
+            item.id: Chunk(item.id, item.id, 0, len(item.text), item.text, item.title)
+            for item in self._documents.values()
+        }
+        for item in self._documents.values():
+            for at in item.passages:
+                text = item.text[at.start : at.end]
+                self._chunks[at.id] = Chunk(at.id, item.id, at.start, at.end, text, at.title)
+        self._chunks |= {chunk.id: chunk for chunk in cut}
+        self._by_span = {
+            (chunk.doc_id, chunk.start, chunk.end): chunk for chunk in self._chunks.values()
+        }
+
+    def find(self, place: Place) -> Chunk:
+        """Return the chunk of a place; where ids or spans are equal, the prescribed passage.
+
+        A text is found in its document as quotes are: see `retrievers.base.quotes`. Raises
+        AssayError, without saying whose answer it was, where there is no such place, or several.
+        """
+        if isinstance(place, str):
+            if place not in self._chunks:
+                raise AssayError(f"{place} is neither a passage nor a document of the collection")
+            return self._chunks[place]
+        if place[0] not in self._documents:
+            raise AssayError(f"{place[0]} is not a document of the collection")
+        name, start, end = self._locate(*place) if len(place) == 2 else place
+        if (name, start, end) in self._by_span:
+            return self._by_span[name, start, end]
+        text = self._documents[name].text
+        if not 0 <= start < end <= len(text):
+            raise AssayError(
+                f"span {start} to {end} is not within {name}; "
+                f"allowed: 0 <= start < end <= {len(text)}"
+            )
+        return Chunk(f"{name}[{start}:{end}]", name, start, end, text[start:end])
+
+    def _locate(self, name: str, text: str) -> tuple[str, int, int]:
+        found = self._locator.find(text, [name])
+        if len(found) != 1:
+            times = f"stands {len(found)} times" if found else "does not stand"
+            raise AssayError(f"the text {text!r:.60} {times} in {name}; give start and end")
+        return name, found[0].start, found[0].end
+
+    def list(self) -> Sequence[Chunk]:
+        """Return the documents and passages."""
+        return list(self._chunks.values())
+
+
+def read_answer(answer: Any) -> list[tuple[Place, float]]:
+    """Return the places that an answer names, each once, with their scores, best first.
+
+    An answer is a mapping of ids to scores, or hits as `ALLOWED` says. Equal scores stand by
+    descending id, as trec_eval has them; without scores a place has that of its rank, 1 / rank.
+    Raises AssayError.
+    """
+    hits = list(answer.items()) if isinstance(answer, Mapping) else answer
+    if isinstance(hits, str) or not isinstance(hits, Iterable):
+        raise AssayError(f"{answer!r:.60} is no list of hits; {ALLOWED}")
+    best: dict[Place, float] = {}
+    for rank, hit in enumerate(hits, start=1):
+        place, score = _read_hit(hit, rank)
+        best[place] = max(score, best.get(place, -math.inf))
+    return sorted(best.items(), key=lambda item: (item[1], _label(item[0])), reverse=True)
+
+
+def _label(place: Place) -> str:
+    """Return a place as the id of a chunk, by which equal scores are ordered."""
+    return place if isinstance(place, str) else f"{place[0]}[{':'.join(map(str, place[1:]))}]"
+
+
+def _read_hit(hit: Any, rank: int) -> tuple[Place, float]:
+    if hasattr(hit, "_asdict"):
+        hit = hit._asdict()
+    if isinstance(hit, str):
+        return hit, 1 / rank
+    if isinstance(hit, Mapping):
+        hit = (*_read_place(hit), hit.get("score", 1 / rank))
+    if not isinstance(hit, Sequence) or len(hit) not in (2, 3, 4):
+        raise AssayError(f"{hit!r} is no hit; {ALLOWED}")
+    name, *offsets, score = (_as_plain(value) for value in hit)
+    name = str(name) if type(name) is int else name
+    kind = str if len(offsets) == 1 else int
+    if not isinstance(name, str) or not all(type(offset) is kind for offset in offsets):
+        raise AssayError(f"{tuple(hit)!r} is no hit; {ALLOWED}")
+    if type(score) not in (int, float) or not math.isfinite(score):
+        raise AssayError(f"{name}: the score {score!r} is not a finite number")
+    return (name, *offsets) if offsets else name, float(score)
+
+
+def _read_place(hit: Mapping[Any, Any]) -> Sequence[Any]:
+    """Return an id, or a document with the span or else the text that a mapping gives of it."""
+    if {"start", "end"} <= hit.keys():
+        part = [hit["start"], hit["end"]]
+    else:
+        part = [hit["text"]] if {"document", "text"} <= hit.keys() else []
+    # Beside a span or a text of a document, an id is the system's own.
+    keys = ("document", *IDS) if part else (*IDS, "document")
+    return (next((hit[key] for key in keys if key in hit), None), *part)
+
+
+def _as_plain(value: Any) -> Any:
+    """Return a number of numpy as Python's."""
+    is_numpy = type(value).__module__.partition(".")[0] == "numpy"
+    return value.item() if is_numpy and hasattr(value, "item") else value

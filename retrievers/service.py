@@ -1,0 +1,230 @@
+"""A retriever that is an HTTP service of somebody's own."""
+
+import asyncio
+import json
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import Field
+
+from retrievers.base import (
+    AssayError,
+    Document,
+    Hit,
+    IndexReport,
+    Placed,
+    Ranking,
+    Retriever,
+    StageTrace,
+)
+from retrievers.base.answers import NamedChunks, Place, read_answer
+from retrievers.documents.preparation import DocumentSettings, prepare
+from retrievers.engines.retries import PASSING, RetrySettings, call, count_retries
+from retrievers.settings import Settings, Workshop
+
+LIMIT = 16 * 2**20  # bytes of one answer
+SHOWN = 200  # characters of an answer that a message shows
+NAME = "service"
+EXPECTED = (
+    'expected {"hits": [{"id": "…", "score": 1.0}, …]}, where {"document", "start", "end"} or '
+    '{"document", "text"} may stand for "id"'
+)
+
+
+class HttpSettings(Settings):
+    """A service that answers POST {"query", "k"} with {"hits": [{"id", "score"}, …]}.
+
+    An id is that of a chunk, as `documents:` cuts it, or of a whole document. A service with chunks
+    of its own gives {"document", "start", "end", "score"} or {"document", "text", "score"} instead.
+    Indexing is the service's own affair.
+    """
+
+    type: Literal["http"]
+    url: str = Field(
+        pattern=r"^https?://[^@]+$", description="address of the search endpoint, no credentials"
+    )
+    token_variable: str = Field(
+        "", description="environment variable that holds a bearer token, where one is needed"
+    )
+    timeout: float = Field(
+        10.0, gt=0, description="seconds that one call may take, to the last byte of its answer"
+    )
+    retries: RetrySettings = Field(
+        default_factory=RetrySettings, description="calls that failed for a passing reason"
+    )
+    version: str = Field(
+        "", description="of the service: while it is the same, stored answers stand for new ones"
+    )
+    nondeterministic: bool = Field(
+        False, description="the service may answer differently at any time: no run is used again"
+    )
+
+    def build(self, documents: DocumentSettings, workshop: Workshop) -> Retriever:
+        """Return a client of the service."""
+        return HttpRetriever(self, documents, workshop)
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers that identify the caller. Raises AssayError without the token."""
+        if not self.token_variable:
+            return {}
+        token = os.environ.get(self.token_variable)
+        if not token:
+            raise AssayError(f"retriever.token_variable: ${self.token_variable} is not set")
+        return {"Authorization": f"Bearer {token}"}
+
+
+class _CallError(Exception):
+    """A call failed; `passing` says that it may succeed when it is made again."""
+
+    def __init__(self, message: str, passing: bool = False) -> None:
+        super().__init__(message)
+        self.passing = passing
+
+
+class HttpRetriever(Retriever):
+    """Asks an HTTP service and maps the places it returns onto chunks.
+
+    Calls are made in a loop of their own, where the time that one takes can be bounded as a whole:
+    a server that sends a byte now and then would keep a blocking client for ever.
+    """
+
+    def __init__(
+        self, settings: HttpSettings, documents: DocumentSettings, workshop: Workshop
+    ) -> None:
+        import httpx
+
+        self.nondeterministic = settings.nondeterministic
+        self._settings = settings
+        self._documents = documents
+        self._workshop = workshop
+        self._client = httpx.AsyncClient(timeout=None, headers=settings.headers())
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._run_loop, daemon=True).start()
+        self._chunks = NamedChunks(())
+
+    def index(self, documents: Sequence[Document]) -> IndexReport:
+        """Learn what an answer may name; nothing is sent."""
+        prepared = prepare(documents, self._documents, self._workshop)
+        self._chunks = NamedChunks(documents, prepared.chunks)
+        return IndexReport(len(prepared.chunks))
+
+    def search(self, query: str, k: int) -> Ranking:
+        """Return what the service answers, its first `k` distinct hits by score.
+
+        Raises AssayError, naming the query, when it does not answer, or not in the agreed form.
+        """
+        begin = time.perf_counter()
+        retries = self._settings.retries
+        with count_retries() as cost:
+            try:
+                body = call(lambda: self._ask(query, k), retries, _is_passing)
+                hits = self._read_hits(body)
+            except (_CallError, AssayError) as error:
+                shown = query if len(query) <= 60 else f"{query[:57]}..."
+                where = f"{self._settings.url}: query {shown!r}"
+                raise AssayError(f"{where}: {error}{retries.tell(_is_passing(error))}") from error
+        best = sorted(hits, key=lambda hit: (hit.score, hit.chunk.id), reverse=True)[:k]
+        trace = StageTrace(
+            NAME,
+            "leg",
+            (time.perf_counter() - begin) * 1e3 - cost.milliseconds,
+            tuple((hit.chunk.id, hit.score) for hit in best),
+            counts={"retries": cost.retries} if cost.retries else {},
+            waited=cost.milliseconds,
+        )
+        placed = enumerate(best, start=1)
+        return Ranking(
+            tuple(
+                Hit(hit.chunk, hit.score, {NAME: Placed(rank, hit.score)}) for rank, hit in placed
+            ),
+            (trace,),
+        )
+
+    def facts(self) -> Mapping[str, Any]:
+        """Say where the service is."""
+        return {"url": self._settings.url}
+
+    def close(self) -> None:
+        """Close the connections."""
+        if not self._client.is_closed:
+            asyncio.run_coroutine_threadsafe(self._client.aclose(), self._loop).result()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+
+    def _run_loop(self) -> None:
+        self._loop.run_forever()
+        self._loop.close()
+
+    def _ask(self, query: str, k: int) -> bytes:
+        """Return the body of one answer. Raises _CallError."""
+        import httpx
+
+        try:
+            posted = asyncio.run_coroutine_threadsafe(self._post(query, k), self._loop)
+            status, body = posted.result()
+        except TimeoutError:
+            seconds = f"{self._settings.timeout:g} s"
+            raise _CallError(f"no answer within {seconds}", passing=True) from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            if isinstance(error, httpx.ConnectError):
+                raise _CallError(f"cannot be reached: {_find_cause(error)}") from error
+            passing = isinstance(error, httpx.TransportError)
+            raise _CallError(str(error) or type(error).__name__, passing) from error
+        if not 200 <= status < 300:
+            raise _CallError(f"answered {status}{_show(body)}", status in PASSING)
+        return body
+
+    async def _post(self, query: str, k: int) -> tuple[int, bytes]:
+        """Return the status and the body of the answer."""
+        body = bytearray()
+        url, asked = self._settings.url, {"query": query, "k": k}
+        async with (
+            asyncio.timeout(self._settings.timeout),
+            self._client.stream("POST", url, json=asked) as response,
+        ):
+            async for part in response.aiter_bytes():
+                body += part
+                if len(body) > LIMIT:
+                    raise _CallError(f"answered more than {LIMIT >> 20} MiB{_show(body)}")
+        return response.status_code, bytes(body)
+
+    def _read_hits(self, body: bytes) -> list[Hit]:
+        """Return the distinct hits of an answer. Raises AssayError."""
+        try:
+            answer = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise AssayError(f"the answer is not JSON: {error}; {EXPECTED}{_show(body)}") from None
+        rows = answer.get("hits") if isinstance(answer, dict) else None
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise AssayError(f"the answer has no list of hits; {EXPECTED}{_show(body)}")
+        if any("score" not in row for row in rows):
+            raise AssayError(f"a hit has no score; {EXPECTED}{_show(body)}")
+        try:
+            return self._find_hits(read_answer(rows))
+        except AssayError as error:
+            raise AssayError(f"{error}{_show(body)}") from None
+
+    def _find_hits(self, places: Sequence[tuple[Place, float]]) -> list[Hit]:
+        found = [Hit(self._chunks.find(place), score) for place, score in places]
+        return list({hit.chunk.id: hit for hit in reversed(found)}.values())
+
+
+def _is_passing(error: Exception) -> bool:
+    return isinstance(error, _CallError) and error.passing
+
+
+def _find_cause(error: BaseException) -> str:
+    """Return what lies at the bottom of an error."""
+    while cause := error.__cause__ or error.__context__:
+        error = cause
+    if isinstance(error, ConnectionError) and error.errno:
+        return os.strerror(error.errno)
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def _show(body: bytes | bytearray) -> str:
+    """Return what a message says of a body: its beginning, in one line."""
+    text = " ".join(bytes(body[: 4 * SHOWN]).decode(errors="replace").split())
+    return f": {text[:SHOWN]}{'…' if len(text) > SHOWN else ''}" if text else ""
