@@ -28,7 +28,7 @@ from eval.cli.output import print_json, print_places
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
-    help="The config to write.  [default: tuned/<name>.yaml below the reports]",
+    help="The config to write.  [default: tuned/NAME-COLLECTION.yaml below the reports]",
 )
 @options.NO_TRACK
 @options.JSON
@@ -65,7 +65,7 @@ def tune(
     parted = Design(**design)
     request = Request(config, overrides, space, over, trials, measure, group_by, parted)
     tuned = run_tuning(request, progress)
-    path = output or reports_folder() / "tuned" / f"{tuned.settings.name}.yaml"
+    path = output or reports_folder() / "tuned" / f"{tuned.label}.yaml"
     files = tuned.write(path)
     tracked = None if no_track else tuned.track(files, progress)
     if as_json:

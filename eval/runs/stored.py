@@ -14,9 +14,9 @@ Everything a report says is computed from these files alone.
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -35,9 +35,11 @@ from retrievers.base import (
     Placed,
     Ranking,
     StageTrace,
+    T,
     explain_os_error,
 )
 from retrievers.settings import explain_error
+from retrievers.settings.errors import suggest
 
 FORMAT = 2
 MANIFEST = "manifest.json"
@@ -143,6 +145,17 @@ class StoredRun:
             )
             for query, ranking in self.rankings.items()
         }
+
+    def take(self, queries: Container[str]) -> "StoredRun":
+        """Return this run with some of its queries alone; what its folder holds stays."""
+        return replace(
+            self,
+            queries=_take(self.queries, queries),
+            gold=_take(self.gold, queries),
+            rankings=_take(self.rankings, queries),
+            placements=_take(self.placements, queries),
+            latency=tuple(sample for sample in self.latency if sample.query_id in queries),
+        )
 
 
 class RunFolder:
@@ -257,6 +270,10 @@ def _load_files(folder: Path, manifest: Manifest) -> StoredRun:
     )
 
 
+def _take(values: Mapping[str, T], keys: Container[str]) -> dict[str, T]:
+    return {key: value for key, value in values.items() if key in keys}
+
+
 def find(reports: Path, reference: str) -> Path:
     """Return the folder of a run given its path, its id, or the unique beginning of its id."""
     if (Path(reference) / MANIFEST).exists():
@@ -267,7 +284,8 @@ def find(reports: Path, reference: str) -> Path:
         return matching[0]
     names = ", ".join(path.name for path in (matching or found)[-5:]) or "none"
     problem = "fits several runs" if matching else "no such run"
-    raise AssayError(f"{reference}: {problem} in {reports}; the latest there: {names}")
+    near = "" if matching else suggest(reference, [path.name for path in found])
+    raise AssayError(f"{reference}: {problem} in {reports}; the latest there: {names}{near}")
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -27,6 +27,7 @@ def tuned(assay_json, places: dict[str, str]) -> dict[str, Any]:
 
 
 def test_figures(tuned: dict[str, Any]) -> None:
+    assert Path(tuned["output"]).name == f"bm25-{tuned['collection']}.yaml"
     assert tuned["config"] == "bm25"
     assert tuned["queries"] == 20
     assert [item["settings"][K1] for item in tuned["points"]] == [0.5, 1.5, 5]
@@ -48,7 +49,7 @@ def test_scores_are_those_of_a_run(tuned: dict[str, Any], assay_json) -> None:
 
 def test_the_config_that_is_written(tuned: dict[str, Any], assay, assay_json, places) -> None:
     path = Path(tuned["output"])
-    assert path == Path(places["ASSAY_REPORTS"]) / "tuned" / "bm25.yaml"
+    assert path == Path(places["ASSAY_REPORTS"]) / "tuned" / f"bm25-{tuned['collection']}.yaml"
     written = yaml.safe_load(path.read_text())
     best = tuned["best"] or {}
     assert (path.parent / written["base"]).resolve() == ROOT / BM25

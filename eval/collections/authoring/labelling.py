@@ -16,6 +16,7 @@ from eval.collections.check import check
 from eval.collections.collection import Collection, Label
 from eval.collections.digests import seal, write_text
 from eval.collections.formats.native import TABLE
+from eval.collections.formats.reading import GZIP, find_suffix
 from eval.collections.formats.registry import FORMATS, find_format
 from eval.collections.loading import load_card, open_source
 from eval.collections.location import find_data
@@ -116,7 +117,7 @@ def _why_not_in_place(card: Card, files: Sequence[Path]) -> str:
     for path in files:
         if not path.resolve().is_relative_to(folder):
             return f"its data lies in {path.parent}, not in its own folder"
-        if path.suffix == TABLE:
+        if find_suffix(path) == TABLE:
             return f"{path.name} judges anchors or documents and cannot hold spans"
         if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
             return f"{path} may not be written"
@@ -183,7 +184,9 @@ def _tell_source(card: Card, origin: str) -> str:
 
 
 def _append(path: Path, lines: str) -> None:
-    """Add lines at the end of a file, in one piece."""
+    """Add lines at the end of a file, in one piece. Raises AssayError for a packed one."""
+    if path.suffix == GZIP:
+        raise AssayError(f"{path}: no judgment is added to a packed file; unpack it")
     text = path.read_bytes().decode()
     ended = text if not text or text.endswith("\n") else f"{text}\n"
     write_text(path, ended + lines)
