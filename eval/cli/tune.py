@@ -48,8 +48,8 @@ def tune(
     """Find the best settings for CONFIG on its collection, and what they gain on unseen queries.
 
     Tries every point of the space, or --trials of them. Without --space and --over the space fits
-    the config: constant or normalisation and weights of its fusion; k1 and b of a single BM25 leg;
-    depth of its reranking. More than 500 points are sampled unless --trials says more.
+    the config: constant or normalisation and weights of its fusion; k1, b and variant of a single
+    BM25 leg; depth of its reranking. More than 500 points are sampled unless --trials says more.
 
     The gain is held out: in each fold the point that is best on the other folds is scored on the
     queries left out. Folds are alike in query types. Settings are worth taking only where the

@@ -65,6 +65,17 @@ class IndexFacts(BaseModel):
         return TokenCounts.of(size for size, number in pairs for _ in range(number))
 
 
+def describe_unread(index: IndexFacts) -> str:
+    """Say how many chunks the encoders of a pipeline do not read to the end; "" where none."""
+    unread = index.facts.get("unread")
+    if not unread:
+        return ""
+    return (
+        f"{unread:,} of {index.chunks:,} chunks are not read to the end: the encoder reads "
+        f"{index.facts['window']:,} tokens, and dense search does not see the rest"
+    )
+
+
 class CollectionFacts(BaseModel):
     """Which collection was judged on; `digest` covers documents, queries, gold and options."""
 
