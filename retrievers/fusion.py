@@ -5,9 +5,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from retrievers.normalisation import normalise_min_max, normalise_z_score
+from retrievers.normalisation import (
+    measure_confidence,
+    normalise_between,
+    normalise_deviations,
+    normalise_min_max,
+    normalise_z_score,
+)
 from retrievers.ranking import Scored, ordered
 from retrievers.settings import Settings
 
@@ -76,18 +82,46 @@ class RrfSettings(Fusion):
 
 
 class LinearSettings(Fusion):
-    """Weighted sum of normalised leg scores; a chunk that a leg lacks adds nothing there."""
+    """Weighted sum of normalised leg scores; a chunk that a leg lacks adds nothing there.
+
+    With min-max and z-score nothing is what the leg's worst candidate adds, so that to be missing
+    is to be last. Source of theoretical: Bruch, Gai and Ingber, "An Analysis of Fusion Functions
+    for Hybrid Retrieval", TOIS 2023; of dbsf: Mazzeschi, "Distribution-Based Score Fusion", 2023.
+    """
 
     tunable: ClassVar[Mapping[str, Sequence[Any]]] = {"normalisation": ("min-max", "z-score")}
     type: Literal["linear"]
-    normalisation: Literal["min-max", "z-score"] = Field(
+    normalisation: Literal["min-max", "z-score", "dbsf", "theoretical"] = Field(
         "min-max",
         description=(
             "per query and leg, over the candidates the leg returned: min-max maps worst to 0 "
             "and best to 1; z-score subtracts the mean and divides by the standard deviation, "
-            "shifted so that the worst candidate is 0"
+            "shifted so that the worst candidate is 0; dbsf maps three sample deviations below "
+            "and above the mean to 0 and 1; theoretical maps the leg's floor to 0 and best to 1"
         ),
     )
+    floors: dict[str, float] = Field(
+        default_factory=dict,
+        description=(
+            "theoretical: by a leg's name, the lowest score that it can give: -1 for cosines; "
+            "0, the floor of BM25, where not given"
+        ),
+    )
+    confidence: bool = Field(
+        False,
+        description=(
+            "weigh the legs anew for each query by how far the best of each stands out: its "
+            "score less the mean of the first 20, in standard deviations of the leg's list"
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _has_use_of_floors(self) -> "LinearSettings":
+        if self.floors and self.normalisation != "theoretical":
+            raise ValueError(
+                f"floors: {self.normalisation} has none; allowed with normalisation: theoretical"
+            )
+        return self
 
     def top(self, legs: Iterable[str]) -> float:
         """Return the sum of the weights; of z-scores, which have no bound, six times that.
@@ -95,17 +129,40 @@ class LinearSettings(Fusion):
         The best of a hundred candidates is about six deviations above the worst.
         """
         total = sum(self.weights.get(name, 1.0) for name in legs)
-        return total if self.normalisation == "min-max" else 6 * total
+        return 6 * total if self.normalisation == "z-score" else total
 
     def _add_up(self, legs: Legs, weights: Mapping[str, float]) -> dict[int, float]:
+        raw = {name: [score for _, score in found] for name, found in legs.items() if found}
+        if self.confidence:
+            weights = _weigh_by_confidence(raw, weights)
         scores: dict[int, float] = defaultdict(float)
-        for name, candidates in legs.items():
-            raw = [score for _, score in candidates]
-            min_max = self.normalisation == "min-max"
-            scaled = normalise_min_max(raw) if min_max else normalise_z_score(raw, above="lowest")
-            for (position, _), score in zip(candidates, scaled, strict=True):
+        for name, values in raw.items():
+            scaled = self._scale(name, values)
+            for (position, _), score in zip(legs[name], scaled, strict=True):
                 scores[position] += weights[name] * score
         return scores
+
+    def _scale(self, name: str, scores: Sequence[float]) -> list[float]:
+        match self.normalisation:
+            case "min-max":
+                return normalise_min_max(scores)
+            case "z-score":
+                return normalise_z_score(scores, above="lowest")
+            case "dbsf":
+                return normalise_deviations(scores)
+            case "theoretical":
+                return normalise_between(scores, self.floors.get(name, 0.0))
+
+
+def _weigh_by_confidence(
+    raw: Mapping[str, Sequence[float]], weights: Mapping[str, float]
+) -> dict[str, float]:
+    """Return the weights, each times its leg's share of the confidence; their sum stays."""
+    told = {name: weights[name] * measure_confidence(scores) for name, scores in raw.items()}
+    total, sum_of_told = sum(weights[name] for name in raw), sum(told.values())
+    if sum_of_told == 0:
+        return {name: weights[name] for name in raw}
+    return {name: weight * total / sum_of_told for name, weight in told.items()}
 
 
 FusionSettings = RrfSettings | LinearSettings

@@ -4,9 +4,8 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
-from retrievers.base import AssayError, Chunk, Document, Quiet
+from retrievers.base import AssayError, Chunk, Document
 from retrievers.base.ingestion import Ingested, IngestReport
 from retrievers.config import PipelineConfig
 from retrievers.documents.chunkers import CombineSplitChunker
@@ -16,12 +15,11 @@ from retrievers.documents.references import find_references
 from retrievers.documents.structure import Structure, parse_document
 from retrievers.documents.targets import Targets
 from retrievers.documents.tokens import TokenMap
-from retrievers.models.encoders import CachingEncoder, EncoderChoice
+from retrievers.legs.reading import count_unread, find_window, list_encoders
+from retrievers.models.encoders import CachingEncoder
 from retrievers.models.tokens import Tokenizer
 from retrievers.pipeline import PipelineSettings
 from retrievers.settings import Workshop
-
-SPECIAL_TOKENS = 2  # an encoder puts one before the text and one after
 
 
 def ingest(
@@ -46,7 +44,8 @@ def ingest(
         chunks: dict[str, list[Chunk]] = defaultdict(list)
         for chunk in prepared.chunks:
             chunks[chunk.doc_id].append(chunk)
-        embedding = _Embedding(_encoders(config.retriever, workshop))
+        legs = list(config.retriever.legs.values())
+        embedding = _Embedding(list_encoders(legs, workshop))
         if embedding.encoders:
             with watch.time("embed"):
                 for document in workshop.progress.track(documents, "embedding", len(documents)):
@@ -58,7 +57,8 @@ def ingest(
         for name, taken in report.seconds.items()
         if name != "chunk" and not name.endswith(".embed")
     }
-    inspector = _Inspector(documents, config, workshop, embedding.window)
+    window = find_window(list_encoders((leg for leg in legs if leg.cuts_short), workshop))
+    inspector = _Inspector(documents, config, workshop, window)
     ids = [chunk.id for found in cut.chunks.values() for chunk in found]
     return IngestReport(
         documents=tuple(
@@ -69,7 +69,7 @@ def ingest(
         cached=tuple(name for name in report.cached if name in indexes),
         collisions=len(ids) - len(set(ids)),
         limit=inspector.limit,
-        window=embedding.window,
+        window=window,
         bytes=report.bytes,
         facts=facts,
     )
@@ -93,8 +93,6 @@ class _Embedding:
 
     def __init__(self, encoders: Sequence[CachingEncoder]) -> None:
         self.encoders = encoders
-        windows = [encoder.facts().get("max_tokens") for encoder in encoders]
-        self.window = min((size for size in windows if size), default=None)
         self.fresh: Counter[str] = Counter()
         self.seconds: dict[str, float] = {}
 
@@ -139,7 +137,9 @@ class _Inspector:
             id=document.id,
             tokens=tokens,
             oversize=sum(size > self.limit for size in tokens) if self.limit else 0,
-            unread=sum(map(self._overflows, chunks)),
+            unread=count_unread(
+                [chunk.searchable for chunk in chunks], self._window, self._tokenizer
+            ),
             intact=document.id not in cut.torn if structure else None,
             decisions=self._decisions(structure),
             definitions=len(find_definitions(structure)) if structure else 0,
@@ -150,21 +150,8 @@ class _Inspector:
             note=structure.frontmatter.note if structure else "",
         )
 
-    def _overflows(self, chunk: Chunk) -> bool:
-        if self._window is None:
-            return False
-        return self._tokenizer.count(chunk.searchable) + SPECIAL_TOKENS > self._window
-
     def _decisions(self, structure: Structure | None) -> Mapping[str, int]:
         if structure is None or not isinstance(self._chunker, CombineSplitChunker):
             return {}
         tokens = TokenMap(structure.text, self._tokenizer.offsets)
         return dict(self._chunker.combine(structure, tokens).decisions)
-
-
-def _encoders(pipeline: PipelineSettings, workshop: Workshop) -> list[CachingEncoder]:
-    """Return the distinct encoders of the legs. They keep silent: documents are what is shown."""
-    settings = (value for leg in pipeline.legs.values() for _, value in leg)
-    silent = replace(workshop, progress=Quiet())
-    built = [item.build(silent) for item in settings if isinstance(item, EncoderChoice)]
-    return list({encoder.identity: encoder for encoder in built}.values())

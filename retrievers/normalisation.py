@@ -1,10 +1,12 @@
 """Scores of one list brought to a scale, so that lists can be added up: pure functions.
 
-Each returns one number a score, in their order, and none for none.
+What normalises returns one number a score, in their order, and none for none.
 """
 
 from collections.abc import Sequence
 from typing import Literal
+
+HEAD = 20  # scores that the best is held against, to say how far it stands out
 
 
 def normalise_min_max(scores: Sequence[float]) -> list[float]:
@@ -13,6 +15,15 @@ def normalise_min_max(scores: Sequence[float]) -> list[float]:
         return []
     low, span = min(scores), max(scores) - min(scores)
     return [(score - low) / span if span > 0 else 1.0 for score in scores]
+
+
+def normalise_between(scores: Sequence[float], floor: float) -> list[float]:
+    """Map `floor`, the lowest score there can be, to 0 and the highest of `scores` to 1.
+
+    A highest score that is not above the floor makes all 1, as equal scores are.
+    """
+    span = max(scores, default=floor) - floor
+    return [(score - floor) / span if span > 0 else 1.0 for score in scores]
 
 
 def normalise_z_score(
@@ -45,6 +56,19 @@ def normalise_l2(scores: Sequence[float]) -> list[float]:
     """Divide by the Euclidean norm of the list; of zeros, return zeros."""
     norm = sum(score**2 for score in scores) ** 0.5
     return [score / norm if norm > 0 else 0.0 for score in scores]
+
+
+def measure_confidence(scores: Sequence[float]) -> float:
+    """Return how far the first of `scores`, best first, stands out: never below 0.
+
+    It is the first less the mean of the first 20, over the population deviation of all. Of equal
+    scores, and of a single one, it is 1: nothing is known of what would have followed.
+    """
+    head = scores[:HEAD]
+    _, deviation = measure_spread(scores)
+    # Of equal scores the mean may be above them in its last bit.
+    lead = max(head[0] - sum(head) / len(head), 0.0)
+    return lead / deviation if deviation > 0 else 1.0
 
 
 def measure_spread(scores: Sequence[float], sample: bool = False) -> tuple[float, float]:

@@ -23,7 +23,9 @@ from retrievers.documents.preparation import DocumentSettings, Prepared, prepare
 from retrievers.fusion import FusionSettings
 from retrievers.legs.base import Leg, LegResult, LegSettings
 from retrievers.legs.group import LegGroup
+from retrievers.legs.reading import count_unread, find_window, list_encoders
 from retrievers.legs.registry import AnyLeg
+from retrievers.models.tokens import Tokenizer
 from retrievers.query.base import QueryStep, Request
 from retrievers.query.registry import AnyQueryStep
 from retrievers.query_cache import Answers, CacheSettings
@@ -169,7 +171,7 @@ class Pipeline(Retriever):
             report,
             seconds={"chunk": prepared.seconds, **report.seconds},
             cached=(*(["chunk"] if prepared.cached else []), *report.cached),
-            facts=prepared.facts,
+            facts={**prepared.facts, **self._count_unread()},
         )
 
     def search(self, query: str, k: int) -> Ranking:
@@ -260,6 +262,16 @@ class Pipeline(Retriever):
         self._legs.close()
         if self._answers:
             self._answers.close()
+
+    def _count_unread(self) -> Mapping[str, Any]:
+        """Return how many chunks go on after the `window` that the legs' encoders read, if any."""
+        legs = (leg for leg in self._settings.active.values() if leg.cuts_short)
+        window = find_window(list_encoders(legs, self._workshop))
+        if window is None:
+            return {}
+        texts = [chunk.searchable for chunk in self._corpus.chunks]
+        tokenizer = Tokenizer(self._documents.tokenizer, self._workshop)
+        return {"window": window, "unread": count_unread(texts, window, tokenizer)}
 
     def _ask(self, query: str, trace: list[StageTrace]) -> Request:
         """Return the request that the query steps make of `query`."""

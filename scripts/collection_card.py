@@ -26,6 +26,7 @@ SYSTEMS: dict[str, tuple[str, ...]] = {
         "semantic", "name=semantic-minilm", "retriever.legs.dense.encoder=all-MiniLM-L6-v2",
     ),
     "native_hybrid": ("native_hybrid",),
+    "hybrid": ("hybrid",),
     "hybrid_rrf": ("hybrid_rrf",),
     "contextual": ("contextual",),
     "hybrid_rrf, reranked": (

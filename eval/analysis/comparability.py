@@ -18,6 +18,17 @@ def check_comparable(base: StoredRun, other: StoredRun) -> None:
         )
 
 
+def share_queries(runs: Sequence[StoredRun]) -> list[StoredRun]:
+    """Return the runs with the queries that all of them searched, where some searched a sample.
+
+    Without a sample, or a query that all share, they are returned as they are.
+    """
+    shared = set[str].intersection(*(set(run.queries) for run in runs))
+    if not shared or not any(run.manifest.sampled for run in runs):
+        return list(runs)
+    return [run if len(run.queries) == len(shared) else run.take(shared) for run in runs]
+
+
 def list_differences(base: StoredRun, other: StoredRun) -> list[str]:
     """Return in words what of their judging differs between two runs."""
     one, two = base.manifest, other.manifest

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from eval.analysis.comparability import check_comparable
+from eval.analysis.comparability import check_comparable, share_queries
 from eval.analysis.differences import EFFECT, Contrast, Difference, adjust_family, judge_family
+from eval.analysis.run_labels import label_runs
 from eval.analysis.summary import Summary, summarise
 from eval.runs.interleaved_timing import InterleavedTiming
 from eval.runs.latency import TOTAL
-from eval.runs.stored import StoredRun
+from eval.runs.stored import StoredRun, describe_unread
 from eval.scoring.measures import choose_headline, find
 from eval.statistics.estimates import Estimate, estimate_percentile_ratio
 from eval.statistics.significance import ALPHA, POWER
@@ -80,6 +81,7 @@ class Comparison:
 
     `measures` are those tested. `beside` are shown without a verdict, since neither more nor less
     of them is better; the summaries hold both. `effect` is the difference worth a verdict.
+    `searched` is the number of queries each run had, of which those that all share are compared.
     """
 
     base: Summary
@@ -87,6 +89,17 @@ class Comparison:
     measures: tuple[str, ...]
     beside: tuple[str, ...]
     effect: float
+    searched: tuple[int, ...]
+
+    @property
+    def runs(self) -> list[StoredRun]:
+        """The base and then the others."""
+        return [self.base.run, *(pair.other.run for pair in self.pairs)]
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What the runs are called, the base first; no two alike."""
+        return label_runs(self.runs)
 
     @property
     def tests(self) -> int:
@@ -101,15 +114,25 @@ class Comparison:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What a reader must know before believing the figures."""
-        runs = [self.base.run, *(pair.other.run for pair in self.pairs)]
         found = [
             f"{run.manifest.id} is degraded on {queries} of {len(run.queries)} queries: {line}"
-            for run in runs
+            for run in self.runs
             for line, queries in run.manifest.degraded.items()
         ]
-        if runs[0].manifest.sampled:
-            of = runs[0].manifest.collection.queries
-            found.append(f"a sample: {len(runs[0].queries)} of the collection's {of} queries")
+        found += [
+            f"{run.manifest.id}: {line}"
+            for run in self.runs
+            if (line := describe_unread(run.manifest.index))
+        ]
+        count = len(self.base.run.queries)
+        if any(run.manifest.sampled for run in self.runs):
+            of = self.base.run.manifest.collection.queries
+            found.append(f"a sample: {count} of the collection's {of} queries")
+        if set(self.searched) != {count}:
+            each = ", ".join(map(str, self.searched))
+            found.append(
+                f"the runs searched {each} queries: only the {count} that all share are compared"
+            )
         return tuple(found)
 
     def as_json(self) -> dict[str, Any]:
@@ -124,16 +147,16 @@ class Comparison:
             "tests": self.tests,
             "tests_by_type": self.tests_by_type,
             "warnings": list(self.warnings),
-            "base": _run(self.base, self.beside),
+            "base": _run(self.base, self.labels[0], self.beside),
             "others": [
                 {
-                    **_run(pair.other, self.beside),
+                    **_run(pair.other, label, self.beside),
                     "differences": [asdict(item) for item in pair.differences],
                     "by_type": [asdict(item) for item in pair.by_type],
                     "alone": dict(pair.alone),
                     "latency": [asdict(item) for item in pair.latency],
                 }
-                for pair in self.pairs
+                for pair, label in zip(self.pairs, self.labels[1:], strict=True)
             ],
         }
 
@@ -151,7 +174,8 @@ def compare(
 
     A difference that is not significant is "no difference shown" where the collection would have
     shown one of `effect` with power 0.8, else "too few queries". The same call returns the same
-    figures. Raises AssayError when runs were not judged alike, naming what differs.
+    figures. Where some searched a sample, all are compared on the queries they share. Raises
+    AssayError when runs were not judged alike, naming what differs.
     """
     wanted = [find(name) for name in measures]
     tested = tuple(dict.fromkeys(item.name for item in wanted if item.is_ranked))
@@ -162,6 +186,9 @@ def compare(
     for at, run in enumerate(runs[1:], start=1):
         if run.manifest.id in {earlier.manifest.id for earlier in runs[:at]}:
             raise AssayError(f"{run.manifest.id} is given twice; a comparison needs different runs")
+    searched = tuple(len(run.queries) for run in runs)
+    runs = share_queries(runs)
+    for run in runs[1:]:
         check_comparable(runs[0], run)
     base, *others = [summarise(run, [*tested, *beside]) for run in runs]
     contrasts = [_contrast(base, other, tested) for other in others]
@@ -185,6 +212,7 @@ def compare(
         measures=tested,
         beside=beside,
         effect=effect,
+        searched=searched,
     )
 
 
@@ -245,10 +273,11 @@ def _latency(
     )
 
 
-def _run(summary: Summary, beside: Sequence[str]) -> dict[str, Any]:
+def _run(summary: Summary, label: str, beside: Sequence[str]) -> dict[str, Any]:
     manifest = summary.run.manifest
     return {
         "run": manifest.id,
+        "label": label,
         "config": manifest.name,
         "degraded": manifest.degraded,
         "sampled": manifest.sampled,

@@ -10,10 +10,21 @@ import numpy as np
 from eval.scoring.measures import find
 from eval.statistics.estimates import Estimate, estimate_mean
 from eval.statistics.max_t import randomise_family
-from eval.statistics.significance import ALPHA, TIE, can_reach, detectable, spread, standardise
+from eval.statistics.significance import (
+    ALPHA,
+    TIE,
+    can_reach,
+    detectable,
+    smallest_p,
+    spread,
+    standardise,
+)
 
 # The smallest difference of a measure on 0 to 1 that is worth a verdict of its own.
 EFFECT = 0.05
+
+# The standard deviation of differences in nDCG@10 that is assumed before there are any.
+SCATTER = 0.3
 
 Verdict = Literal["better", "worse", "no difference shown", "too few queries"]
 
@@ -60,6 +71,19 @@ class Contrast:
     def differences(self) -> Mapping[str, float]:
         """By how much each query's score rises."""
         return {query: self.after[query] - score for query, score in self.before.items()}
+
+
+def foretell(n: int) -> str:
+    """Return in a sentence what `n` queries can show at all, and what they show reliably."""
+    if n < 2:
+        return f"{n} queries can show no difference"
+    reach = f"{n} queries can give a p-value of {smallest_p(n):.2g} at best"
+    if not can_reach(ALPHA, n):
+        return f"{reach}, so that no difference can be shown at {ALPHA}"
+    return (
+        f"{reach}, and show a difference of {detectable(SCATTER, n):.2f} in nDCG@10 four times in "
+        f"five, if the queries' differences scatter by {SCATTER} (standard deviation)"
+    )
 
 
 def judge_family(contrasts: Sequence[Contrast], effect: float = EFFECT) -> list[Difference]:

@@ -20,7 +20,7 @@ COST = "p95"  # of latency
 
 
 class SweepSettings(Settings):
-    """All that a sweep's YAML can say. Paths of configs are from the folder of that file."""
+    """All that a sweep's YAML can say. Paths in it are from the folder of that file."""
 
     name: str = Field(
         "", pattern=r"^([A-Za-z0-9][\w.-]*)?$", description="names its report; the file's, if none"
@@ -31,7 +31,10 @@ class SweepSettings(Settings):
     axes: Axes | list[Axes] = Field(
         default_factory=dict, description="one grid of values, or several to be united"
     )
-    collections: list[str] = Field(min_length=1, description="the collections to run them on")
+    collections: list[str] = Field(
+        default_factory=list,
+        description="the collections to run them on, by name or path; if none, each config's own",
+    )
     measure: str = Field(HEADLINE, description="the measure by which points are ordered")
 
     @model_validator(mode="after")

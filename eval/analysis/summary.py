@@ -6,10 +6,11 @@ from functools import cached_property
 from typing import Any
 
 from eval.analysis.attribution import Attribution, attribute
+from eval.analysis.legs_alone import LegAlone, score_legs
 from eval.analysis.unjudged import Unjudged, examine
 from eval.runs.ann_recall import find_recalls
 from eval.runs.latency import TOTAL
-from eval.runs.stored import StoredRun
+from eval.runs.stored import StoredRun, describe_unread
 from eval.scoring import measures
 from eval.statistics.estimates import Estimate, estimate_mean, estimate_percentile
 
@@ -49,6 +50,17 @@ class Summary:
         return attribute(self.run)
 
     @cached_property
+    def legs(self) -> tuple[LegAlone, ...]:
+        """What each leg alone scores in the headline measure, beside their fusion, if any."""
+        return score_legs(self.run, measures.choose_headline(self.scores))
+
+    @cached_property
+    def cautions(self) -> tuple[str, ...]:
+        """What of the pipeline itself holds back its scores, in sentences with figures."""
+        better = [item.words for item in self.legs if item.gain.value > 0]
+        return (*better, *filter(None, [describe_unread(self.run.manifest.index)]))
+
+    @cached_property
     def unjudged(self) -> tuple[Unjudged, ...]:
         """What hits that no one has judged leave open in every measure."""
         return examine(self.run, self.scores)
@@ -66,6 +78,7 @@ class Summary:
                 name: {"mean": mean.value, "low": mean.low, "high": mean.high}
                 for name, mean in self.means.items()
             },
+            "legs": {item.leg: item.as_json() for item in self.legs},
             "unjudged": {item.measure: item.as_json() for item in self.unjudged},
             "latency_ms": _values(self.latency[TOTAL]) if self.latency else None,
             "stages_ms": {

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from eval.cli import options
-from eval.cli.output import make_console, make_table, present, track
+from eval.cli.output import make_console, make_table, present, print_table, track
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from eval.analysis.differences import Difference
 
 STYLES = {"better": "green", "worse": "red", "too few queries": "yellow"}
-WIDTH = 112  # columns that the table needs
 
 
 @click.command()
@@ -41,8 +40,9 @@ def compare(
 
     Each is a config (run where no equal run is stored; overrides apply to every config), the id
     of a run, the beginning of one, its folder, or the id of a run in MLflow. All must have been
-    judged alike: same collection, queries, judgments and join rule. The report is a folder of its
-    own among the runs; the same comparison gives the same files.
+    judged alike: same collection, queries, judgments and join rule; where one searched a sample,
+    the queries that all share are compared. The report is a folder of its own among the runs; the
+    same comparison gives the same files.
     """
     from eval import tracking
     from eval.analysis.comparison import DEFAULT
@@ -54,6 +54,7 @@ def compare(
     from eval.progress import ConsoleProgress
     from eval.report import comparison as report
     from eval.runs.environment import command_line
+    from eval.runs.stored import load
     from eval.scoring.measures import split_names
 
     wanted = split_names(measures) if measures else DEFAULT
@@ -67,7 +68,7 @@ def compare(
 
         def log() -> str:
             return tracking.log_comparison(
-                compared, folder, command_line(), lambda run: write_report(run)[0]
+                compared, folder, command_line(), lambda run: write_report(load(run.folder))[0]
             )
 
         kept = f"the report is kept in {folder}: the same call sends it"
@@ -77,15 +78,18 @@ def compare(
 
 def print_comparison(compared: "Comparison") -> None:
     """Print a table for each run beside the base, what it costs, and what the figures mean."""
-    console = make_console(WIDTH)
+    console = make_console()
     manifest = compared.base.run.manifest
     count = len(compared.base.run.queries)
     for line in compared.warnings:
         console.print(line, style="bold red", markup=False)
     console.print(f"{count} queries of {manifest.collection.name}. Base: {manifest.id}")
-    for pair in compared.pairs:
+    base = compared.labels[0]
+    for pair, other in zip(compared.pairs, compared.labels[1:], strict=True):
         console.print()
-        console.print(_table(pair))
+        title = f"{other} against {base}  ({pair.other.run.manifest.id})"
+        console.print(title, style="italic", markup=False)
+        print_table(console, _table(pair))
         _print_costs(console, compared, pair)
     console.print()
     console.print(_explain(compared))
@@ -96,10 +100,8 @@ def _table(pair: "Pair") -> "Table":
 
     from eval.scoring.measures import spoken
 
-    base, other = pair.base.run.manifest.name, pair.other.run.manifest.name
-    title = f"{other} against {base}  ({pair.other.run.manifest.id})"
     figures = ("base", "other", "shows", "diff", "95 % interval", "p", "d", "+/=/−", "verdict")
-    table = make_table("measure", *figures, title=title, left=("verdict",), ruled=False, whole=True)
+    table = make_table("measure", *figures, left=("verdict",), ruled=False, whole=True)
     for item in pair.differences:
         _add(table, spoken(item.measure), item)
     if pair.by_type:

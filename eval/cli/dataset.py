@@ -2,13 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from eval.cli import options
 from eval.cli.derive import derive
-from eval.cli.output import print_json
+from eval.cli.output import make_console, make_table, print_json, print_table
 
 if TYPE_CHECKING:
     from eval.collections.card import Card
@@ -66,10 +66,16 @@ def show(name: str, as_json: bool) -> None:
 
 @dataset.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
+@click.option("--all", "in_full", is_flag=True, help="A line for each place of the same fault.")
 @options.JSON
-def check(names: tuple[str, ...], as_json: bool) -> None:
-    """Report everything that is wrong with collections; exit 2 if any of it is an error."""
+def check(names: tuple[str, ...], in_full: bool, as_json: bool) -> None:
+    """Report everything that is wrong with collections; exit 2 if any of it is an error.
+
+    The same fault in several places is one line, with the first three of them.
+    """
     from dataclasses import asdict
+
+    from eval.collections.problems import summarise
 
     found = {name: _check(name) for name in names}
     errors = sum(item.severity == "error" for problems in found.values() for item in problems)
@@ -81,8 +87,8 @@ def check(names: tuple[str, ...], as_json: bool) -> None:
         print_json({"ok": not errors, "datasets": listed})
     else:
         for name, problems in found.items():
-            for problem in problems:
-                click.echo(str(problem))
+            for line in map(str, problems) if in_full else summarise(problems):
+                click.echo(line)
             wrong = sum(problem.severity == "error" for problem in problems)
             click.echo(f"{name}: {wrong} errors, {len(problems) - wrong} warnings")
     if errors:
@@ -156,19 +162,17 @@ def _describe(collection: "Collection") -> dict[str, Any]:
 
 
 def _print_table(entries: list[dict[str, Any]]) -> None:
-    from rich.box import SIMPLE
-    from rich.console import Console
-    from rich.table import Table
+    from rich.markup import escape
 
-    table = Table(box=SIMPLE, padding=(0, 1, 0, 0), expand=True)
-    for key in (*COLUMNS, "available"):
-        kind: Literal["left", "right"] = "right" if key in ("documents", "queries") else "left"
-        ratio = 1 if key in ("title", "where") else None
-        table.add_column(key, justify=kind, no_wrap=True, ratio=ratio)
+    numbers = ("documents", "queries")
+    others = (*COLUMNS[1:], "available")
+    table = make_table("name", *others, left=set(others) - set(numbers), ruled=False)
+    for column in table.columns:
+        column.no_wrap, column.overflow = column.header not in ("title", "where"), "fold"
     for entry in entries:
-        words = ["?" if entry[key] is None else str(entry[key]) for key in COLUMNS]
+        words = ["?" if entry[key] is None else escape(str(entry[key])) for key in COLUMNS]
         table.add_row(*words, "yes" if entry["available"] else "no")
-    Console().print(table)
+    print_table(make_console(), table)
     for entry in entries:
         if not entry["available"]:
             click.echo(f"{entry['name']}: {entry['why_not']}")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option(
     "--questions",
     type=click.Path(path_type=Path),
-    help="A .csv, .tsv or .jsonl file: question, quote; document, type, grade, id if you like.",
+    help="A .csv, .tsv, .xlsx or .jsonl: question, quote; if you like document, type, grade, id.",
 )
 @click.option("--name", help="Name of the collection; by default the folder's.")
 @click.option(
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     help="Where the card goes; by default ./datasets/NAME.",
 )
 @click.option("--force", is_flag=True, help="Overwrite a collection that is there already.")
+@click.option("--add", is_flag=True, help="Add the questions to the collection that is there.")
 @options.JSON
 def init(
     folder: Path,
@@ -34,6 +35,7 @@ def init(
     name: str | None,
     output: Path | None,
     force: bool,
+    add: bool,
     as_json: bool,
 ) -> None:
     """Make a judged collection of the documents below FOLDER.
@@ -42,28 +44,36 @@ def init(
     HTML, EPUB, text that is not UTF-8), the text of all goes into the collection's folder docs.
 
     The quote of each question is found in the documents and becomes its gold span. What cannot be
-    found is listed, and written to unlocated.csv. Exits with 2 if no question could be placed.
+    found is listed, and written to unlocated.csv: mend its rows and give it with --add. Where no
+    question can be placed, nothing is written, and the command exits with 2.
     """
     from eval.cli.skipped_files import describe_skipped
-    from eval.experiments.authoring import author_folder
+    from eval.experiments.authoring import add_questions, author_folder
+    from retrievers.base import AssayError
 
-    made, read = author_folder(folder, questions, name, output, force=force)
+    if add:
+        if not questions or force:
+            raise AssayError("--add: goes with --questions, and not with --force")
+        made, read = add_questions(folder, questions, name, output), None
+    else:
+        made, read = author_folder(folder, questions, name, output, force=force)
+    skipped_files = read.skipped if read else ()
     if as_json:
-        skipped = [{"path": item.path, "reason": item.reason} for item in read.skipped]
+        skipped = [{"path": item.path, "reason": item.reason} for item in skipped_files]
         print_json(_describe(made) | {"skipped": skipped})
     else:
-        for line in describe_skipped(read.skipped):
+        for line in describe_skipped(skipped_files):
             click.echo(line)
-        for item in read.documents:
+        for item in read.documents if read else ():
             if item.converted.encoding not in ("", "utf-8"):
                 click.echo(f"{item.path}: not in UTF-8, read as {item.converted.encoding}")
         _print(made)
-    if questions and not made.judged.queries:
+    if not made.written:
         sys.exit(2)
 
 
 def _describe(made: "Authored") -> dict[str, Any]:
-    from dataclasses import asdict
+    from eval.analysis.differences import foretell
 
     return {
         "name": made.name,
@@ -72,18 +82,25 @@ def _describe(made: "Authored") -> dict[str, Any]:
         "documents": made.documents,
         "queries": len(made.judged.queries),
         "judgments": len(made.judged.judgments),
-        "unlocated": [asdict(item) for item in made.judged.unlocated],
+        "unlocated": [item.as_row() for item in made.judged.unlocated],
+        "written": made.written,
+        "foresight": foretell(len(made.judged.queries)) if made.judged.queries else "",
     }
 
 
 def _print(made: "Authored") -> None:
+    from eval.analysis.differences import foretell
     from eval.collections.authoring.author import UNLOCATED
 
     judged = made.judged
     for item in judged.unlocated:
         nearest = f"; nearest document: {item.nearest}" if item.nearest else ""
-        question = f"{item.question}: " if item.question else ""
-        click.echo(f"line {item.line}: {question}{item.why}{nearest}")
+        asked = item.question
+        question = f"{asked.question}: " if asked.question else ""
+        click.echo(f"line {asked.line}: {question}{item.why}{nearest}")
+    if not made.written:
+        click.echo("no question could be placed; nothing is written")
+        return
     if judged.unlocated:
         listed = made.card.parent / UNLOCATED
         click.echo(f"{len(judged.unlocated)} questions could not be placed; they are in {listed}")
@@ -91,5 +108,7 @@ def _print(made: "Authored") -> None:
     click.echo(f"collection {made.name}: {counts}, {len(judged.judgments)} judgments")
     click.echo(f"card:     {made.card}")
     click.echo(f"pipeline: {made.pipeline}")
-    if not judged.queries:
+    if judged.queries:
+        click.echo(foretell(len(judged.queries)))
+    else:
         click.echo("no queries yet: the card says how to add them")

@@ -60,6 +60,16 @@ class LazyGroup(click.Group):
         _offer_trust(command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the name of a command, itself, and what follows. Raises UsageError."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            from retrievers.settings.errors import suggest
+
+            ctx.fail(f"No such command '{args[0]}'{suggest(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table alone."""
         with formatter.section("Commands"):

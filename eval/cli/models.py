@@ -3,7 +3,7 @@
 import click
 
 from eval.cli import options
-from eval.cli.output import make_console, print_json
+from eval.cli.output import make_console, print_json, print_table
 
 
 @click.group()
@@ -32,7 +32,7 @@ def list_models(as_json: bool) -> None:
         build, fetched = f"{model.backend}: {model.build}", "yes" if model.fetched else "no"
         size = f"{model.bytes / 1e6:.1f}"
         table.add_row(model.name, model.kind, build, size, model.licence, fetched)
-    make_console().print(table)
+    print_table(make_console(), table)
 
 
 @models.command()

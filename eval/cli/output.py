@@ -1,6 +1,7 @@
 """What commands print: JSON for programs, tables for people, and where results lie."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -28,6 +29,8 @@ class Described(Protocol):
 
     def as_json(self) -> dict[str, Any]: ...  # noqa: D102
 
+
+UNLIMITED = 100_000  # columns
 
 D = TypeVar("D", bound=Described)
 
@@ -89,12 +92,29 @@ def track_runs(
 
 
 def make_console(width: int = 0) -> "Console":
-    """Return a console of at least `width` columns, those that a table needs."""
+    """Return a console of at least `width` columns, those that a table needs; in a pipe, where no
+    `$COLUMNS` says otherwise, of as many as anything takes.
+    """
     from rich.console import Console
 
     console = Console(highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = UNLIMITED
     console.width = max(console.width, width)
     return console
+
+
+def print_table(console: "Console", table: "Table") -> None:
+    """Print a table of which the columns that do not wrap stand whole, be it wider than `console`.
+
+    Their cells are plain text or markup.
+    """
+    from rich.text import Text
+
+    for column in (column for column in table.columns if column.no_wrap):
+        texts = [Text.from_markup(str(cell)) for cell in (column.header, *column.cells)]
+        column.min_width = max(text.cell_len for text in texts)
+    console.print(table, crop=False)
 
 
 def make_table(

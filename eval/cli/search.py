@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from eval.cli import options
-from eval.cli.output import make_console, make_table, present
+from eval.cli.output import make_console, make_table, present, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,7 +52,7 @@ def _print(found: "Found") -> None:
         _print_hit(console, rank, hit)
     if hits:
         console.print(f"\n{len(hits)} hits in all")
-    console.print(_tabulate(found))
+    print_table(console, _tabulate(found))
     if found.context is not None:
         console.print("context", style="bold")
         click.echo(found.context)

@@ -31,9 +31,10 @@ def sweep(
     """Run every combination of the axes of FILE on its collections.
 
     FILE names a config as its base, or several configs; axes, which are values by dotted key; and
-    collections. Each point is a stored run like any other: one that was made before, here or by
-    `assay run`, is not made again, and after a kill the same call goes on. Overrides change single
-    keys of every config.
+    collections, without which each config runs on its own. Paths are from the folder of FILE. Each
+    point is a stored run like any other: one that was made before, here or by `assay run`, is not
+    made again, and after a kill the same call goes on. Overrides change single keys of every
+    config.
 
     A point that fails is reported, and the others go on. Exit code: 0 all points ran, 1 some
     failed, 2 the file cannot be run.

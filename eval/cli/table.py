@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from eval.analysis.summary import Summary
-from eval.cli.output import make_console, make_table
+from eval.cli.output import make_console, make_table, print_table
 from eval.report.formats import retried
 from eval.runs.ann_recall import EXPLANATION, find_recalls
 from eval.runs.latency import TOTAL
@@ -23,11 +23,13 @@ def print_summary(summary: Summary, reused: bool = False) -> None:
     console.print(
         f"{manifest.name} on {manifest.collection.name} (n = {count}{sample})", style="bold"
     )
-    console.print(_measures(summary))
+    print_table(console, _measures(summary))
     if summary.latency:
-        console.print(_latency(summary))
+        print_table(console, _latency(summary))
     for leg, recall in find_recalls(manifest.facts).items():
         console.print(f"{leg}: {EXPLANATION} {recall:.3f}", style="yellow", markup=False)
+    for line in summary.cautions:
+        console.print(line, style="yellow", markup=False, soft_wrap=True)
     for line, queries in manifest.degraded.items():
         console.print(f"degraded on {queries} of {count} queries: {line}", style="bold red")
     if manifest.retries:
@@ -54,7 +56,7 @@ def _latency(summary: Summary) -> "Table":
 
 
 def _table(first: str, *others: str) -> "Table":
-    table = make_table(first, *others)
+    table = make_table(first, *others, whole=True)
     table.columns[0].no_wrap, table.columns[0].min_width = False, 18
     return table
 

@@ -28,7 +28,7 @@ from eval.cli.output import print_json, print_places
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
-    help="The config to write.  [default: tuned/<name>.yaml below the reports]",
+    help="The config to write.  [default: tuned/NAME-COLLECTION.yaml below the reports]",
 )
 @options.NO_TRACK
 @options.JSON
@@ -48,8 +48,8 @@ def tune(
     """Find the best settings for CONFIG on its collection, and what they gain on unseen queries.
 
     Tries every point of the space, or --trials of them. Without --space and --over the space fits
-    the config: constant or normalisation and weights of its fusion; k1 and b of a single BM25 leg;
-    depth of its reranking. More than 500 points are sampled unless --trials says more.
+    the config: constant or normalisation and weights of its fusion; k1, b and variant of a single
+    BM25 leg; depth of its reranking. More than 500 points are sampled unless --trials says more.
 
     The gain is held out: in each fold the point that is best on the other folds is scored on the
     queries left out. Folds are alike in query types. Settings are worth taking only where the
@@ -65,7 +65,7 @@ def tune(
     parted = Design(**design)
     request = Request(config, overrides, space, over, trials, measure, group_by, parted)
     tuned = run_tuning(request, progress)
-    path = output or reports_folder() / "tuned" / f"{tuned.settings.name}.yaml"
+    path = output or reports_folder() / "tuned" / f"{tuned.label}.yaml"
     files = tuned.write(path)
     tracked = None if no_track else tuned.track(files, progress)
     if as_json:

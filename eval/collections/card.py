@@ -36,7 +36,7 @@ class Sizes(Settings):
 
     largest: ClassVar[float] = inf
 
-    documents: int = Field(ge=0)
+    documents: int = Field(ge=0, description="documents, searched or not")
     passages: int = Field(0, ge=0, description="passages the collection prescribes")
     queries: int = Field(ge=0, description="judged queries")
     judgments: int = Field(ge=0, description="gold items, those of grade 0 included")
@@ -60,7 +60,7 @@ class Card(Settings):
     licence: str = Field("", description="under what terms it may be used")
     source: str = Field("", description="where it comes from")
     language: str = Field("en", description="ISO 639-1 code of the documents and queries")
-    format: str
+    format: str = Field(description="how the data is read")
     location: str | Download = Field(
         ".",
         description="where the data lies: a folder (relative to the card), `$VARIABLE/folder`, "
@@ -133,7 +133,7 @@ class Card(Settings):
 class FileCard(Card):
     """A card of files."""
 
-    queries: str = "queries.jsonl"
+    queries: str = Field("queries.jsonl", description="rows with _id, text and, if any, type")
     judgments: dict[VariantName, str | list[str]] = Field(
         min_length=1, description="files of judgments by variant; the first variant is the default"
     )

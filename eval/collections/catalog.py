@@ -1,6 +1,5 @@
 """Finding collections: by name, by folder, or by an id of ir_datasets."""
 
-import difflib
 import os
 import re
 from pathlib import Path
@@ -8,7 +7,9 @@ from pathlib import Path
 from eval.collections.card import FILE, NAME, Card
 from eval.collections.card_files import make_card, read_card
 from eval.collections.formats.irds import PREFIX
+from eval.collections.formats.reading import find_suffix
 from retrievers.base import AssayError
+from retrievers.settings.errors import suggest
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -44,15 +45,13 @@ def find_card(name: str) -> Card:
         return read_card(folder)
     if (folder / FILE).is_file():
         return read_card(folder / FILE)
-    if (folder / "corpus.jsonl").is_file():
+    if any((folder / name).is_file() for name in ("corpus.jsonl", "corpus.jsonl.gz")):
         return _make_beir_card(folder)
     if os.sep in name and folder.is_dir():
         raise AssayError(f"{folder}: holds no {FILE}; `assay init` makes one of a folder")
-    close = difflib.get_close_matches(name, named, n=len(named), cutoff=0.6)
-    others = [other for other in named if other not in close]
     raise AssayError(
-        f"{name}: there is no such collection; there are: {', '.join(close + others) or 'none'}; "
-        f"or give a folder that holds {FILE}, or {PREFIX}ID"
+        f"{name}: there is no such collection; there are: {', '.join(named) or 'none'}; "
+        f"or give a folder that holds {FILE}, or {PREFIX}ID{suggest(name, named)}"
     )
 
 
@@ -77,15 +76,20 @@ def _make_irds_card(location: str) -> Card:
 
 
 def _make_beir_card(folder: Path) -> Card:
-    """Return a card for a BEIR folder without one: `test`, if there is one, comes first."""
-    qrels = sorted((folder / "qrels").glob("*.tsv"), key=lambda path: (path.stem != "test", path))
+    """Return a card for a BEIR folder without one, whose files may be packed (.gz): `test`, if
+    there is one, comes first.
+    """
+    files = [path for path in (folder / "qrels").glob("*.tsv*") if find_suffix(path) == ".tsv"]
+    qrels = {path.name.partition(".tsv")[0]: f"qrels/{path.name}" for path in sorted(files)}
     values = {
         "name": folder.resolve().name,
         "title": folder.resolve().name,
         "format": "beir",
         "location": str(folder.resolve()),
-        "judgments": {path.stem: f"qrels/{path.name}" for path in qrels},
+        "judgments": dict(sorted(qrels.items(), key=lambda item: item[0] != "test")),
     }
-    if (folder / "contexts.jsonl").is_file():
-        values["contexts"] = "contexts.jsonl"
+    for key, stem in (("documents", "corpus"), ("queries", "queries"), ("contexts", "contexts")):
+        names = (f"{stem}.jsonl", f"{stem}.jsonl.gz")
+        if found := next((name for name in names if (folder / name).is_file()), None):
+            values[key] = found
     return make_card(values, None)

@@ -1,6 +1,7 @@
 """What is wrong with a collection's files, and where its readers report it."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Literal
 
 from eval.collections.formats.rows import Row, RowError
 from retrievers.base import AssayError
+
+SHOWN = 3  # places of a fault in a summary
 
 Severity = Literal["error", "warning"]
 
@@ -54,6 +57,31 @@ class Problems:
             yield
         except RowError as error:
             self.error(row.file, row.line, str(error))
+
+
+def summarise(problems: Sequence[Problem]) -> list[str]:
+    """Return a line for each fault: the first three of its places, and how many there are.
+
+    What is wrong with a whole file comes first, since it may be the cause of the others; then
+    errors, then warnings.
+    """
+    groups: dict[tuple[str, str], list[Problem]] = {}
+    for problem in problems:
+        fault = re.sub(r'"[^"]*"|\d+', "…", problem.message)
+        groups.setdefault((problem.severity, fault), []).append(problem)
+    lines = []
+    for (severity, _), group in sorted(
+        groups.items(), key=lambda item: (item[0][0], bool(item[1][0].line))
+    ):
+        shown, more = group[:SHOWN], len(group) - SHOWN
+        if len(group) == 1:
+            lines.append(str(group[0]))
+            continue
+        places = ", ".join(place(item.file, item.line) for item in shown)
+        rest = f" and {more} more" if more > 0 else ""
+        first = f"{group[0].message} ({places}{rest})"
+        lines.append(f"{severity}: {len(group)} times, first: {first}")
+    return lines
 
 
 def place(file: str, line: int) -> str:

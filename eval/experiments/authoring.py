@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from eval.collections.authoring.author import Authored, Origin, author
+from eval.collections.authoring.author import Authored, Origin, add, author, find_target
 from eval.experiments.workshop import make_workshop
 from retrievers.documents.folder import Folder, read_folder
 
@@ -18,3 +18,8 @@ def author_folder(
     texts = {item.id: item.converted.text for item in read.documents}
     origin = Origin(folder, None if read.untouched else texts)
     return author(origin, questions, name, output, force=force), read
+
+
+def add_questions(folder: Path, questions: Path, name: str | None, output: Path | None) -> Authored:
+    """Add `questions` to the collection that `author_folder` made of `folder`."""
+    return add(questions, find_target(folder, name, output))

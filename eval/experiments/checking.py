@@ -148,7 +148,7 @@ def check(what: str, overrides: Sequence[str]) -> Checked:
         if kind := next((kind for kind in KINDS if issubclass(found, kind.base)), None):
             values: dict[str, Any] = {}
             for override in overrides:
-                apply_override(values, override)
+                apply_override(values, override, found)
             part = validate(found, values, what)
             return Checked(what, tuple(_check_part(kind, kind.name, part, workshop)))
         retriever = {"type": "python", "path": what}

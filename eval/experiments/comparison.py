@@ -63,7 +63,7 @@ def compare_systems(
             {run: System(item.build, item.plan.depth) for run, item in timed.items()},
             first.collection,
             first.plan.latency,
-            list(runs[0].queries.values()),
+            list(compared.base.run.queries.values()),
             progress,
         )
     return compare(runs, measures, effect, timing) if timing else compared

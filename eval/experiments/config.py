@@ -64,7 +64,7 @@ def make_config(
         own = {key: value for key, value in values.items() if key != "base"}
         values = merge(_read_with_bases(Path(base), ()), own)
     for override in overrides:
-        apply_override(values, override)
+        apply_override(values, override, RunConfig)
     values |= options or {}
     try:
         config = RunConfig.model_validate(values)

@@ -55,7 +55,7 @@ def read_engine(type_: str, overrides: Sequence[str] = ()) -> ConfiguredEngine:
         raise AssayError(f"engine {type_}: no such engine; allowed: {', '.join(types)}")
     values: dict[str, Any] = {"type": type_}
     for override in overrides:
-        apply_override(values, override)
+        apply_override(values, override, EngineSettings)
     if values["type"] != type_:
         raise AssayError(f"engine {type_}: type: stands before the overrides, not among them")
     adapter: TypeAdapter[EngineSettings] = TypeAdapter(EngineSettings)

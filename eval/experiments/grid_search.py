@@ -1,6 +1,7 @@
 """Running the points of a sweep, so that what they share is made once."""
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from eval.analysis.grid_search import CONFIG, Figures, Result, Sweep, SweepSetti
 from eval.analysis.search_space import Point, as_overrides, label
 from eval.analysis.summary import Summary, estimate_percentiles, summarise
 from eval.collections.catalog import find
+from eval.collections.formats.irds import PREFIX
 from eval.collections.loading import load
 from eval.experiments.config import RunConfig, load_config
 from eval.experiments.run import make_plan
@@ -73,13 +75,14 @@ def read_sweep(path: Path) -> SweepSettings:
     settings = validate(SweepSettings, read_mapping(path), str(path))
     key = "collections"
     try:
-        for name in settings.collections:
+        collections = [_place(path.parent, name) for name in settings.collections]
+        for name in collections:
             find(name)
         key = "measure"
         measure = check_rising(settings.measure)
     except AssayError as error:
         raise AssayError(f"{path}: {key}: {error}") from None
-    named = {"name": settings.name or path.stem, "measure": measure}
+    named = {"name": settings.name or path.stem, "measure": measure, "collections": collections}
     return settings.model_copy(update=named)
 
 
@@ -89,10 +92,11 @@ def list_tasks(path: Path, settings: SweepSettings, overrides: Sequence[str]) ->
     `overrides` are laid on every config first. Raises AssayError for the first that is no valid
     config.
     """
+    collections: Sequence[str | None] = settings.collections or [None]
     try:
         return [
             task
-            for collection in settings.collections
+            for collection in collections
             for name in settings.paths
             for task in _list_on(path.parent / name, collection, settings, overrides)
         ]
@@ -105,11 +109,18 @@ def name_sweep(settings: SweepSettings, tasks: Sequence[Task]) -> str:
     return f"sweep-{settings.name}-{digest([task.config for task in tasks])[:8]}"
 
 
+def _place(folder: Path, collection: str) -> str:
+    """Return a collection as a sweep file in `folder` names it: a path is from there."""
+    if "/" not in collection or collection.startswith(PREFIX):
+        return collection
+    return os.path.normpath(folder / Path(collection).expanduser())
+
+
 def _list_on(
-    config: Path, collection: str, settings: SweepSettings, overrides: Sequence[str]
+    config: Path, collection: str | None, settings: SweepSettings, overrides: Sequence[str]
 ) -> Iterator[Task]:
-    """Yield the tasks of one config on one collection."""
-    given = [*overrides, f"dataset={json.dumps(collection)}"]
+    """Yield the tasks of one config on one collection, or on the one it names."""
+    given = [*overrides, *([f"dataset={json.dumps(collection)}"] if collection else [])]
     base = load_config(config, given)
     named = {CONFIG: base.name} if len(settings.paths) > 1 else {}
     values = base.model_dump(mode="json")

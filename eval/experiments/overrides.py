@@ -5,6 +5,7 @@ from typing import Any
 
 from retrievers.base import AssayError
 from retrievers.settings.files import parse_yaml
+from retrievers.settings.kinds import descend, find_member, resolve_key
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -20,8 +21,11 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def apply_override(values: dict[str, Any], override: str) -> None:
-    """Set one `key.path=value` in `values`; the value is read as YAML."""
+def apply_override(values: dict[str, Any], override: str, kind: Any) -> None:
+    """Set one `key.path=value` in `values`, which become a `kind`; the value is read as YAML.
+
+    The path may lead through what is stated by default alone, of which the `type` then stays.
+    """
     path, equals, text = override.partition("=")
     if not equals or not path:
         raise AssayError(f"{override}: an override is key.path=value, as in retriever.fusion.k=10")
@@ -29,7 +33,8 @@ def apply_override(values: dict[str, Any], override: str) -> None:
     *parents, last = path.split(".")
     place: Any = values
     for key in parents:
-        place = _step(place, key, override)
+        kind = find_member(kind, place)
+        place, kind = _step(place, key, override, kind), descend(kind, key)
     if isinstance(place, list):
         place[_position(place, last, override)] = value
     elif isinstance(place, dict):
@@ -38,14 +43,24 @@ def apply_override(values: dict[str, Any], override: str) -> None:
         raise AssayError(f"{override}: {'.'.join(parents)} holds a single value, not keys")
 
 
-def _step(place: Any, key: str, override: str) -> Any:
+def _step(place: Any, key: str, override: str, kind: Any) -> Any:
     if isinstance(place, list):
         return place[_position(place, key, override)]
     if isinstance(place, dict):
-        if place.get(key) is None:
-            place[key] = {}
+        if not isinstance(place.get(key), dict | list):
+            place[key] = _open(place, key, kind)
         return place[key]
     raise AssayError(f"{override}: {key} stands below a single value")
+
+
+def _open(place: dict[str, Any], key: str, kind: Any) -> Any:
+    """Return what can be stated below `key`, where so far there is nothing or a single value."""
+    stated, shown = place.get(key), resolve_key(kind, place, key)
+    if stated is None and isinstance(shown, dict):
+        return {"type": shown["type"]} if "type" in shown else {}
+    if isinstance(shown, dict | list):
+        return shown
+    return {} if stated is None else stated
 
 
 def _position(place: list[Any], key: str, override: str) -> int:

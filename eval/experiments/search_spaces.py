@@ -63,7 +63,7 @@ def derive_space(config: RunConfig) -> Space:
     """Return the space that fits the kinds of legs, fusion and stages of `config`.
 
     With fusion: its constant or its normalisation, and the weight of every leg but the last,
-    since only ratios count. With a single BM25 leg: k1 and b. With reranking: its depth.
+    since only ratios count. With a single BM25 leg: k1, b and variant. With reranking: its depth.
     """
     retriever = config.retriever
     axes: dict[str, Sequence[Any]] = {}
@@ -103,5 +103,19 @@ def _fusion_axes(retriever: PipelineSettings) -> dict[str, Sequence[Any]]:
 
 
 def _axes(key: str, part: LegSettings | StageSettings | Fusion) -> dict[str, Sequence[Any]]:
-    """Return what a part of the pipeline offers to tune, below the dotted key it stands at."""
-    return {f"{key}.{name}": values for name, values in part.tunable.items()}
+    """Return what a part of the pipeline offers to tune, below the dotted key it stands at.
+
+    Values that its other settings rule out are left out.
+    """
+    return {
+        f"{key}.{name}": [value for value in values if _can_have(part, name, value)]
+        for name, values in part.tunable.items()
+    }
+
+
+def _can_have(part: Settings, name: str, value: Any) -> bool:
+    try:
+        validate(type(part), {**part.model_dump(), name: value}, "")
+    except AssayError:
+        return False
+    return True

@@ -1,5 +1,6 @@
 """Tuning a config: every point of a space is scored, and what choosing gains is held out."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,13 +57,21 @@ class Request:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The config as given, the space that was searched, what was found, and the best config."""
+    """The config as given, the name of its collection, the space that was searched, what was found,
+    and the best config.
+    """
 
     config: Path
+    collection: str
     settings: RunConfig
     space: Space
     tuning: Tuning
     best: RunConfig
+
+    @property
+    def label(self) -> str:
+        """What names a file of it: the config and the collection that it was tuned on."""
+        return re.sub(r"[^A-Za-z0-9_.-]+", ".", f"{self.settings.name}-{self.collection}")
 
     def as_json(self) -> dict[str, Any]:
         """Return what was found as JSON values."""
@@ -110,7 +119,7 @@ def run_tuning(request: Request, progress: Progress) -> Tuned:
     tried = list(zip(points, scores, strict=True))
     tuning = tune(measure, given, tried, parted, request.design)
     best = settings if tuning.best is None else variants[tuning.best]
-    return Tuned(request.config, settings, space, tuning, best)
+    return Tuned(request.config, collection.name, settings, space, tuning, best)
 
 
 def describe_gain(tuning: Tuning) -> str:

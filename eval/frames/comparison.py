@@ -48,7 +48,7 @@ class ComparisonResult:
         runs = [self.compared.base, *(pair.other for pair in self.compared.pairs)]
         grid = {
             label: {name: run.means[name] for name in self.compared.measures}
-            for label, run in zip(self._labels, runs, strict=True)
+            for label, run in zip(self.compared.labels, runs, strict=True)
         }
         return tabulate_grid(grid, "run", "mean")
 
@@ -96,7 +96,7 @@ class ComparisonResult:
         """In words: what must be known before, and whether each run is better than the base."""
         from eval.report.comparison.differences import conclude
 
-        base, effect = self._labels[0], self.compared.effect
+        base, effect = self.compared.labels[0], self.compared.effect
         told = [conclude(pair, base, label, effect) for label, pair in self._pairs()]
         return "\n".join([*self.compared.warnings, *told])
 
@@ -112,7 +112,7 @@ class ComparisonResult:
         columns: dict[str, list[Any]] = {
             "type": [query.type for query in queries.values()],
             "text": [query.text for query in queries.values()],
-            self._labels[0]: [self.compared.base.scores[measure][id_] for id_ in queries],
+            self.compared.labels[0]: [self.compared.base.scores[measure][id_] for id_ in queries],
         }
         for label, pair in self._pairs():
             scores = pair.scores(measure)
@@ -127,17 +127,11 @@ class ComparisonResult:
         from eval.frames.tables import render
 
         collection = self.compared.base.run.manifest.collection.name
-        title = f"{' · '.join(self._labels)} on {collection}"
+        title = f"{' · '.join(self.compared.labels)} on {collection}"
         return render(title, self.verdict.splitlines(), self.differences)
 
-    @property
-    def _labels(self) -> tuple[str, ...]:
-        from eval.report.comparison.labels import label_runs, list_runs
-
-        return label_runs(list_runs(self.compared))
-
     def _pairs(self) -> Iterable[tuple[str, Pair]]:
-        return zip(self._labels[1:], self.compared.pairs, strict=True)
+        return zip(self.compared.labels[1:], self.compared.pairs, strict=True)
 
     def _tabulate(self, key: str, choose: Callable[[Pair], Sequence[Difference]]) -> "DataFrame":
         rows = [

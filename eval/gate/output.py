@@ -7,6 +7,7 @@ from xml.etree import ElementTree as Xml
 from eval.gate.rule import SUSPICION, GateReport, QueryChange, Verdict
 from eval.scoring.measures import spoken
 from eval.statistics.estimates import Estimate
+from eval.statistics.significance import smallest_p
 
 LEVELS = {"pass": "notice", "cannot tell": "warning", "warning": "warning", "regression": "error"}
 # What XML 1.0 does not allow even when escaped.
@@ -99,11 +100,13 @@ def render_markdown(report: GateReport) -> str:
 
 def explain(report: GateReport) -> str:
     """Return the rule in short."""
+    n = len(report.head.queries)
     return (
         "regression: the drop is at least what matters, and random signs, over all gated measures "
         f"together, make it unlikely (p of at most {report.false_alarms:g}). warning: the same, p "
         f"of at most {SUSPICION:g}; look at the queries that lost. pass: the interval excludes a "
-        "drop that matters. finds: the smallest drop found with power 0.8."
+        "drop that matters. finds: the smallest drop found with power 0.8. These "
+        f"{n} queries can give a p of {smallest_p(n):.2g} at best."
     )
 
 

@@ -40,11 +40,18 @@ def index_facts(index: IndexFacts) -> Pairs:
         ("Chunks", f"{index.chunks:,}"),
         ("Tokens of a chunk", describe_percentiles(index.tokens)),
         ("Oversize chunks", oversize if "oversize" in index.facts else ""),
+        ("Chunks not read to the end", _unread(index)),
         ("Integrity failures", str(index.facts.get("integrity_failures", ""))),
         ("Size of the indexes", formats.size(index.bytes)),
         ("Seconds of work", formats.amount(sum(index.seconds.values()))),
     )
     return tuple(pair for pair in pairs if pair[1])
+
+
+def _unread(index: IndexFacts) -> str:
+    if "unread" not in index.facts:
+        return ""
+    return f"{index.facts['unread']:,} (the encoder reads {index.facts['window']:,} tokens)"
 
 
 def recall_facts(facts: Mapping[str, Any]) -> Pairs:

@@ -150,7 +150,7 @@ def _warnings(summary: Summary) -> tuple[str, ...]:
         f"Degraded: {line} ({times:,} of {count(searched, 'query', 'queries')})"
         for line, times in manifest.degraded.items()
     ]
-    return tuple(lines)
+    return (*lines, *summary.cautions)
 
 
 def _lede(summary: Summary) -> tuple[str, ...]:

@@ -15,8 +15,8 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,17 @@ from eval.runs.gold_ranks import Placement
 from eval.runs.latency import RETRIES, LatencySample
 from eval.runs.token_counts import TokenCounts
 from eval.scoring.join import JoinedHit, Retrieved, join
-from retrievers.base import AssayError, Chunk, Hit, Placed, Ranking, StageTrace
+from retrievers.base import (
+    AssayError,
+    Chunk,
+    Hit,
+    Placed,
+    Ranking,
+    StageTrace,
+    T,
+)
 from retrievers.settings import explain_error
+from retrievers.settings.errors import suggest
 from retrievers.store.files import append, write_atomically, writing
 
 FORMAT = 2
@@ -54,6 +63,17 @@ class IndexFacts(BaseModel):
         """The tokens of the chunks that were cut; none where the retriever does not tell."""
         pairs = self.facts.get("tokens", ())
         return TokenCounts.of(size for size, number in pairs for _ in range(number))
+
+
+def describe_unread(index: IndexFacts) -> str:
+    """Say how many chunks the encoders of a pipeline do not read to the end; "" where none."""
+    unread = index.facts.get("unread")
+    if not unread:
+        return ""
+    return (
+        f"{unread:,} of {index.chunks:,} chunks are not read to the end: the encoder reads "
+        f"{index.facts['window']:,} tokens, and dense search does not see the rest"
+    )
 
 
 class CollectionFacts(BaseModel):
@@ -126,6 +146,17 @@ class StoredRun:
             )
             for query, ranking in self.rankings.items()
         }
+
+    def take(self, queries: Container[str]) -> "StoredRun":
+        """Return this run with some of its queries alone; what its folder holds stays."""
+        return replace(
+            self,
+            queries=_take(self.queries, queries),
+            gold=_take(self.gold, queries),
+            rankings=_take(self.rankings, queries),
+            placements=_take(self.placements, queries),
+            latency=tuple(sample for sample in self.latency if sample.query_id in queries),
+        )
 
 
 class RunFolder:
@@ -253,6 +284,10 @@ def _load_files(folder: Path, manifest: Manifest) -> StoredRun:
     )
 
 
+def _take(values: Mapping[str, T], keys: Container[str]) -> dict[str, T]:
+    return {key: value for key, value in values.items() if key in keys}
+
+
 def find(reports: Path, reference: str) -> Path:
     """Return the folder of a run given its path, its id, or the unique beginning of its id."""
     if (Path(reference) / MANIFEST).exists():
@@ -263,7 +298,8 @@ def find(reports: Path, reference: str) -> Path:
         return matching[0]
     names = ", ".join(path.name for path in (matching or found)[-5:]) or "none"
     problem = "fits several runs" if matching else "no such run"
-    raise AssayError(f"{reference}: {problem} in {reports}; the latest there: {names}")
+    near = "" if matching else suggest(reference, [path.name for path in found])
+    raise AssayError(f"{reference}: {problem} in {reports}; the latest there: {names}{near}")
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:

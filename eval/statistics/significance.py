@@ -46,6 +46,11 @@ def can_reach(level: float, n: int) -> bool:
     return n > 0 and 2.0 ** (1 - n) <= level
 
 
+def smallest_p(n: int) -> float:
+    """Return the smallest p-value that the randomisation of `n` differences can give."""
+    return max(min(1.0, 2.0 ** (1 - n)), 1 / (RESAMPLES + 1))
+
+
 def spread(differences: Sequence[float]) -> float | None:
     """Return the standard deviation (of n - 1) of differences; None for fewer than two."""
     if len(differences) < 2:

@@ -2,10 +2,10 @@
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
-from eval.analysis.comparison import Comparison, Pair
+from eval.analysis.comparison import Comparison
 from eval.analysis.summary import Summary
 from eval.runs.stored import StoredRun
 from eval.tracking.delivery import (
@@ -31,7 +31,7 @@ def log_comparison(
     all their measures, and names the MLflow run of each. Raises TrackingError.
     """
     uri = tracking_uri()
-    runs = [compared.base.run, *(pair.other.run for pair in compared.pairs)]
+    runs = compared.runs
     with connect(uri) as client:
         known = find_logged(client, uri, {folder: folder.name})
         if folder in known:
@@ -60,7 +60,10 @@ def metrics(compared: Comparison) -> dict[str, float]:
         "queries": len(compared.base.run.queries),
         "tests": compared.tests,
     }
-    for pair, name in zip(compared.pairs, _names(compared.pairs), strict=True):
+    names = list(map(metric_name, compared.labels[1:]))
+    if len(set(names)) < len(names):
+        names = [metric_name(pair.other.run.manifest.id) for pair in compared.pairs]
+    for pair, name in zip(compared.pairs, names, strict=True):
         for item in pair.differences:
             place = f"{metric_name(item.measure)}/{name}"
             found |= with_interval(f"difference/{place}", item.difference)
@@ -73,16 +76,6 @@ def metrics(compared: Comparison) -> dict[str, float]:
             if latency.ratio:
                 found |= with_interval(f"latency_ratio/p{latency.percentile}/{name}", latency.ratio)
     return found
-
-
-def _names(pairs: Sequence[Pair]) -> list[str]:
-    """Return what the others are called in MLflow; by their ids where they share a name."""
-    manifests = [pair.other.run.manifest for pair in pairs]
-    names = [manifest.name for manifest in manifests]
-    return [
-        metric_name(manifest.name if names.count(manifest.name) == 1 else manifest.id)
-        for manifest in manifests
-    ]
 
 
 def _tags(compared: Comparison, name: str, command: str) -> dict[str, str]:
@@ -101,6 +94,7 @@ def _tags(compared: Comparison, name: str, command: str) -> dict[str, str]:
 def _params(compared: Comparison) -> dict[str, str]:
     return {
         "base": compared.base.run.manifest.id,
+        "labels": json.dumps(compared.labels, ensure_ascii=False),
         "others": json.dumps([pair.other.run.manifest.id for pair in compared.pairs]),
         "measures": json.dumps(compared.measures),
         "effect": json.dumps(compared.effect),

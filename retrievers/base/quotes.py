@@ -2,22 +2,28 @@
 
 import math
 import re
-import unicodedata
-from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import partial
 from pathlib import PurePosixPath
 
 from retrievers.base import Document
+from retrievers.base.folding import Folded, fold, render
 
-MARKUP = frozenset("*_`")  # Markdown's marks that a rendered page does not show
-SINGLE_QUOTES = frozenset("‘’‚‛′´`ʼ‹›＇")
-DOUBLE_QUOTES = frozenset("“”„‟″«»＂")
-RUNS = (" ", "-")  # of these any number in a row counts as one
 MOST = 50  # places counted for one quote
 WORD = re.compile(r"\w+")
+# How a quote may differ from its document, the strictest first; those from LOOSE on, in marks that
+# a page does not show, so that they must not cut a word.
+READINGS: tuple[Callable[[str], Folded], ...] = (
+    fold,
+    partial(fold, markup=False),
+    partial(render, numbers=True, points=True),
+    partial(render, numbers=False, points=True),
+    partial(render, numbers=True, points=False),
+    partial(render, numbers=False, points=False),
+)
+LOOSE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,64 +35,30 @@ class Place:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
-    """A text without the differences that do not matter, and for each of its characters where in
-    the original it starts and ends.
-    """
-
-    text: str
-    starts: Sequence[int]
-    ends: Sequence[int]
-
-
-def fold(text: str, *, markup: bool = True) -> Folded:
-    """Fold case, compatibility forms, and kinds of white space, dashes and quotation marks.
-
-    Runs of white space and of dashes become one character; invisible characters go, and without
-    `markup` so do Markdown's emphasis and code marks.
-    """
-    pieces: list[str] = []
-    starts, ends = array("Q"), array("Q")
-    last = ""
-    for at, char in enumerate(text):
-        folded = "" if char in MARKUP and not markup else _fold_character(char)
-        if not folded:
-            continue
-        if folded == last and folded in RUNS:
-            ends[-1] = at + 1
-            continue
-        last = folded
-        pieces.append(folded)
-        for _ in folded:
-            starts.append(at)
-            ends.append(at + 1)
-    return Folded("".join(pieces), starts, ends)
-
-
 class Locator:
     """Finds quotes and named documents in a collection."""
 
     def __init__(self, documents: Mapping[str, Document]) -> None:
         self._documents = documents
-        self._folded: dict[tuple[str, bool], Folded] = {}
+        self._folded: dict[tuple[str, int], Folded] = {}
         self._words: dict[str, frozenset[str]] = {}
 
     def find(self, quote: str, within: Sequence[str] = ()) -> list[Place]:
         """Return the places of `quote` in the documents `within`, or in all.
 
         The strictest reading that finds any counts: exact; folded (see `fold`); folded without
-        Markdown's marks. Of several places, the only one that does not cut a word is taken.
+        Markdown's marks; as rendered (see `render`). Of several places, the only one that does not
+        cut a word is taken.
         """
         wanted = quote.strip()
         among = within or list(self._documents)
         if not wanted:
             return []
         places = [place for name in among for place in self._find_exactly(wanted, name)]
-        for markup in (True, False):
+        for number, read in enumerate(READINGS):
             if not places:
-                needle = fold(wanted, markup=markup).text.strip()
-                places = [at for name in among for at in self._find_folded(needle, name, markup)]
+                needle = read(wanted).text.strip()
+                places = [at for name in among for at in self._find_folded(needle, name, number)]
         whole = [place for place in places if self._is_whole(place)]
         return whole if len(whole) == 1 else places
 
@@ -134,13 +106,15 @@ class Locator:
         for start in _occurrences(self._documents[name].text, wanted):
             yield Place(name, start, start + len(wanted))
 
-    def _find_folded(self, needle: str, name: str, markup: bool) -> Iterator[Place]:
-        key = (name, markup)
+    def _find_folded(self, needle: str, name: str, number: int) -> Iterator[Place]:
+        key = (name, number)
         if key not in self._folded:
-            self._folded[key] = fold(self._documents[name].text, markup=markup)
+            self._folded[key] = READINGS[number](self._documents[name].text)
         folded = self._folded[key]
         for start in _occurrences(folded.text, needle):
-            yield Place(name, folded.starts[start], folded.ends[start + len(needle) - 1])
+            place = Place(name, folded.starts[start], folded.ends[start + len(needle) - 1])
+            if number < LOOSE or self._is_whole(place):
+                yield place
 
     def _is_whole(self, place: Place) -> bool:
         text = self._documents[place.doc_id].text
@@ -157,19 +131,3 @@ def _occurrences(text: str, wanted: str) -> Iterator[int]:
             return
         yield start
         start = text.find(wanted, start + 1)
-
-
-@cache
-def _fold_character(char: str) -> str:
-    if char in SINGLE_QUOTES:
-        return "'"
-    if char in DOUBLE_QUOTES:
-        return '"'
-    if char.isspace():
-        return " "
-    category = unicodedata.category(char)
-    if category == "Pd" or char == "−":
-        return "-"
-    if category == "Cf" or char == "\xad":
-        return ""
-    return unicodedata.normalize("NFKD", char).casefold()

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Literal
 
 from pydantic import Field
@@ -16,7 +17,7 @@ SOURCES = {
     "none": "chunks as they are",
     "collection": "contexts.jsonl, shipped with the collection",
     "headings": "the document's title and the headings above the chunk",
-    "opening": "the document's first words",
+    "opening": "the document's first words, before every chunk but one that is all of it",
     "auto": "collection where it ships contexts, else headings",
 }
 
@@ -55,10 +56,10 @@ def contextualise(
         return [replace(chunk, context=_shipped(chunk, document.contexts)) for chunk in chunks]
     if source == "headings":
         return [replace(chunk, context=_headings(chunk, document)) for chunk in chunks]
-    opening, opening_end = _opening(document, opening_words)
-    return [
-        replace(chunk, context=opening) if chunk.start >= opening_end else chunk for chunk in chunks
-    ]
+    # The chunks that the opening stands in get it too: with its words once where all others have
+    # them twice they would be found last for what they say first.
+    opening = _opening(document, opening_words) if len(chunks) > 1 else ""
+    return [replace(chunk, context=opening) for chunk in chunks]
 
 
 def _shipped(chunk: Chunk, contexts: Sequence[Context]) -> str:
@@ -74,10 +75,6 @@ def _headings(chunk: Chunk, document: Document) -> str:
     return " > ".join(part for part in path if part and part != chunk.title)
 
 
-def _opening(document: Document, words: int) -> tuple[str, int]:
-    start = frontmatter_end(document.text)
-    matches = list(re.finditer(r"\S+", document.text[start:]))[:words]
-    if not matches:
-        return "", start
-    end = start + matches[-1].end()
-    return " ".join(document.text[start:end].split()), end
+def _opening(document: Document, words: int) -> str:
+    text = document.text[frontmatter_end(document.text) :]
+    return " ".join(match.group() for match in islice(re.finditer(r"\S+", text), words))

@@ -87,6 +87,11 @@ class LegSettings(Settings, ABC):
         """What the leg goes by; set once for the class."""
 
     @property
+    def cuts_short(self) -> bool:
+        """Whether an encoder of this leg reads no more of a chunk than fits into it at once."""
+        return True
+
+    @property
     def provider(self) -> str:
         """The engine that fuses its lists, if one does."""
         return ""

@@ -5,12 +5,15 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from retrievers.base import IndexReport
 from retrievers.corpus import Corpus
 from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from retrievers.models.encoders import AnyEncoder, CachingEncoder, EncoderSettings
+from retrievers.legs.reading import find_window, split
+from retrievers.models.encoders import AnyEncoder, Encoded, EncoderSettings
+from retrievers.models.tokens import Tokenizer
 from retrievers.ranking import best
 from retrievers.settings import Workshop
 
@@ -26,23 +29,39 @@ class DenseLegSettings(LegSettings):
     encoder: AnyEncoder = Field(
         default_factory=EncoderSettings, description="the embedding model, or its name"
     )
+    windows: Literal["none", "max", "mean"] = Field(
+        "none",
+        description=(
+            "a chunk longer than the encoder reads: none: its end is not read; else it is read in "
+            "parts, and scores as the best of them (max) or by the mean of their vectors (mean)"
+        ),
+    )
+
+    @property
+    def cuts_short(self) -> bool:
+        """Not where chunks are read in parts."""
+        return self.windows == "none"
 
     def build(self, workshop: Workshop) -> Leg:
         """Return the leg, not yet indexed."""
-        return DenseLeg(self.encoder.build(workshop))
+        return DenseLeg(self, workshop)
 
 
 class DenseLeg(Leg):
     """Compares the query with all chunks: nothing is approximate."""
 
-    def __init__(self, encoder: CachingEncoder) -> None:
-        self._encoder = encoder
+    def __init__(self, settings: DenseLegSettings, workshop: Workshop) -> None:
+        self._windows = settings.windows
+        self._workshop = workshop
+        self._encoder = settings.encoder.build(workshop)
         self._matrix = np.empty((0, 0), np.float32)
+        # The row at which each chunk begins, where some chunk has several.
+        self._starts: NDArray[np.intp] | None = None
 
     def index(self, corpus: Corpus) -> IndexReport:
-        """Encode the chunks into a matrix of shape (chunks, dimensions)."""
+        """Encode the chunks into a matrix of a row a chunk, or a part of a chunk, at best."""
         begin = time.perf_counter()
-        encoded = corpus.encode(self._encoder)
+        encoded = self._encode(corpus)
         self._matrix = encoded.vectors
         return IndexReport(
             chunks=len(corpus.chunks),
@@ -60,7 +79,10 @@ class DenseLeg(Leg):
         encoded = time.perf_counter()
         # Row by row on one core: BLAS would give equal rows scores that differ in the last digit,
         # and so break ties at random. On one core it is as fast.
-        candidates = best(np.einsum("ij,j->i", self._matrix, vector), depth)
+        scores = np.einsum("ij,j->i", self._matrix, vector)
+        if self._starts is not None:
+            scores = np.maximum.reduceat(scores, self._starts)
+        candidates = best(scores, depth)
         end = time.perf_counter()
         return LegResult(
             candidates, {"encode": (encoded - begin) * 1000, "search": (end - encoded) * 1000}
@@ -69,3 +91,22 @@ class DenseLeg(Leg):
     def facts(self) -> Mapping[str, Any]:
         """The facts of the encoder."""
         return {**self._encoder.facts(), "search": "exact cosine"}
+
+    def _encode(self, corpus: Corpus) -> Encoded:
+        """Return the matrix that is searched, and set where the chunks begin in it."""
+        self._starts = None
+        window = find_window([self._encoder])
+        if self._windows == "none" or window is None:
+            return corpus.encode(self._encoder)
+        tokenizer = Tokenizer.default(self._workshop)
+        parts = [split(chunk.searchable, window, tokenizer) for chunk in corpus.chunks]
+        counts = np.array([len(part) for part in parts], np.intp)
+        if not len(parts) or counts.max() == 1:
+            return corpus.encode(self._encoder)
+        encoded = self._encoder.encode([text for part in parts for text in part])
+        starts = np.cumsum(counts) - counts
+        if self._windows == "max":
+            self._starts = starts
+            return Encoded(encoded.vectors.copy(), encoded.fresh)
+        sums = np.add.reduceat(encoded.vectors, starts, axis=0)
+        return Encoded(sums / np.linalg.norm(sums, axis=1, keepdims=True), encoded.fresh)

@@ -28,6 +28,7 @@ class KeywordLegSettings(LegSettings):
     tunable: ClassVar[Mapping[str, Sequence[Any]]] = {
         "k1": (0.5, 0.9, 1.2, 1.5, 2.0, 3.0),
         "b": (0.25, 0.4, 0.6, 0.75, 0.9, 1.0),
+        "variant": ("okapi", "lucene"),
     }
     type: Literal["bm25"] = "bm25"
     analyzer: AnalyzerSettings = Field(

@@ -1,15 +1,14 @@
 """What is wrong with settings: a line for each key, with what was given and what is allowed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from types import UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from retrievers.base import AssayError
-from retrievers.settings.parts import Part, find_part
+from retrievers.settings.kinds import descend, find_member, list_fields, list_models, list_tags
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -34,7 +33,7 @@ def explain_error(error: ValidationError) -> str:
 
 def explain_errors(error: ValidationError, kind: Any = None, values: Any = None) -> list[str]:
     """Return a line for each wrong key of `values`, which are no `kind`."""
-    found = [(*_locate(kind, values, item["loc"]), item) for item in error.errors()]
+    found = [(*_locate(kind, values, item), item) for item in error.errors()]
     paths = {keys for keys, *_ in found}
     messages: dict[tuple[str, ...], list[str]] = {}
     given: dict[tuple[str, ...], str] = {}
@@ -65,7 +64,7 @@ def _explain(
     """Return the key that is meant, what is wrong with it, and the value where that helps."""
     kind, context = item["type"], item.get("ctx", {})
     if kind == "extra_forbidden":
-        allowed = list(_fields(holder))
+        allowed = list(list_fields(holder))
         listed = f"; allowed: {', '.join(allowed)}" if allowed else ""
         return keys, f"unknown key{listed}{suggest(keys[-1], allowed)}", ""
     if kind == "missing":
@@ -76,7 +75,7 @@ def _explain(
         return (*keys, "type"), f"{tag!r} is not one of: {expected}{near}", ""
     message, value = item["msg"].removeprefix("Value error, "), repr(item["input"])
     if kind in ("union_tag_not_found", "model_attributes_type"):
-        tags = ", ".join(tag for model in _models(place) for tag in _tags(model))
+        tags = ", ".join(tag for model in list_models(place) for tag in list_tags(model))
         message = f"must be a mapping with the key `type`, one of: {tags}"
     elif kind in ("model_type", "dict_type"):
         message = "must be a mapping of keys to values"
@@ -88,20 +87,21 @@ def _explain(
     return keys, message, f", not {value if len(value) <= SHOWN else f'{value[:SHOWN]}…'}"
 
 
-def _locate(kind: Any, values: Any, parts: Sequence[int | str]) -> tuple[tuple[str, ...], Any, Any]:
+def _locate(kind: Any, values: Any, item: ErrorDetails) -> tuple[tuple[str, ...], Any, Any]:
     """Return an error's keys, without the names of a union's members, what holds the last of them,
     and what is expected there.
     """
     keys: list[str] = []
-    holder = kind
+    holder, parts = kind, item["loc"]
+    missing = len(parts) if item["type"] == "missing" else 0
     for number, part in enumerate(parts, start=1):
         if values is None:  # not known, so that every part counts
             keys.append(str(part))
             continue
-        kind = _choose(kind, values)
+        kind = find_member(kind, values)
         if isinstance(values, Mapping):
-            # A key may be missing; else what is no key here names a member of a union.
-            if part not in values and not (number == len(parts) and part in _fields(kind)):
+            # The last key may be missing; else what is no key here names a member of a union.
+            if part not in values and number != missing:
                 continue
             values = values.get(part, {})
         elif isinstance(values, list) and isinstance(part, int):
@@ -109,69 +109,5 @@ def _locate(kind: Any, values: Any, parts: Sequence[int | str]) -> tuple[tuple[s
         else:
             continue
         keys.append(str(part))
-        holder, kind = kind, _descend(kind, part)
+        holder, kind = kind, descend(kind, part)
     return tuple(keys), holder, kind
-
-
-def _choose(kind: Any, value: Any) -> Any:
-    """Return the member of a union that `value` fits: by its `type`, or a list for a list."""
-    if get_origin(kind) is Annotated:
-        inner, *metadata = get_args(kind)
-        part = find_part(metadata)
-        return (part and _find_plugged(part, value)) or _choose(part.own if part else inner, value)
-    if get_origin(kind) not in (Union, UnionType):
-        return kind
-    members = [_choose(member, value) for member in get_args(kind)]
-    if not isinstance(value, Mapping):
-        return next((item for item in members if get_origin(item) is list), members[0])
-    models = _models(kind)
-    named = [model for model in models if value.get("type") in _tags(model)]
-    mappings = [item for item in members if get_origin(item) is dict]
-    return next(iter(named or models or mappings or members))
-
-
-def _find_plugged(part: Part, value: Any) -> type[BaseModel] | None:
-    try:
-        return part.find(value)
-    except ValueError:  # it is this that is explained
-        return None
-
-
-def _models(kind: Any) -> list[type[BaseModel]]:
-    """Return the models that a type names, unions opened."""
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        return [kind]
-    if get_origin(kind) is Annotated:
-        inner, *metadata = get_args(kind)
-        part = find_part(metadata)
-        return _models(part.own if part else inner)
-    if get_origin(kind) in (Union, UnionType):
-        return [model for member in get_args(kind) for model in _models(member)]
-    return []
-
-
-def _tags(model: type[BaseModel]) -> tuple[str, ...]:
-    """Return what the key `type` of a model may be."""
-    field = model.model_fields.get("type")
-    return get_args(field.annotation) if field else ()
-
-
-def _fields(kind: Any) -> Mapping[str, Any]:
-    """Return the types of a model's keys by name; nothing of what is no model.
-
-    With their metadata, which may say what else can be plugged in there.
-    """
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        return {
-            name: Annotated[(field.annotation, *field.metadata)]
-            if field.metadata
-            else field.annotation
-            for name, field in kind.model_fields.items()
-        }
-    return {}
-
-
-def _descend(kind: Any, part: Any) -> Any:
-    if get_origin(kind) in (dict, list):
-        return get_args(kind)[-1]
-    return _fields(kind).get(str(part))

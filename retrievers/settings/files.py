@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from retrievers.base import AssayError
+from retrievers.settings.errors import suggest
 from retrievers.settings.trust import check_code
 
 DEPTH = 100
@@ -118,8 +119,10 @@ def read_text(path: Path) -> str:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        names = ", ".join(sorted(str(other) for other in path.parent.glob("*.yaml"))) or "none"
-        raise AssayError(f"{path}: no such config; there are: {names}") from None
+        names = sorted(str(other) for other in path.parent.glob("*.yaml"))
+        near = suggest(str(path), names)
+        listed = ", ".join(names) or "none"
+        raise AssayError(f"{path}: no such config; there are: {listed}{near}") from None
     except OSError as error:
         raise AssayError(f"{path}: cannot be read: {error.strerror}") from None
     try:

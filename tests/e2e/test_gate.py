@@ -187,7 +187,9 @@ def test_what_cannot_be_judged(call, baseline: Path, tmp_path: Path) -> None:
 
 def test_settings_that_make_no_sense(call, baseline: Path, run_id: str, tmp_path: Path) -> None:
     settings = tmp_path / "gate.yaml"
-    check_refusal(call("gate", run_id, "--settings", str(settings)), str(settings), "No such file")
+    check_refusal(
+        call("gate", run_id, "--settings", str(settings)), str(settings), "no such config"
+    )
     settings.write_text("measures: {P@7: 0.1}")
     check_refusal(call("gate", run_id, "--settings", str(settings)), "P@7", "accept a new one")
 
@@ -262,7 +264,6 @@ def test_comparisons_that_make_no_sense(call, run_id: str, tmp_path: Path) -> No
     check_refusal(call("compare", run_id), "two runs")
     check_refusal(call("compare", run_id, run_id), "given twice")
     check_refusal(call("compare", run_id, run_id, "k=1"), "k=1", "config")
-    check_refusal(call("compare", run_id, CONFIG, QUICK, "limit=8"), "query sets differ")
     check_refusal(call("compare", run_id, CONFIG, "--measures", "nDCG@ten"), "nDCG@ten")
     elsewhere = tmp_path / "elsewhere"
     shutil.copytree(ROOT / "datasets" / "harbourline", elsewhere)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from processes import ROOT
 
-CONFIGS = ("semantic", "bm25", "native_hybrid", "hybrid_rrf", "contextual", "reranked")
+CONFIGS = ("semantic", "bm25", "native_hybrid", "hybrid", "hybrid_rrf", "contextual", "reranked")
 DESIGNS = ("combine_split", "hierarchical_document", "markdown_ragdocs")
 KEYS = {
     "run", "config", "collection", "queries", "measures", "latency_ms", "stages_ms", "report",

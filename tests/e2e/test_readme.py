@@ -16,7 +16,7 @@ COMMANDS = [line.removeprefix("$ ") for block in BLOCKS for line in block.splitl
 
 
 def test_the_readme_has_its_commands() -> None:
-    assert COMMANDS[:2] == ["make eval CONFIG=hybrid_rrf", "make test"]
+    assert COMMANDS[:2] == ["make eval CONFIG=hybrid", "make test"]
     assert len(COMMANDS) >= 8
 
 

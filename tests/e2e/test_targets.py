@@ -174,5 +174,5 @@ def test_a_broken_file_is_named(assay, tmp_path: Path) -> None:
     path.write_text(TARGETS.replace("type: stale", "type: fresh"))
     done = assay("targets", "--file", str(path))
     assert done.returncode == 2
-    assert done.stderr.startswith(f"assay: {path}: WHOLE: measurements.2.type: ")
+    assert done.stderr.startswith(f"assay: {path}: targets.WHOLE.measurements.2.type: ")
     assert len(done.stderr.splitlines()) == 1

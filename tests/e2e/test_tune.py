@@ -10,6 +10,8 @@ from processes import ROOT
 
 BM25 = "configs/bm25.yaml"
 K1 = "retriever.legs.keyword.k1"
+# It has one formula, so that there is no variant to choose.
+REFERENCE = ("retriever.legs.keyword.scorer=rank-bm25", "retriever.legs.keyword.variant=okapi")
 QUICK = ("--repeats", "2", "--no-track")
 
 
@@ -25,6 +27,7 @@ def tuned(assay_json, places: dict[str, str]) -> dict[str, Any]:
 
 
 def test_figures(tuned: dict[str, Any]) -> None:
+    assert Path(tuned["output"]).name == f"bm25-{tuned['collection']}.yaml"
     assert tuned["config"] == "bm25"
     assert tuned["queries"] == 20
     assert [item["settings"][K1] for item in tuned["points"]] == [0.5, 1.5, 5]
@@ -46,7 +49,7 @@ def test_scores_are_those_of_a_run(tuned: dict[str, Any], assay_json) -> None:
 
 def test_the_config_that_is_written(tuned: dict[str, Any], assay, assay_json, places) -> None:
     path = Path(tuned["output"])
-    assert path == Path(places["ASSAY_REPORTS"]) / "tuned" / "bm25.yaml"
+    assert path == Path(places["ASSAY_REPORTS"]) / "tuned" / f"bm25-{tuned['collection']}.yaml"
     written = yaml.safe_load(path.read_text())
     best = tuned["best"] or {}
     assert (path.parent / written["base"]).resolve() == ROOT / BM25
@@ -122,11 +125,13 @@ def test_the_spaces_of_the_project_can_be_tried() -> None:
     for path in (ROOT / "configs" / "spaces").glob("*.yaml"):
         points = read_space(path).points
         assert len(resolve_points(hybrid, (), points, load_config(hybrid))) == len(points) > 10
-    for name, count in (("bm25", 36), ("hybrid_rrf", 64), ("contextual", 64), ("reranked", 256)):
+    for name, count in (("bm25", 72), ("hybrid_rrf", 64), ("contextual", 64), ("reranked", 256)):
         config = ROOT / "configs" / f"{name}.yaml"
         settings = load_config(config)
         points = derive_space(settings).points
         assert len(resolve_points(config, (), points, settings)) == len(points) == count
+    reference = load_config(ROOT / "configs" / "bm25.yaml", REFERENCE)
+    assert len(derive_space(reference).points) == 36
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,6 @@ def test_what_is_wrong_is_told_in_one_line(few: Result, monkeypatch, tmp_path: P
         "needs two runs": lambda: compare(few),
         "not a measure": lambda: compare(few, few, measures=["nonsense"]),
         "P@5: not compared": lambda: compared.per_query("P@5"),
-        "queries": lambda: compare(few, run("bm25", SMALL, "limit=5", track=False)),
     }
     for message, call in wrong.items():
         with pytest.raises(AssayError, match=message) as told:
@@ -154,6 +153,6 @@ def test_results_show_themselves(few: Result) -> None:
         few, run("bm25", SMALL, "limit=4", "retriever.legs.keyword.b=0.1", track=False)
     )
     assert repr(compared) == compared.verdict
-    assert "bm25 (1) · bm25 (2) on harbourline" in compared._repr_html_()
+    assert "bm25 (b 0.75) · bm25 (b 0.1) on harbourline" in compared._repr_html_()
     assert "a sample: 4 of" in compared._repr_html_()
     assert compared.latency.index.names == ["other", "percentile"]

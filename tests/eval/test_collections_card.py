@@ -106,8 +106,10 @@ def test_a_folder_is_found_by_its_path(workplace: Path) -> None:
         find_card(str(workplace / "elsewhere"))
 
 
-def test_an_unknown_name_lists_the_nearest_first(workplace: Path) -> None:
-    with pytest.raises(AssayError, match=r"their: there is no such .* theirs, both, mine; or"):
+def test_an_unknown_name_offers_the_nearest(workplace: Path) -> None:
+    with pytest.raises(
+        AssayError, match=r"their: there is no such .* both, mine, theirs; or .*did you mean theirs"
+    ):
         find_card("their")
 
 

@@ -1,5 +1,6 @@
 """BEIR folders, TREC files and ir_datasets: what is read, and what is refused."""
 
+import gzip
 import json
 import sys
 from pathlib import Path
@@ -49,6 +50,39 @@ def test_a_beir_row_is_a_document_of_one_passage(beir: Path) -> None:
         GoldItem("q1", "a", "a", 0, len(second.text), 0, "a"),
     )
     assert set(collection.gold) == {"q1", "q2"}
+
+
+def pack(path: Path) -> None:
+    path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+
+
+def test_packed_files_are_read_as_they_are(beir: Path) -> None:
+    plain = load(str(beir))
+    for path in [*beir.glob("*.jsonl"), *beir.glob("qrels/*.tsv")]:
+        pack(path)
+    packed = load(str(beir))
+    assert (packed.documents, packed.queries, packed.gold) == (
+        plain.documents,
+        plain.queries,
+        plain.gold,
+    )
+    assert packed.digest == plain.digest
+    (beir / "queries.jsonl.gz").write_bytes(b"no archive")
+    with pytest.raises(AssayError, match=r"queries\.jsonl\.gz: cannot be unpacked"):
+        load(str(beir))
+
+
+@pytest.mark.parametrize(("written", "grade"), [("2.0", 2), ("0.0", 0), ("0.5", None), ("x", None)])
+def test_grades_with_a_fraction_are_whole_numbers_or_refused(
+    beir: Path, written: str, grade: int | None
+) -> None:
+    (beir / "qrels/test.tsv").write_text(f"query-id\tcorpus-id\tscore\nq1\tb\t{written}\n")
+    if grade is None:
+        with pytest.raises(AssayError, match=f"score must be a whole number, not '{written}'"):
+            load(str(beir))
+    else:
+        assert load(str(beir)).gold["q1"][0].grade == grade
 
 
 def test_a_variant_chooses_other_judgments(beir: Path) -> None:

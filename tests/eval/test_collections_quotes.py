@@ -5,7 +5,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from retrievers.base import Document
-from retrievers.base.quotes import Locator, Place, fold
+from retrievers.base.folding import fold, render
+from retrievers.base.quotes import Locator, Place
 
 VARIANTS = {
     "-": "-–—‐−",
@@ -95,6 +96,95 @@ def test_forms_that_people_copy(text: str, quote: str, found: str | None) -> Non
     (place,) = locator(a=before + text + " y").find(quote)
     assert place.start == len(before)
     assert (before + text)[place.start : place.end] == (found or text)
+
+
+PLAIN = st.from_regex(r"[a-z]{3,7}", fullmatch=True)
+
+
+@st.composite
+def decorated(draw: st.DrawFn) -> tuple[str, list[list[str]]]:
+    """Return lines of words as Markdown, and the words."""
+    lines = draw(st.lists(st.lists(PLAIN, min_size=2, max_size=5), min_size=1, max_size=5))
+    style = draw(st.sampled_from(["bullet", "number", "table", "quote", "heading", "wrap", "html"]))
+    mark = draw(
+        st.sampled_from(["**{}**", "_{}_", "`{}`", "[{}](https://a.b/c)", "<b>{}</b>", "{}"])
+    )
+    hyphened = draw(st.booleans())
+    shown = []
+    for number, words in enumerate(lines, start=1):
+        marked = [mark.format(words[0]), *words[1:]]
+        if hyphened:
+            marked[-1] = f"{words[-1][:2]}-\n{words[-1][2:]}" if style == "wrap" else marked[-1]
+        text = " ".join(marked)
+        shown.append(
+            {
+                "bullet": f"{draw(st.sampled_from('-*+•'))} {text}",
+                "number": f"{number}. {text}",
+                "table": f"| {' | '.join(marked)} |",
+                "quote": f"> {text}",
+                "heading": f"## {text}",
+                "wrap": text,
+                "html": f"<li>{text}</li>",
+            }[style]
+        )
+    if style == "table":
+        shown.insert(1, "|---|:---:|")
+    return "\n".join(shown), lines
+
+
+@given(decorated(), st.sampled_from([" ", "\n", "\n- ", "\n• ", " | ", "\t"]))
+def test_what_is_rendered_is_found_where_it_stands(
+    case: tuple[str, list[list[str]]], between: str
+) -> None:
+    shown, lines = case
+    before, after = "Zzyx 12.5 aaa.\n\n", "\n\nZzyx 99 bbb."
+    text = f"{before}{shown}{after}"
+    quote = between.join(" ".join(words) for words in lines)
+    places = locator(a=text, b="Qqq rrr").find(quote)
+    assert places, (text, quote)
+    words = [word for line in lines for word in line]
+    for place in places:
+        inside = render(text[place.start : place.end], numbers=False, points=False).text
+        assert inside.split() == words
+    if len(places) == 1:
+        assert len(before) <= places[0].start < places[0].end <= len(before) + len(shown)
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("x < 5 and y > 6 here", "x > 5 and y < 6 here"),
+        ("a rate of 1.5 percent", "a rate of 15 percent"),
+        ("version 15 of it", "version 1 5 of it"),
+        ("the therapist came", "the rapist came"),
+        ("from -5 to 5", "from 5 to 5"),
+        ("one 10 % share", "one 10 share"),
+    ],
+)
+def test_what_is_not_the_passage_is_not_found(text: str, quote: str) -> None:
+    assert locator(a=text).find(quote) == []
+
+
+def test_a_rendered_quote_that_stands_twice_has_two_places() -> None:
+    places = locator(a="| one | two | three |\n", b="- **one** two\n- three").find("one two three")
+    assert [place.doc_id for place in places] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("| Plan | Price |\n|---|---|\n| Basic | 5 € |", "Plan Price Basic 5 €"),
+        ("1. Open it.\n2. Close it.", "1) Open it 2) Close it"),
+        ("1. Open it.\n2. Close it.", "Open it. Close it."),
+        ('See [the guide](a/b(c).md "x") now[^1].', "See the guide now."),
+        ("A docu-\nment and a well-known one", "A document and a wellknown one"),
+        ("Terms &amp; conditions apply\\!", "Terms & conditions apply!"),
+        ("H<sub>2</sub>O<br>is water", "H2O is water"),
+        ("- [x] done: all\n- [ ] open", "done, all; open"),
+    ],
+)
+def test_marks_that_a_page_does_not_show(text: str, quote: str) -> None:
+    assert len(locator(a=f"Before.\n\n{text}\n\nAfter.").find(quote)) == 1
 
 
 def test_an_exact_place_comes_before_a_folded_one() -> None:

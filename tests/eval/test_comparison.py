@@ -52,6 +52,41 @@ def test_figures_by_hand(folder: Path) -> None:
     assert back.differences[0].difference.value == pytest.approx(-first.difference.value)
 
 
+def test_a_sample_is_compared_on_the_queries_that_both_searched(folder: Path) -> None:
+    base, sample = make_run(folder, "base", BASE), make_run(folder, "quick", OTHER, limit=8)
+    compared, back = compare([base, sample], MEASURES), compare([sample, base], MEASURES)
+    assert list(compared.base.run.queries) == list(sample.queries)
+    (pair,) = compared.pairs
+    assert {item.n for item in pair.differences} == {8}
+    assert pair.scores("RR@10").keys() == sample.queries.keys()
+    assert compared.searched == (40, 8)
+    assert compared.warnings == (
+        "a sample: 8 of the collection's 40 queries",
+        "the runs searched 40, 8 queries: only the 8 that all share are compared",
+    )
+    (other,) = back.pairs
+    assert other.differences[0].difference.value == -pair.differences[0].difference.value
+    assert len(base.queries) == 40
+
+
+def test_runs_of_other_queries_are_refused_where_none_is_a_sample(folder: Path) -> None:
+    base = make_run(folder, "base", BASE)
+    shorter = base.take([f"q{at}" for at in range(8)])
+    shorter = replace(shorter, manifest=shorter.manifest.model_copy(update={"id": "shorter"}))
+    with pytest.raises(AssayError, match="query sets differ"):
+        compare([base, shorter], MEASURES)
+
+
+def test_runs_of_one_config_are_named_by_what_differs(folder: Path) -> None:
+    collection = make_collection(40)
+    base = make_run(folder, "mine", BASE, collection=collection)
+    quick = make_run(folder, "mine", OTHER, collection=collection, limit=20)
+    compared = compare([base, quick], MEASURES)
+    assert compared.labels == ("mine (limit null)", "mine (limit 20)")
+    shown = compared.as_json()
+    assert [shown["base"]["label"], shown["others"][0]["label"]] == list(compared.labels)
+
+
 def test_types_are_a_family_apart(folder: Path) -> None:
     collection = make_collection(40, types=("even", "odd"))
     third = [1, 1, 4, 0, 1, 5, 2, 1, 0, 2] * 4
@@ -171,7 +206,6 @@ def test_the_ratio_of_percentiles_is_paired() -> None:
     [
         ({"join_rule": "another"}, "the join rule differs"),
         ({"count": 41}, "41 queries, 1 of them in one run only"),
-        ({"limit": 20}, "20 queries, 20 of them in one run only"),
         ({"grade": 2}, "the judgments of 40 queries (q0, …) differ"),
         ({"types": ("new",)}, "the text or type of 40 queries (q0, …) differs"),
         ({"title": "new"}, "the documents of the collection or its options differ"),
@@ -188,7 +222,7 @@ def test_runs_judged_differently_are_refused(folder: Path, change, words: str) -
         name = change.get("name", collection.name)
         collection = replace(collection, documents=documents, name=name)
     ranks = [*OTHER, 1][: change.get("count", 40)]
-    other = make_run(folder, "other", ranks, collection=collection, limit=change.get("limit"))
+    other = make_run(folder, "other", ranks, collection=collection)
     if "join_rule" in change:
         manifest = other.manifest.model_copy(update={"join_rule": change["join_rule"]})
         other = replace(other, manifest=manifest)

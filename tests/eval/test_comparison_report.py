@@ -15,10 +15,10 @@ from planned_runs import make_run as make_planned
 from report_sample import HOSTILE, QUERIES, make_run
 
 from eval.analysis.comparison import Comparison, LatencyPair, compare
+from eval.analysis.run_labels import label_runs
 from eval.report.comparison import name_comparison, write
 from eval.report.comparison.circumstances import Contrast, contrast_configs
 from eval.report.comparison.differences import conclude, difference_row, elaborate, make_axis
-from eval.report.comparison.labels import label_runs, list_runs
 from eval.report.comparison.movers import list_gains, list_losses
 from eval.report.comparison.scores import MOST_DOTS, place_dots, tell_outcome
 from eval.report.comparison.view import ComparisonView, make_view
@@ -175,7 +175,21 @@ def test_p_values() -> None:
 
 
 def test_runs_of_one_config_are_told_apart(runs: list[StoredRun]) -> None:
-    assert label_runs([runs[0], runs[1], runs[0]]) == ("initials (1)", "endings", "initials (2)")
+    def vary(run: StoredRun, **changes: Any) -> StoredRun:
+        return replace(run, manifest=run.manifest.model_copy(update=changes))
+
+    config = runs[0].manifest.config
+    deeper = vary(runs[0], config={**config, "retriever": {"legs": {"initials": {"depth": 7}}}})
+    labels = label_runs([runs[0], runs[1], deeper])
+    assert labels[1] == "endings"
+    assert labels[0].startswith("initials (")
+    assert "depth 100" in labels[0]
+    assert "depth 7" in labels[2]
+    later = vary(runs[0], created="2031-01-01T00:00:00+00:00")
+    first = f"initials ({runs[0].manifest.created})"
+    assert label_runs([runs[0], later]) == (first, "initials (2031-01-01T00:00:00+00:00)")
+    twin = vary(runs[0], id="other")
+    assert label_runs([runs[0], twin])[1] == "initials (other)"
 
 
 def test_movers_are_those_that_change_most(compared: Comparison) -> None:
@@ -236,7 +250,7 @@ def test_passages_are_stored_once_for_all_runs(
 ) -> None:
     passages = view.details["passages"]
     assert len({passage["chunk"] for passage in passages}) == len(passages)
-    runs = list_runs(compared)
+    runs = compared.runs
     for query in QUERIES:
         detail = queries[query]["detail"]
         for run, answer in zip(runs, detail["answers"], strict=True):
@@ -246,7 +260,7 @@ def test_passages_are_stored_once_for_all_runs(
 
 
 def test_a_hit_names_its_rank_in_every_run(compared: Comparison, queries: dict[str, Any]) -> None:
-    runs = list_runs(compared)
+    runs = compared.runs
     for query in QUERIES:
         ids = [[hit.chunk.id for hit in run.rankings[query].hits] for run in runs]
         for at, answer in enumerate(queries[query]["detail"]["answers"]):

@@ -54,6 +54,32 @@ def test_overrides_reach_into_lists_and_make_what_is_missing() -> None:
     assert config.latency.queries == 0
 
 
+def list_leaves(values: object, path: str = "") -> list[tuple[str, object]]:
+    pairs = values.items() if isinstance(values, dict) else enumerate(values or ())
+    found = []
+    for key, value in pairs:
+        name = f"{path}.{key}".lstrip(".")
+        found += list_leaves(value, name) if isinstance(value, dict | list) else [(name, value)]
+    return found
+
+
+@pytest.mark.parametrize("path", pipelines(), ids=lambda path: path.stem)
+def test_every_key_that_is_shown_can_be_set_alone(path: Path) -> None:
+    config = load_config(path)
+    for key, value in list_leaves(config.model_dump(mode="json")):
+        assert load_config(path, [f"{key}={json.dumps(value)}"]) == config, key
+
+
+def test_an_override_reaches_a_default_and_keeps_what_is_stated_beside_it() -> None:
+    path = CONFIGS / "bm25.yaml"
+    config = load_config(path, ["documents.chunker.max_tokens=200"])
+    assert config.documents.chunker == load_config(path).documents.chunker.model_copy(
+        update={"max_tokens": 200}
+    )
+    fixed = ["documents.chunker.max_tokens=200", "documents.chunker.type=fixed"]
+    assert load_config(path, fixed).documents.chunker.type == "fixed"
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -1,6 +1,7 @@
 """`assay dataset`: what it prints, what it exits with, and JSON that stands alone."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,23 @@ def test_check_exits_with_2_on_errors_only(tiny: Path) -> None:
     assert problem["severity"] == "error"
 
 
+def test_check_tells_the_same_fault_once_and_the_cause_first(tiny: Path) -> None:
+    rows = [f'{{"query_id": "q1", "path": "no{at}.md"}}\n' for at in range(2788)]
+    (tiny / "judgments.jsonl").write_text("".join(rows))
+    shutil.rmtree(tiny / "docs")
+    result = run("check", "tiny")
+    assert result.exit_code == 2
+    first, second, *_, last = result.output.splitlines()
+    assert first.endswith("docs: error: there is no such folder")
+    assert second.startswith('error: 2788 times, first: there is no document "no0.md" (')
+    assert "judgments.jsonl:1, " in second
+    assert second.endswith(" and 2785 more)")
+    assert last == "tiny: 2789 errors, 1 warnings"
+    assert len(result.output.splitlines()) < 6
+    assert len(run("check", "tiny", "--all").output.splitlines()) == 2791
+    assert len(json.loads(run("check", "tiny", "--json").output)["datasets"][0]["problems"]) == 2790
+
+
 def test_seal_writes_sizes_and_digests(tiny: Path) -> None:
     shown = json.loads(run("seal", "tiny", "--json").stdout)
     assert shown["sizes"]["documents"] == 1
@@ -101,4 +119,4 @@ def test_seal_writes_sizes_and_digests(tiny: Path) -> None:
 def test_an_unknown_name_is_one_line(tiny: Path) -> None:
     result = run("show", "tinny")
     assert isinstance(result.exception, AssayError)
-    assert "there are: tiny, broken, far" in str(result.exception)
+    assert "there are: broken, far, tiny; or" in str(result.exception)

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 import yaml
 from click.testing import CliRunner, Result
@@ -12,6 +13,8 @@ from originals import write_docx
 
 from eval.cli.init import init
 from eval.collections import check, find_card, load
+from eval.experiments.config import load_config
+from eval.statistics.significance import detectable
 from retrievers.base import AssayError
 
 GUIDE = "---\ntitle: Setup Guide\n---\n# Setup\n\nInstall the **client** — it needs “root”.\n"
@@ -116,12 +119,72 @@ def test_tables_of_any_delimiter(here: Path, delimiter: str) -> None:
     assert len(load("my-docs").queries) == 1
 
 
-def test_nothing_located_exits_with_2_and_keeps_the_list(here: Path) -> None:
+def test_nothing_located_exits_with_2_and_writes_nothing(here: Path) -> None:
     questions = ask(here, {"question": "a?", "quote": "not there"}, columns="question quote")
     result = run("my-docs", "--questions", questions)
     assert result.exit_code == 2
-    assert "not there" not in REFUNDS
-    assert (here / "datasets/my-docs/unlocated.csv").exists()
+    assert "line 2: a?: the quote does not occur" in result.output
+    assert not (here / "datasets").exists()
+    questions = ask(here, {"question": "a?", "quote": "Call us."}, columns="question quote")
+    assert run("my-docs", "--questions", questions).exit_code == 0
+
+
+def test_what_could_not_be_placed_is_mended_and_added(here: Path) -> None:
+    questions = ask(
+        here,
+        {"question": "Phone?", "quote": "Call us.", "grade": "2"},
+        {"question": "How long?", "quote": "Refunds take 14 days.", "type": "fact", "grade": "2"},
+        {"question": "Setup?", "quote": "Install it", "id": "s1"},
+        columns="question quote type grade id",
+    )
+    assert run("my-docs", "--questions", questions).exit_code == 0
+    listed = here / "datasets/my-docs/unlocated.csv"
+    assert run("my-docs", "--questions", str(listed), "--add").exit_code == 2
+    mended = listed.read_text().replace("Refunds take 14 days.,", "Call us. Refunds take 14 days.,")
+    listed.write_text(mended)
+    result = run("my-docs", "--questions", str(listed), "--add")
+    assert (result.exit_code, result.exception) == (0, None)
+    collection = load("my-docs")
+    assert {query.text: query.type for query in collection.queries} == {
+        "Phone?": "",
+        "How long?": "fact",
+    }
+    assert len({query.id for query in collection.queries}) == 2
+    assert check(find_card("my-docs")) == []
+    with listed.open(newline="") as file:
+        (left,) = csv.DictReader(file)
+    assert (left["question"], left["id"], left["quote"]) == ("Setup?", "s1", "Install it")
+    listed.write_text(listed.read_text().replace("Install it", "Install the client"))
+    assert run("my-docs", "--questions", str(listed), "--add").exit_code == 0
+    assert not listed.exists()
+    assert len(load("my-docs").queries) == 3
+
+
+def test_questions_of_a_spreadsheet(here: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (["Question", "Quote", "Grade"], ["Phone?", "Call us.", 2], [None, None, None]):
+        book.active.append(row)
+    book.save(here / "q.xlsx")
+    assert run("my-docs", "--questions", "q.xlsx").exit_code == 0
+    ((item,),) = load("my-docs").gold.values()
+    assert item.grade == 2
+    (here / "bad.xlsx").write_text("no zip")
+    failed = run("my-docs", "--questions", "bad.xlsx", "--force")
+    assert "bad.xlsx: cannot be read as .xlsx" in str(failed.exception)
+
+
+def test_what_so_many_questions_can_show_is_told(here: Path) -> None:
+    rows = [{"question": f"Phone {at}?", "quote": "Call us."} for at in range(8)]
+    shown = run("my-docs", "--questions", ask(here, *rows, columns="question quote")).output
+    assert "8 queries can give a p-value of 0.0078 at best" in shown
+    assert f"a difference of {detectable(0.3, 8):.2f} in nDCG@10 four times in five" in shown
+    few = ask(here, *rows[:3], columns="question quote")
+    assert "no difference can be shown" in run("my-docs", "--force", "--questions", few).output
+
+
+def test_the_config_names_the_collection_from_the_working_directory(here: Path) -> None:
+    assert run("my-docs", "--output", "made/here").exit_code == 0
+    assert load_config(here / "made/here/pipeline.yaml").dataset == "made/here"
 
 
 def test_without_questions_the_documents_can_be_searched(here: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -119,7 +120,7 @@ def test_the_sweeps_of_the_project_can_be_run(path: Path) -> None:
     tasks = list_tasks(path, settings, ())
     assert settings.description
     assert settings.name == path.stem
-    assert 1 < len(tasks) <= 20
+    assert 1 < len(tasks) / len(settings.collections) <= 20
     configs = [task.config.model_dump_json() for task in tasks]
     assert len(set(configs)) == len(configs)
 
@@ -160,6 +161,28 @@ def test_points_are_the_product_of_configs_axes_and_collections(tmp_path: Path) 
     assert tasks[0].label == "config bm25, depth 5, headings true on harbourline"
 
 
+def test_paths_of_a_sweep_are_from_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sweeps").mkdir()
+    (tmp_path / "base.yaml").write_text(f"base: {ROOT}/configs/bm25.yaml\n")
+    shutil.copytree(ROOT / "datasets" / "harbourline", tmp_path / "mine")
+    path = write_sweep(tmp_path / "sweeps", "base: ../base.yaml\ncollections: [../mine]\n")
+    for folder in (tmp_path, ROOT):
+        monkeypatch.chdir(folder)
+        (task,) = list_tasks(path, read_sweep(path), ())
+        assert task.config.dataset == str(tmp_path / "mine")
+
+
+def test_without_collections_each_config_runs_on_its_own(tmp_path: Path) -> None:
+    for name in ("harbourline", "tarnwick"):
+        text = f"base: {ROOT}/configs/bm25.yaml\ndataset: {name}\n"
+        (tmp_path / f"{name}.yaml").write_text(text)
+    path = write_sweep(tmp_path, "configs: [harbourline.yaml, tarnwick.yaml]\n")
+    tasks = list_tasks(path, read_sweep(path), ())
+    assert [task.config.dataset for task in tasks] == ["harbourline", "tarnwick"]
+
+
 def test_grids_may_be_united_and_axes_left_out(tmp_path: Path) -> None:
     grids = "axes: [{retriever.fusion.k: [1, 2]}, {retriever.fusion: [{type: linear}]}]\n"
     assert list_points(write_sweep(tmp_path, BASE + grids)) == [
@@ -184,10 +207,10 @@ def test_grids_may_be_united_and_axes_left_out(tmp_path: Path) -> None:
         (BASE + "measure: nDCG@ten", ("measure", "nDCG@ten")),
         (BASE + "name: a/b", ("name", "pattern")),
         ("collections: [harbourline]", ("base, configs", "one of them")),
-        ("base: a.yaml\ncollections: []", ("collections", "at least 1")),
         ("base: a.yaml\ncollections: [nowhere]", ("collections", "nowhere", "harbourline")),
         ("base: a.yaml\ncollections: [harbourline]", ("a.yaml", "no such config")),
-        ("base: a.yaml", ("collections", "missing")),
+        ("base: a.yaml", ("a.yaml", "no such config")),
+        ("base: a.yaml\ncollections: [./nowhere]", ("collections", "nowhere", "no such")),
         ("[1]", ("mapping",)),
     ],
 )

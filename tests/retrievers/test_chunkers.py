@@ -215,5 +215,6 @@ def test_passages_and_contexts() -> None:
     titled = replace(chunks[1], title="Title")
     assert contextualise([titled], document, "headings", 50)[0].context == ""
     opening = contextualise(chunks, document, "opening", 2)
-    assert [chunk.context for chunk in opening] == ["", "First part."]
+    assert [chunk.context for chunk in opening] == ["First part."] * 2
+    assert contextualise(chunks[:1], document, "opening", 2) == chunks[:1]
     assert contextualise(chunks, document, "none", 50) == chunks

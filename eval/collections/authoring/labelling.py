@@ -18,6 +18,7 @@ from eval.collections.check import check
 from eval.collections.collection import Collection, Label
 from eval.collections.digests import seal
 from eval.collections.formats.native import TABLE
+from eval.collections.formats.reading import GZIP, find_suffix
 from eval.collections.formats.registry import FORMATS, find_format
 from eval.collections.loading import load_card, open_source
 from eval.collections.location import find_data
@@ -52,7 +53,7 @@ def add_in_place(collection: Collection, variant: str, labels: Sequence[Label]) 
     if wrong := [problem for problem in check(card) if problem.severity == "error"]:
         raise AssayError(f"{wrong[0]} (no judgment was added)")
     before = {path: path.read_bytes() for path in additions}
-    added = {path: _append(content, additions[path]) for path, content in before.items()}
+    added = {path: _append(path, content, additions[path]) for path, content in before.items()}
     states = {str(path): [_digest(before[path]), _digest(added[path])] for path in additions}
     write_atomically(_journal(card), json.dumps(states).encode())
     try:
@@ -117,7 +118,7 @@ def add_to_copy(
         assert isinstance(copied, FileCard)
         additions = _render_additions(copied, variant, labels)
         for path, lines in additions.items():
-            write_atomically(path, _append(path.read_bytes(), lines))
+            write_atomically(path, _append(path, path.read_bytes(), lines))
         load_card(seal(copied), variant)
         partial.replace(output)
     finally:
@@ -142,7 +143,7 @@ def _why_not_in_place(card: Card, files: Sequence[Path]) -> str:
     for path in files:
         if not path.resolve().is_relative_to(folder):
             return f"its data lies in {path.parent}, not in its own folder"
-        if path.suffix == TABLE:
+        if find_suffix(path) == TABLE:
             return f"{path.name} judges anchors or documents and cannot hold spans"
         if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
             return f"{path} may not be written"
@@ -208,8 +209,10 @@ def _tell_source(card: Card, origin: str) -> str:
     return f"{card.source}; {added}" if card.source else f"{card.name}; {added}"
 
 
-def _append(content: bytes, lines: str) -> bytes:
-    """Return the content of a file with lines added at its end."""
+def _append(path: Path, content: bytes, lines: str) -> bytes:
+    """Return the content of a file with lines added at its end. Raises AssayError if packed."""
+    if path.suffix == GZIP:
+        raise AssayError(f"{path}: no judgment is added to a packed file; unpack it")
     ended = content if not content or content.endswith(b"\n") else content + b"\n"
     return ended + lines.encode()
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from eval.collections.formats.reading import read_jsonl, read_text, split_table
 from eval.collections.problems import Problems
@@ -38,11 +39,12 @@ class Question:
 
 
 def read_questions(path: Path) -> list[Question]:
-    """Return the rows of a .csv, .tsv or .jsonl file.
+    """Return the rows of a .csv, .tsv, .xlsx (its first sheet) or .jsonl file.
 
     Raises AssayError when it cannot be read, has no column of questions, or no row.
     """
-    rows = _read_json(path) if path.suffix == ".jsonl" else _read_table(path)
+    read = {".jsonl": _read_json, ".xlsx": _read_sheet}.get(path.suffix.lower(), _read_table)
+    rows = read(path)
     questions = [
         Question(line=line, **{key: _pick(cells, names) for key, names in COLUMNS.items()})
         for line, cells in rows
@@ -69,6 +71,31 @@ def _read_table(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         if any(cell.strip() for cell in cells):
             yield line, dict(zip(names, cells, strict=False))
         line = reader.line_num + 1
+
+
+def _read_sheet(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    if not path.is_file():
+        raise AssayError(f"{path}: there is no such file")
+    from openpyxl import load_workbook
+
+    try:
+        sheet = load_workbook(path, read_only=True, data_only=True).worksheets[0]
+        rows = [[_write(cell) for cell in row] for row in sheet.iter_rows(values_only=True)]
+    except Exception as error:  # openpyxl hands on whatever its parsers raise
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise AssayError(f"{path}: cannot be read as .xlsx: {reason}") from None
+    names = [name.strip().casefold() for name in (rows[0] if rows else [])]
+    _require_question(str(path), dict.fromkeys(names, ""))
+    for line, cells in enumerate(rows[1:], start=2):
+        if any(cell.strip() for cell in cells):
+            yield line, dict(zip(names, cells, strict=False))
+
+
+def _write(cell: Any) -> str:
+    """Return what a cell of a sheet shows; numbers there have no kinds."""
+    if isinstance(cell, float) and cell.is_integer():
+        cell = int(cell)
+    return "" if cell is None else str(cell)
 
 
 def _require_question(place: str, cells: Mapping[str, str]) -> None:

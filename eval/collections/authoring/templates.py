@@ -56,9 +56,10 @@ retriever:
   # Each leg is one ranked list of `depth` passages.
   legs:
     dense: {{type: dense, encoder: bge-small-en-v1.5, depth: 100}}
-    keyword: {{type: bm25, analyzer: english, k1: 1.5, b: 0.75, depth: 100}}
-  # How the lists become one: rrf adds weight / (k + rank) of every leg.
-  fusion: {{type: rrf, k: 60, weights: {{dense: 1.0, keyword: 1.0}}}}
+    keyword: {{type: bm25, analyzer: english, variant: lucene, k1: 1.2, b: 0.6, depth: 100}}
+  # How the lists become one: linear adds weight * score of every leg, scores from 0 to 1, and the
+  # leg whose best stands out further counts more; {{type: rrf, k: 60}} adds weight / (k + rank).
+  fusion: {{type: linear, normalisation: min-max, confidence: true}}
   # What follows, in order. A cross-encoder reads the best again: slower, and often better.
   stages: []
   #  - {{type: rerank, model: ms-marco-MiniLM-L-12-v2, depth: 24}}

@@ -26,7 +26,7 @@ class BeirCard(FileCard):
 
     contexts_of = "passage"
 
-    format: Literal["beir"]
+    format: Literal["beir"] = Field(description="how the data is read")
     documents: str = Field("corpus.jsonl", description="rows with _id, title, text, metadata")
     whole_documents: str | None = Field(
         None,
@@ -34,7 +34,11 @@ class BeirCard(FileCard):
         "passages of",
     )
     contexts: str | None = Field(None, description="rows with _id, context: one a corpus row")
-    judgments: dict[VariantName, str | list[str]] = Field({"test": "qrels/test.tsv"}, min_length=1)
+    judgments: dict[VariantName, str | list[str]] = Field(
+        {"test": "qrels/test.tsv"},
+        min_length=1,
+        description="tables of query-id, corpus-id, score by variant; the first is the default",
+    )
 
     @property
     def contexts_file(self) -> str | None:

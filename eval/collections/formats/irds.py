@@ -23,8 +23,8 @@ class IrdsCard(Card):
 
     has_folder = False
 
-    format: Literal["irds"]
-    location: str = Field(pattern=r"^irds:.+")
+    format: Literal["irds"] = Field(description="how the data is read")
+    location: str = Field(pattern=r"^irds:.+", description="`irds:` and an id of ir_datasets")
 
     def why_unusable(self) -> str:
         """Return what the format lacks here to be read, "" where nothing."""

@@ -17,7 +17,7 @@ from eval.collections.formats.places import (
     resolve_anchor,
     resolve_judgment,
 )
-from eval.collections.formats.reading import read_beir_qrels, read_jsonl, read_text
+from eval.collections.formats.reading import find_suffix, read_beir_qrels, read_jsonl, read_text
 from eval.collections.formats.rows import Row
 from eval.collections.formats.source import GoldBook, Register, Source, read_query_rows
 from retrievers.base import Chunk, Context, Document
@@ -41,7 +41,7 @@ class NativeCard(FileCard):
     contexts_of = "place"
     judges_spans = True
 
-    format: Literal["native"]
+    format: Literal["native"] = Field(description="how the data is read")
     documents: str = Field("docs", description="folder of .md, .markdown and .txt files")
     judgments: dict[VariantName, str | list[str]] = Field(
         {"test": "judgments.jsonl"},
@@ -152,7 +152,7 @@ class NativeSource(Source[NativeCard]):
         found: dict[str, Path] = {}
         for name in self._card.judgment_files(variant):
             path = self._root / name
-            read = read_beir_qrels if path.suffix == TABLE else read_jsonl
+            read = read_beir_qrels if find_suffix(path) == TABLE else read_jsonl
             for row in read(path, self._problems):
                 found.setdefault(row.string("query_id"), path)
         return found
@@ -168,7 +168,7 @@ class NativeSource(Source[NativeCard]):
         own that comes first; return what then changes in the card.
         """
         files = self.find_files(variant)
-        in_tables = {query for query, path in files.items() if path.suffix == TABLE}
+        in_tables = {query for query, path in files.items() if find_suffix(path) == TABLE}
         moved = [query for query in gold if query in queries & in_tables]
         if not moved:
             return {}
@@ -181,7 +181,7 @@ class NativeSource(Source[NativeCard]):
     def _read_judgments(
         self, path: Path, documents: Mapping[str, Document]
     ) -> Iterator[tuple[Row, GoldItem]]:
-        if path.suffix == TABLE:
+        if find_suffix(path) == TABLE:
             places = self._read_anchors(documents)
             for row in read_beir_qrels(path, self._problems):
                 with self._problems.of(row):

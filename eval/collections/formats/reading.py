@@ -1,14 +1,18 @@
 """Reading the files of a collection line by line, reporting each line that is broken."""
 
 import csv
+import gzip
 import io
+import zlib
 from collections.abc import Iterator
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eval.collections.formats.rows import LARGEST, Row, RowError, parse_json_row
 from eval.collections.problems import Problems
 
+GZIP = ".gz"
 if TYPE_CHECKING:
     from _csv import Reader
 
@@ -19,17 +23,27 @@ BEIR_COLUMNS = ("query-id", "corpus-id", "score")
 
 
 def read_text(path: Path, problems: Problems, *, encoding: str = "utf-8-sig") -> str:
-    """Return the text of `path`, line ends as they are; report it and return "" if unreadable."""
+    """Return the text of `path`, unpacked if it ends in .gz, line ends as they are; report it and
+    return "" if unreadable.
+    """
     try:
-        return path.read_bytes().decode(encoding)
+        content = path.read_bytes()
+        return (gzip.decompress(content) if path.suffix == GZIP else content).decode(encoding)
     except FileNotFoundError:
         problems.error(path, 0, "there is no such file")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         problems.error(path, line, "not UTF-8; files must be in UTF-8")
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        problems.error(path, 0, f"cannot be unpacked: {error}")
     except OSError as error:
         problems.error(path, 0, f"cannot be read: {error.strerror}")
     return ""
+
+
+def find_suffix(path: Path) -> str:
+    """Return what kind of file `path` is, packed or not: `.jsonl` of `corpus.jsonl.gz`."""
+    return (path.with_suffix("") if path.suffix == GZIP else path).suffix
 
 
 def read_lines(path: Path, problems: Problems) -> Iterator[tuple[int, str]]:
@@ -85,12 +99,12 @@ def _parse_judgment(
         )
         return
     try:
-        grade = int(cells[-1])
-        if abs(grade) > LARGEST:
-            raise ValueError
+        grade = float(cells[-1])
     except ValueError:
+        grade = nan
+    if not grade.is_integer() or abs(grade) > LARGEST:
         told = cells[-1] if len(cells[-1]) <= SHOWN else f"{cells[-1][:SHOWN]}…"
         wanted = f"a whole number of at most {LARGEST:,}"
         problems.error(path, number, f"{columns[-1]} must be {wanted}, not {told!r}")
         return
-    yield Row(path, number, {"query_id": cells[0], "target": cells[-2], "grade": grade})
+    yield Row(path, number, {"query_id": cells[0], "target": cells[-2], "grade": int(grade)})

@@ -41,7 +41,7 @@ class Row:
         return value
 
     def integer(self, key: str, default: int | None = None) -> int:
-        """Return the whole number at `key`. Raises RowError as `string` does."""
+        """Return the whole number at `key`, be it written 2.0. Raises RowError as `string` does."""
         value: int = self._value(key, int, default)
         return value
 
@@ -59,6 +59,8 @@ class Row:
             raise RowError(
                 f'key "{key}" is missing; it must be {KINDS[kind]}; keys here: {present}'
             )
+        if kind is int and type(value) is float and value.is_integer():
+            value = int(value)
         if type(value) is not kind:
             raise RowError(f'"{key}" must be {KINDS[kind]}, not {KINDS[type(value)]}')
         if isinstance(value, int) and abs(value) > LARGEST:

@@ -10,7 +10,13 @@ from pydantic import Field
 
 from eval.collections.card import FileCard
 from eval.collections.collection import Label, Query
-from eval.collections.formats.reading import read_jsonl, read_lines, read_text, read_trec_qrels
+from eval.collections.formats.reading import (
+    find_suffix,
+    read_jsonl,
+    read_lines,
+    read_text,
+    read_trec_qrels,
+)
 from eval.collections.formats.rows import Row, RowError
 from eval.collections.formats.source import (
     GoldBook,
@@ -38,7 +44,7 @@ TOPIC_FIELD = re.compile(
 class TrecCard(FileCard):
     """TREC files: documents as trectext or JSON Lines, topics, qrels of four columns."""
 
-    format: Literal["trec"]
+    format: Literal["trec"] = Field(description="how the data is read")
     documents: str = Field(description="a file, or a folder of files: trectext, or .jsonl")
     queries: str = Field(description="topics as <top> records, or id, tab, text")
     topic_field: Literal["title", "desc", "narr"] = Field(
@@ -61,7 +67,7 @@ class TrecSource(Source[TrecCard]):
         for path in self._card.list_files(self._root / self._card.documents):
             rows = (
                 _read_json_documents(path, self._problems)
-                if path.suffix == ".jsonl"
+                if find_suffix(path) == ".jsonl"
                 else _read_trectext(path, self._problems)
             )
             for row in rows:

@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 
 from eval.analysis.comparison import Comparison
-from eval.report.comparison.labels import list_runs
 from eval.report.comparison.view import make_view
 from eval.report.files import COMPARING
 from eval.report.markdown import render_markdown
@@ -43,7 +42,7 @@ def write(compared: Comparison, reports: Path) -> Path:
 
 def name_comparison(compared: Comparison) -> str:
     """Return the name of a comparison's folder: what was compared, and a digest of all it is of."""
-    runs = list_runs(compared)
+    runs = compared.runs
     collection = compared.base.run.manifest.collection.name
     parts = [
         [run.manifest.id for run in runs],

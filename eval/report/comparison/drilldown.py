@@ -8,7 +8,6 @@ from typing import Any
 
 from eval.analysis.comparison import Comparison
 from eval.report.comparison.differences import headline
-from eval.report.comparison.labels import list_runs
 from eval.report.comparison.scores import list_scores
 from eval.report.drilldown import (
     MOST_QUERIES,
@@ -31,7 +30,7 @@ def collect(compared: Comparison) -> dict[str, Any]:
 
     All queries have a drill-down, or the thousand whose headline measure changes most.
     """
-    runs = list_runs(compared)
+    runs = compared.runs
     chosen = _most_changed(compared)[:MOST_QUERIES]
     shelf = Shelf(sum(count_shown(run, chosen) for run in runs))
     libraries = [Library(run, shelf) for run in runs]
@@ -61,7 +60,7 @@ def _most_changed(compared: Comparison) -> list[str]:
 
 
 def _detail(compared: Comparison, query: str, libraries: Sequence[Library]) -> dict[str, Any]:
-    runs = list_runs(compared)
+    runs = compared.runs
     base = runs[0]
     relevant = list_relevant(base, query)
     answers = [

@@ -21,7 +21,6 @@ from eval.report.comparison.differences import (
 )
 from eval.report.comparison.drilldown import collect
 from eval.report.comparison.flow import Flow, list_movers, make_flow
-from eval.report.comparison.labels import label_runs, list_runs
 from eval.report.comparison.movers import Mover, list_gains, list_losses
 from eval.report.comparison.timing import PairTiming, time_pair
 from eval.report.formats import amount, count, score
@@ -85,8 +84,7 @@ class ComparisonView:
 
 def make_view(compared: Comparison) -> ComparisonView:
     """Turn a comparison into what the templates show."""
-    runs = list_runs(compared)
-    labels = label_runs(runs)
+    runs, labels = compared.runs, compared.labels
     collection = compared.base.run.manifest.collection
     axes = Axes(
         make_axis(item for pair in compared.pairs for item in pair.differences),

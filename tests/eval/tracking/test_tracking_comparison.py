@@ -11,6 +11,7 @@ from eval.analysis.summary import Summary
 from eval.report.comparison import write
 from eval.runs.stored import StoredRun
 from eval.tracking import TrackingError, log, log_comparison
+from eval.tracking.record import metric_name
 
 
 @pytest.fixture
@@ -56,6 +57,7 @@ def test_a_comparison_is_the_parent_of_runs_that_are_new_and_names_all(
         file.path for file in tracking.list_artifacts(run_id)
     }
     assert run.data.params["base"] == first.run.manifest.id
+    assert json.loads(run.data.params["labels"]) == list(compared.labels)
 
 
 @pytest.mark.usefixtures("store")
@@ -64,8 +66,9 @@ def test_its_metrics_are_those_of_the_comparison(
 ) -> None:
     metrics = client().get_run(send(compared, summaries, tmp_path / "reports")).data.metrics
     assert (metrics["queries"], metrics["children"], metrics["tests"]) == (3, 3, compared.tests)
-    for pair in compared.pairs:
-        other = pair.other.run.manifest.id
+    assert len(set(compared.labels)) == 3
+    for pair, label in zip(compared.pairs, compared.labels[1:], strict=True):
+        other = metric_name(label)
         for item, name in zip(pair.differences, ("nDCG_at_10", "AP_rel_2"), strict=True):
             place = f"{name}/{other}"
             assert metrics[f"difference/{place}"] == item.difference.value

@@ -1,0 +1,140 @@
+"""Placing the passages that questions quote: from rows as written to judged queries."""
+
+import itertools
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from eval.collections.authoring.questions import Question
+from retrievers.base import Document
+from retrievers.base.quotes import Locator, Place
+
+
+@dataclass(frozen=True, slots=True)
+class Unlocated:
+    """A question whose answer could not be placed: why, and the document it seems to mean."""
+
+    question: Question
+    why: str
+    nearest: str
+
+    def as_row(self) -> dict[str, Any]:
+        """Return the question as it was asked, with the cause: a row that can be mended."""
+        return {**asdict(self.question), "why": self.why, "nearest": self.nearest}
+
+
+@dataclass(slots=True)
+class Judged:
+    """Queries and judgments as rows of the native form, and what could not be placed."""
+
+    queries: dict[str, dict[str, Any]] = field(default_factory=dict)
+    judgments: list[dict[str, Any]] = field(default_factory=list)
+    unlocated: list[Unlocated] = field(default_factory=list)
+
+
+def locate(
+    questions: list[Question], documents: Mapping[str, Document], known: Judged | None = None
+) -> Judged:
+    """Place every question's passage in `documents`; return `known` queries with them.
+
+    Rows of one id, or without ids of one text, are one query with several judgments.
+    """
+    locator = Locator(documents)
+    known = known or Judged()
+    judged = Judged(dict(known.queries), list(known.judgments))
+    ids = _assign_ids(questions, judged.queries)
+    grades = {
+        (row["query_id"], row["path"], *_span(row, documents)): row.get("grade", 1)
+        for row in judged.judgments
+    }
+    for question in questions:
+        try:
+            place = _place(question, locator, documents)
+            grade = _grade(question)
+            query_id = ids[question.key]
+            query = judged.queries.get(query_id)
+            if query and query["text"] != question.question:
+                raise _NotPlacedError(f'id "{query_id}" is another question\'s; ids must be unique')
+            at = (query_id, place.doc_id, place.start, place.end)
+            if grades.setdefault(at, grade) != grade:
+                raise _NotPlacedError(f"judged before with grade {grades[at]}; allowed: one grade")
+        except _NotPlacedError as error:
+            nearest = locator.nearest(question.quote or question.question)
+            judged.unlocated.append(Unlocated(question, str(error), nearest))
+            continue
+        judged.queries[query_id] = _query_row(query_id, question)
+        judgment = _judgment_row(query_id, place, grade, documents, bool(question.quote))
+        if judgment not in judged.judgments:
+            judged.judgments.append(judgment)
+    return judged
+
+
+class _NotPlacedError(Exception):
+    """A question cannot be used; the message says why, in words for its author."""
+
+
+def _place(question: Question, locator: Locator, documents: Mapping[str, Document]) -> Place:
+    if not question.question:
+        raise _NotPlacedError("no question")
+    within = locator.find_documents(question.document) if question.document else []
+    if question.document and len(within) != 1:
+        what = f"{len(within)} documents are" if within else "no document is"
+        raise _NotPlacedError(f'{what} called "{question.document}"; give its path')
+    if not question.quote:
+        if not within:
+            raise _NotPlacedError("neither a quote nor a document is given")
+        return Place(within[0], 0, len(documents[within[0]].text))
+    places = locator.find(question.quote, within)
+    if not places:
+        where = f"in {within[0]}" if within else "in any document"
+        raise _NotPlacedError(f"the quote does not occur {where}")
+    if len(places) > 1:
+        shown = ", ".join(f"{place.doc_id}:{locator.line(place)}" for place in places[:3])
+        more = ", …" if len(places) > 3 else ""
+        mend = "quote more" if within else "quote more or give the document"
+        raise _NotPlacedError(f"the quote occurs {len(places)} times ({shown}{more}); {mend}")
+    return places[0]
+
+
+def _grade(question: Question) -> int:
+    if not question.grade:
+        return 1
+    if not re.fullmatch(r"\d+", question.grade):
+        raise _NotPlacedError(f"grade must be a whole number from 0, not {question.grade!r}")
+    return int(question.grade)
+
+
+def _span(row: Mapping[str, Any], documents: Mapping[str, Document]) -> tuple[int, int]:
+    whole = len(documents[row["path"]].text) if row["path"] in documents else 0
+    return row.get("start", 0), row.get("end", whole)
+
+
+def _assign_ids(
+    questions: list[Question], known: Mapping[str, Mapping[str, Any]]
+) -> dict[tuple[str, str], str]:
+    """Return the query id by question key: the question's own, that of a known query of the same
+    text, else q1, q2 and so on.
+    """
+    taken = {question.id for question in questions} | known.keys()
+    by_text = {str(query["text"]): name for name, query in known.items()}
+    keys = dict.fromkeys(question.key for question in questions)
+    unnamed = sum(kind == "text" for kind, _ in keys) + len(known)
+    names = (f"q{number:0{len(str(unnamed))}}" for number in itertools.count(1))
+    free = (name for name in names if name not in taken)
+    return {key: key[1] if key[0] == "id" else by_text.get(key[1]) or next(free) for key in keys}
+
+
+def _query_row(query_id: str, question: Question) -> dict[str, Any]:
+    row = {"_id": query_id, "text": question.question}
+    return row | {"type": question.type} if question.type else row
+
+
+def _judgment_row(
+    query_id: str, place: Place, grade: int, documents: Mapping[str, Document], is_span: bool
+) -> dict[str, Any]:
+    if not is_span:
+        return {"query_id": query_id, "path": place.doc_id, "grade": grade}
+    text = documents[place.doc_id].text[place.start : place.end]
+    span = {"start": place.start, "end": place.end, "text": text}
+    return {"query_id": query_id, "path": place.doc_id, **span, "grade": grade}
