@@ -314,7 +314,7 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
             if not line.endswith(b"\n"):
                 continue
             try:
-                row = json.loads(line)
+                row = json.loads(line.decode())  # of bytes it takes halves of characters
             except (ValueError, RecursionError):
                 row = None
             if not isinstance(row, dict):
