@@ -116,7 +116,9 @@ def test_a_run_that_could_not_be_tracked_ends_with_3(
         end_untracked()
 
 
-@pytest.mark.parametrize("form", ["file://{}", "file:{}", "{}", "mlflow.db/runs", "./mlflow.db/a:b"])
+@pytest.mark.parametrize(
+    "form", ["file://{}", "file:{}", "{}", "mlflow.db/runs", "./mlflow.db/a:b"]
+)
 def test_a_folder_that_cannot_be_made_ends_with_3(
     summary: Summary, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, form: str
 ) -> None:
