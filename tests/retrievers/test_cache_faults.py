@@ -117,7 +117,8 @@ def test_of_two_processes_one_sets_a_broken_database_aside(tmp_path: Path) -> No
             assert process.stdout is not None
             assert process.stdout.readline() == "found\n"
         # The second goes on when the first has made the database anew.
-        assert one.stdin is not None and one.stdout is not None
+        assert one.stdin is not None
+        assert one.stdout is not None
         one.stdin.write("\n")
         one.stdin.flush()
         assert [one.stdout.readline() for _ in range(2)] == ["{}\n", "stored\n"]
