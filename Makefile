@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help setup eval check-config compare ablate gate targets notebooks mlflow engines-up engines-down \
-	test test-st bench lock clean
+	test test-st bench torture lock clean
 
 BIN := .venv/bin
 CONFIGS := $(sort $(filter-out gate targets,$(basename $(notdir $(wildcard configs/*.yaml)))))
@@ -58,6 +58,9 @@ test-st: .venv/st.installed ## install sentence-transformers with torch and run 
 
 bench: setup ## measure latency by number of chunks: [BENCH_ARGS="..."]
 	@$(BIN)/python -m benchmarks.latency $(BENCH_ARGS)
+
+torture: .venv/dev.installed ## kill, spoil and fill disks, and write docs/reliability.md: [TORTURE_ARGS="--seed 7 ..."]
+	@$(BIN)/python -m torture --write $(TORTURE_ARGS)
 
 lock: setup ## resolve pyproject.toml into requirements/: [LOCK_ARGS=--upgrade]
 	$(BIN)/python -m pip install --quiet "uv>=0.9,<1"

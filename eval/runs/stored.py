@@ -177,12 +177,13 @@ class RunFolder:
         found = set()
         for row in read_rows(path):
             stored = row.pop(DIGEST, None)  # not in runs of earlier versions
-            if stored not in (None, _digest(row)):
+            query = row.get("query")
+            if not isinstance(query, str) or stored not in (None, _digest(row)):
                 raise AssayError(
-                    f"{path}: the ranking of query {row['query']} was changed since it was stored; "
+                    f"{path}: the ranking of query {query} was changed since it was stored; "
                     f"remove {self.path} to search again"
                 )
-            found.add(row["query"])
+            found.add(query)
         return found
 
     def count_degraded(self) -> dict[str, int]:
@@ -313,7 +314,7 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
             if not line.endswith(b"\n"):
                 continue
             try:
-                row = json.loads(line)
+                row = json.loads(line.decode())  # of bytes it takes halves of characters
             except (ValueError, RecursionError):
                 row = None
             if not isinstance(row, dict):

@@ -1,0 +1,36 @@
+"""The short form of `make torture`: a few kills, spoiled files and full disks, within a minute."""
+
+import time
+
+import pytest
+
+from torture.__main__ import render
+from torture.disks import torture_disks
+from torture.fuzz import torture_readers
+from torture.kills import Outcome, torture_kills
+
+
+def check(outcomes: list[Outcome]) -> None:
+    assert [failure for outcome in outcomes for failure in outcome.failures] == []
+    assert render(outcomes, 1.0).count("\n") == 3 + len(outcomes)
+
+
+def test_every_reader_reads_or_says_why_not() -> None:
+    outcomes = torture_readers(510, 1, time.monotonic() + 20, lambda _: None)
+    check(outcomes)
+    assert sum(outcome.cases for outcome in outcomes) > 100
+
+
+def test_a_killed_command_loses_nothing() -> None:
+    check(torture_kills(8, 1, time.monotonic() + 25, lambda _: None, track=False))
+
+
+def test_a_full_disk_is_one_line() -> None:
+    if not (outcomes := torture_disks(4, 1, time.monotonic() + 15, lambda _: None)):
+        pytest.skip("no tmpfs can be mounted here")
+    check(outcomes)
+
+
+def test_what_goes_wrong_is_counted() -> None:
+    table = render([Outcome("kill `x`, fresh", 3, 1200, 7, ["lost"])], 2.0)
+    assert table.endswith("| kill `x`, fresh | 3 | 1,200 | 7 | 1 |")

@@ -1,0 +1,1 @@
+"""Campaigns against the harness itself: kills, hostile files, disks that are full or read-only."""

@@ -1,0 +1,77 @@
+"""`make torture`: all campaigns, and their table in docs/reliability.md."""
+
+import argparse
+import os
+import platform
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from torture.commands import ROOT
+from torture.disks import torture_disks
+from torture.fuzz import torture_readers
+from torture.kills import Outcome, torture_kills
+
+PAGE = ROOT / "docs" / "reliability.md"
+BEGIN, END = "<!-- campaigns -->", "<!-- end of campaigns -->"
+
+
+def main() -> int:
+    """Run the campaigns; 1 where one of them found something."""
+    parser = argparse.ArgumentParser(prog="torture", description=__doc__)
+    parser.add_argument("--kills", type=int, default=160)
+    parser.add_argument("--cases", type=int, default=3400, help="files given to readers")
+    parser.add_argument("--disks", type=int, default=21)
+    parser.add_argument("--seed", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=1800, help="in which all must be over")
+    parser.add_argument("--write", action="store_true", help=f"the table into {PAGE.name}")
+    given = parser.parse_args()
+    begin = time.monotonic()
+    deadline = begin + given.seconds
+    outcomes = torture_readers(given.cases, given.seed, deadline, _say)
+    outcomes += torture_disks(given.disks, given.seed, deadline, _say)
+    outcomes += torture_kills(given.kills, given.seed, deadline, _say)
+    table = render(outcomes, time.monotonic() - begin)
+    print(table)
+    for outcome in outcomes:
+        for failure in outcome.failures:
+            print(f"{outcome.name}, seed {outcome.seed}: {failure}")
+    if given.write:
+        _write(PAGE, table)
+    return int(any(outcome.failures for outcome in outcomes))
+
+
+def render(outcomes: Sequence[Outcome], seconds: float) -> str:
+    """Return the table of campaigns, with when and where they were run."""
+    python = platform.python_version()
+    machine = f"{os.cpu_count()} processors, {platform.system()}, Python {python}"
+    rows = [
+        f"| {item.name} | {item.seed} | {item.cases:,} | {item.struck:,} | {len(item.failures)} |"
+        for item in outcomes
+    ]
+    total = sum(item.cases for item in outcomes)
+    return "\n".join(
+        [
+            f"{datetime.now(UTC):%Y-%m-%d}, {machine}: {total:,} cases in {seconds:.0f} s.",
+            "",
+            "| campaign | seed | cases | struck | failures |",
+            "|---|--:|--:|--:|--:|",
+            *rows,
+        ]
+    )
+
+
+def _write(page: Path, table: str) -> None:
+    before, _, rest = page.read_text("utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    page.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}", "utf-8")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
