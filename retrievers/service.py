@@ -67,12 +67,17 @@ class HttpSettings(Settings):
         return HttpRetriever(self, documents, workshop)
 
     def headers(self) -> dict[str, str]:
-        """Return the headers that identify the caller. Raises AssayError without the token."""
+        """Return the headers that identify the caller. Raises AssayError without a token."""
         if not self.token_variable:
             return {}
         token = os.environ.get(self.token_variable)
         if not token:
             raise AssayError(f"retriever.token_variable: ${self.token_variable} is not set")
+        if not token.isascii():
+            raise AssayError(
+                f"retriever.token_variable: ${self.token_variable} holds characters that are not "
+                "ASCII, which no header may"
+            )
         return {"Authorization": f"Bearer {token}"}
 
 

@@ -178,6 +178,8 @@ def compare(
     AssayError when runs were not judged alike, naming what differs.
     """
     wanted = [find(name) for name in measures]
+    if not 0 < effect <= 1:
+        raise AssayError(f"effect: must lie above 0 and be at most 1, not {effect}")
     tested = tuple(dict.fromkeys(item.name for item in wanted if item.is_ranked))
     described = [item.name for item in wanted if not item.is_ranked]
     beside = tuple(dict.fromkeys([*described, *BESIDE]))

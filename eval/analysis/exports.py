@@ -55,7 +55,7 @@ def _items(run: StoredRun) -> str:
     tokens: dict[str, int] = {}
     for query, hits in run.joined.items():
         for rank, hit in enumerate(hits, start=1):
-            id_ = hit.chunk.id
+            id_ = hit.name
             if id_ not in tokens:
                 tokens[id_] = calculation.count_tokens(hit.chunk)
             row = [as_word(query), rank, as_word(id_), tokens[id_]]

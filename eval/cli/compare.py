@@ -153,14 +153,17 @@ def _print_costs(console: "Console", compared: "Comparison", pair: "Pair") -> No
 
 
 def _explain(compared: "Comparison") -> str:
+    from eval.report.formats import adjusted
     from eval.statistics.estimates import RESAMPLES as BOOTSTRAPS
     from eval.statistics.significance import ALPHA, POWER, RESAMPLES
 
+    family = adjusted(compared.tests, "over all queries together")
+    if family:
+        family = f", {family}{', and for those by type together' * bool(compared.tests_by_type)}"
     return (
         f"shows: the smallest difference that a paired t-test of these queries finds with power "
         f"{POWER} at level {ALPHA}. Intervals: paired bootstrap, {BOOTSTRAPS:,} resamples. "
-        f"p: randomisation of signs, {RESAMPLES:,} draws, adjusted for all {compared.tests} "
-        "differences over all queries together, and for those by type together; better or worse "
+        f"p: randomisation of signs, {RESAMPLES:,} draws{family}; better or worse "
         f"at {ALPHA}; none for groups too small to reach it. d: mean difference over its standard "
         "deviation (d_z). +/=/−: queries won, tied, lost. too few queries: a difference of "
         f"{compared.effect:g} would not be shown reliably."

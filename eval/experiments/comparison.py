@@ -50,13 +50,13 @@ def compare_systems(
     ]
     compared = compare(runs, measures, effect)
     path = reports_folder() / name_comparison(compared) / TIMING
-    timing = read_timing(path)
     timed = {
         run.manifest.id: system
         for run, system in zip(runs, systems, strict=True)
         if isinstance(system, Experiment) and system.plan.latency.queries
     }
-    if timing is None and runs[0].manifest.id in timed and len(timed) > 1:
+    timing = read_timing(path)
+    if runs[0].manifest.id in timed and len(timed) > 1:
         first = timed[runs[0].manifest.id]
         timing = find_timing(
             path,

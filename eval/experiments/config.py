@@ -97,7 +97,7 @@ def _read_with_bases(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
     """Return the mapping in `path`, merged over that of its `base`."""
     if path.resolve() in above:
         raise AssayError(f"{path}: base: the files form a circle")
-    values = read_mapping(path)
+    values = read_mapping(path, config=True)
     base = values.pop("base", None)
     if base is None:
         return values

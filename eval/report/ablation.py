@@ -6,7 +6,7 @@ from pathlib import Path
 from eval.analysis.ablation import Ablation, Row
 from eval.report.comparison.differences import DifferenceRow, difference_row, make_axis
 from eval.report.files import COMPARING, write_report
-from eval.report.formats import amount, count, score
+from eval.report.formats import adjusted, amount, count, score
 from eval.report.plots import LinearAxis
 from eval.scoring.measures import spoken
 
@@ -41,6 +41,7 @@ def write(ablation: Ablation, folder: Path) -> Path:
     shared = make_axis(item for row in ablation.rows for item in row.differences[:1])
     values = {
         "ablation": ablation,
+        "adjusted": adjusted(ablation.tests, "of both tables together"),
         "facts": (
             f"on {ablation.collection}",
             count(ablation.queries, "query", "queries"),

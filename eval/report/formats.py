@@ -67,6 +67,12 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
+def adjusted(tests: int, where: str) -> str:
+    """Return in words what p-values are adjusted for: nothing where nothing was tested."""
+    which = "the" if tests == 1 else "all"
+    return f"adjusted for {which} {count(tests, 'difference')} {where}" if tests else ""
+
+
 def retried(number: int) -> str:
     """Return in words how many calls failed and were made again."""
     verb = "was" if number == 1 else "were"

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from retrievers.base import AssayError, Hit, IndexReport, Ranking, Retriever
+from retrievers.base import AssayError, Chunk, Hit, IndexReport, Ranking, Retriever
 
 
 @contextmanager
@@ -27,7 +27,8 @@ def check_index(report: object, retriever: Retriever) -> IndexReport:
     """Return what indexing gave. Raises AssayError where it is no IndexReport."""
     if not isinstance(report, IndexReport):
         raise AssayError(
-            f"{_name(retriever)}: index returned {_kind(report)}, not a retrievers.base.IndexReport"
+            f"{name_retriever(retriever)}: index returned {_kind(report)}, "
+            "not a retrievers.base.IndexReport"
         )
     return report
 
@@ -41,7 +42,7 @@ def check_ranking(
     is no number or above the one before it, a chunk twice, of no document, past its end, or of
     another text than stands there.
     """
-    where = f"{_name(retriever)}: query {query_id}"
+    where = f"{name_retriever(retriever)}: query {query_id}"
     if not isinstance(found, Ranking):
         raise AssayError(f"{where}: search returned {_kind(found)}, not a retrievers.base.Ranking")
     if len(found.hits) > k:
@@ -49,6 +50,8 @@ def check_ranking(
     before = math.inf
     ranks: dict[str, int] = {}
     for rank, hit in enumerate(found.hits, start=1):
+        if not isinstance(hit, Hit) or not isinstance(hit.chunk, Chunk):
+            raise AssayError(f"{where}: rank {rank}: {_kind(hit)}, not a Hit with a Chunk")
         if fault := _find_fault(hit, before, ranks, texts):
             raise AssayError(f"{where}: rank {rank}: {fault}")
         before = hit.score
@@ -61,6 +64,9 @@ def _find_fault(hit: Hit, before: float, ranks: Mapping[str, int], texts: Mappin
     chunk = hit.chunk
     text = texts.get(chunk.doc_id)
     span = f"the span {chunk.start}–{chunk.end} of {chunk.doc_id}"
+    told: object = hit.score
+    if not isinstance(told, float | int):
+        return f"the score {told!r} is {_kind(told)}, not a float"
     if not math.isfinite(hit.score):
         return f"the score {hit.score} is not finite"
     if hit.score > before:
@@ -76,8 +82,9 @@ def _find_fault(hit: Hit, before: float, ranks: Mapping[str, int], texts: Mappin
     return ""
 
 
-def _name(retriever: Retriever) -> str:
-    return type(retriever).__name__
+def name_retriever(retriever: Retriever) -> str:
+    """Return what messages call a retriever: its own name, of one that is wrapped."""
+    return str(getattr(retriever, "name", "") or type(retriever).__name__)
 
 
 def _kind(value: object) -> str:

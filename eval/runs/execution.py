@@ -12,7 +12,7 @@ from eval.collections.check import check_judged
 from eval.collections.collection import Collection, Query
 from eval.runs import environment
 from eval.runs.code_identity import describe_class
-from eval.runs.contract import check_index, check_ranking, naming
+from eval.runs.contract import check_index, check_ranking, name_retriever, naming
 from eval.runs.gold_ranks import Placer, matches_itself
 from eval.runs.latency import LatencySettings, measure
 from eval.runs.stored import (
@@ -91,7 +91,7 @@ def execute(
 
 def index(retriever: Retriever, collection: Collection) -> IndexReport:
     """Let `retriever` index the documents. Raises AssayError where it fails, or breaks its word."""
-    with naming(f"{type(retriever).__name__}: index"):
+    with naming(f"{name_retriever(retriever)}: index"):
         return check_index(retriever.index(collection.documents), retriever)
 
 
@@ -101,7 +101,7 @@ def search(retriever: Retriever, collection: Collection, query: Query, depth: in
     Raises AssayError, naming the query, where the retriever fails or breaks its contract.
     """
     k = depth + collection.drop_self_matches
-    with naming(f"{type(retriever).__name__}: query {query.id}"):
+    with naming(f"{name_retriever(retriever)}: query {query.id}"):
         found = retriever.search(query.text, k)
     ranking = check_ranking(found, retriever, query.id, k, collection.texts)
     return _without_self(ranking, query.id, depth) if collection.drop_self_matches else ranking
@@ -187,7 +187,7 @@ def _search_all(
     placer = Placer(retriever, collection.prescribed, collection.drop_self_matches)
     for query in progress.track(missing, "searching", len(missing)):
         ranking = search(retriever, collection, query, depth)
-        with naming(f"{type(retriever).__name__}: query {query.id}"):
+        with naming(f"{name_retriever(retriever)}: query {query.id}"):
             placements = placer.place(query, ranking, collection.gold[query.id])
         folder.add_placements(query.id, placements)
         folder.add_ranking(query.id, ranking, collection.prescribed)

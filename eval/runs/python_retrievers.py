@@ -23,14 +23,14 @@ class FunctionRetriever(Retriever):
     def __init__(self, function: Search) -> None:
         """Raise AssayError where the function cannot be called with a query and a number."""
         self._function = function
-        self._name = name_code(function)
+        self.name = name_code(function)
         self._chunks = NamedChunks(())
         self.nondeterministic = identify(function) is None
         try:
             inspect.signature(function).bind("query", 10)
         except TypeError as error:
             raise AssayError(
-                f"{self._name}: must be callable as f(query, k), a text and a number: {error}"
+                f"{self.name}: must be callable as f(query, k), a text and a number: {error}"
             ) from None
         except ValueError:
             pass  # a builtin that does not tell what it takes
@@ -42,7 +42,7 @@ class FunctionRetriever(Retriever):
 
     def search(self, query: str, k: int) -> Ranking:
         """Return the first `k` hits of the answer. Raises AssayError naming the query."""
-        with _blame(self._name, query):
+        with _blame(self.name, query):
             answer = read_answer(self._function(query, k))[:k]
             return Ranking(tuple(Hit(self._chunks.find(at), score) for at, score in answer))
 
@@ -56,7 +56,7 @@ class ObjectRetriever(Retriever):
 
     def __init__(self, retriever: Retriever) -> None:
         self._retriever = retriever
-        self._name = name_code(retriever)
+        self.name = name_code(retriever)
         self._described = describe_code(retriever)
         self.nondeterministic = (
             retriever.nondeterministic or self._described["identity"] == "unknown"
@@ -64,16 +64,13 @@ class ObjectRetriever(Retriever):
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
         """Let the object index. Raises AssayError where it fails."""
-        with _blame(self._name):
+        with _blame(self.name):
             return self._retriever.index(documents)
 
     def search(self, query: str, k: int) -> Ranking:
         """Let the object search. Raises AssayError naming the query where it fails."""
-        with _blame(self._name, query):
-            ranking = self._retriever.search(query, k)
-            if not isinstance(ranking, Ranking):
-                raise AssayError(f"returned a {type(ranking).__name__}, not a Ranking")
-            return ranking
+        with _blame(self.name, query):
+            return self._retriever.search(query, k)
 
     def without_query_cache(self) -> Retriever:
         """Return the object's own, with the same care."""

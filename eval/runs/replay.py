@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from eval.collections.collection import Collection
-from retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
+from retrievers.base import (
+    AssayError,
+    Chunk,
+    Document,
+    Hit,
+    IndexReport,
+    Ranking,
+    Retriever,
+    explain_os_error,
+)
 from retrievers.base.answers import NamedChunks, Place, read_answer
 
 FORMATS = (
@@ -122,7 +131,9 @@ def read_run_file(path: Path) -> RunFile:
     try:
         content = path.read_bytes()
         lines = content.decode("utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise AssayError(explain_os_error(error, path)) from None
+    except UnicodeDecodeError as error:
         raise AssayError(f"{path}: cannot be read: {error}") from None
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not numbered:

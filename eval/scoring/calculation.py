@@ -82,7 +82,7 @@ def qrels(joined: Joined, gold: Gold) -> Qrels:
 
 
 def _name(hit: JoinedHit) -> str:
-    return hit.found[0].id if hit.found else hit.chunk.id
+    return hit.found[0].id if hit.found else hit.name
 
 
 def recall_in_ranks(stem: str, cutoff: int, joined: Joined, gold: Gold) -> ByQuery:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from eval.collections.collection import GoldItem
 from retrievers.base import Chunk
 
+NOT_THE_ITEM = "#chunk"
 RULE = (
     "a chunk covers a gold item when they share at least half of the shorter; an item counts once, "
     "at the first that covers it; a chunk covering several counts all: in recall at its rank, in "
@@ -42,12 +43,19 @@ class JoinedHit:
     """One rank after the join.
 
     `found` are the relevant gold items that count here, best grade first; `judged` says whether
-    the chunk covers any gold item at all, of grade 0 or counted before among them.
+    the chunk covers any gold item at all, of grade 0 or counted before among them. `alias` stands
+    for a chunk whose own id is that of a relevant item, which it must not be taken for.
     """
 
     chunk: Chunk
     found: tuple[GoldItem, ...]
     judged: bool
+    alias: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the chunk is called beside gold items."""
+        return self.alias or self.chunk.id
 
     @property
     def grade(self) -> int:
@@ -70,13 +78,16 @@ def covers(retrieved: Retrieved, item: GoldItem) -> bool:
 def join(ranking: Sequence[Retrieved], gold: Sequence[GoldItem]) -> list[JoinedHit]:
     """Return what each rank of one query's `ranking` counts for, given its `gold` items."""
     counted: set[str] = set()
+    relevant = {item.id for item in gold if item.grade > 0}
     joined = []
     for retrieved in ranking:
         covered = [item for item in gold if covers(retrieved, item)]
         found = [item for item in covered if item.grade > 0 and item.id not in counted]
         found.sort(key=lambda item: -item.grade)
         counted.update(item.id for item in found)
-        joined.append(JoinedHit(retrieved.chunk, tuple(found), bool(covered)))
+        id_ = retrieved.chunk.id
+        alias = f"{id_}{NOT_THE_ITEM}" if id_ in relevant else ""
+        joined.append(JoinedHit(retrieved.chunk, tuple(found), bool(covered), alias))
     return joined
 
 
@@ -105,5 +116,5 @@ def fill_places(hits: Sequence[JoinedHit]) -> list[Place]:
         if hit.found:
             waiting += [Place(rank, item.id, item.grade) for item in hit.found]
             waiting.sort(key=lambda place: -place.grade)
-        places.append(waiting.pop(0) if waiting else Place(rank, hit.chunk.id, 0))
+        places.append(waiting.pop(0) if waiting else Place(rank, hit.name, 0))
     return places + waiting

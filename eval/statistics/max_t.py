@@ -51,6 +51,9 @@ def randomise_family(differences: NDArray[np.float64]) -> FamilyTest:
     p_values, adjusted = np.ones(tests), np.ones(tests)
     if len(moved):
         scaled = (differences[:, moved] / scale[moved]).astype(np.float32)
+        rows = np.any(scaled != 0, axis=1)
+        if np.count_nonzero(rows) <= MOST_ENUMERATED:
+            scaled = scaled[rows]
         seen = np.abs(scaled.sum(axis=0))
         order = np.argsort(-seen, kind="stable")
         above = np.zeros(len(moved))  # draws in which a column itself is as extreme
@@ -62,7 +65,7 @@ def randomise_family(differences: NDArray[np.float64]) -> FamilyTest:
             largest = np.maximum.accumulate(drawn[:, order[::-1]], axis=1)[:, ::-1]
             beyond[order] += np.count_nonzero(largest >= seen[order] - SAME, axis=0)
             draws += len(drawn)
-        extra = 0 if _can_enumerate(scaled) else 1  # what was seen counts as a draw too
+        extra = 0 if len(scaled) <= MOST_ENUMERATED else 1  # what was seen counts as a draw too
         alone = (above + extra) / (draws + extra)
         for at in np.flatnonzero(np.count_nonzero(scaled, axis=0) <= MOST_ENUMERATED):
             alone[at] = _enumerate_alone(scaled[:, at])
@@ -75,22 +78,16 @@ def randomise_family(differences: NDArray[np.float64]) -> FamilyTest:
 def _list_signs(rows: NDArray[np.float32]) -> Iterator[NDArray[np.float32]]:
     """Yield signs of shape (cases, draws), in blocks: all there are, or random ones.
 
-    A case is given the same random signs in every family of as many cases.
+    A case is given the same random signs in every family of the same cases.
     """
-    n, moved = len(rows), np.any(rows != 0, axis=1)
-    if _can_enumerate(rows):
-        signs = np.ones((n, 2 ** np.count_nonzero(moved)), dtype=np.float32)
-        signs[moved] = _enumerate_signs(np.count_nonzero(moved))
-        yield signs
+    if len(rows) <= MOST_ENUMERATED:
+        yield _enumerate_signs(len(rows))
         return
+    n = len(rows)
     for begin in range(0, RESAMPLES, DRAWS_AT_ONCE):
         size = min(DRAWS_AT_ONCE, RESAMPLES - begin)
         bits = np.random.default_rng((SEED, begin)).integers(0, 2, (n, size), dtype=np.int8)
         yield (bits * 2 - 1).astype(np.float32)
-
-
-def _can_enumerate(rows: NDArray[np.float32]) -> bool:
-    return bool(np.count_nonzero(np.any(rows != 0, axis=1)) <= MOST_ENUMERATED)
 
 
 def _enumerate_alone(column: NDArray[np.float32]) -> float:

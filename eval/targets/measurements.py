@@ -9,12 +9,14 @@ from eval.scoring.measures import spoken
 from eval.targets.verdict import Limits
 from retrievers.settings import Settings
 
+LARGEST = 1e9  # milliseconds of eleven days
 COMPLEMENT = "1-"  # before a measure: what is missing from 1, as in 1-R@20
 
 
 class _Measurement(Settings):
     """What every measurement says. Without a limit it is shown and gets no verdict."""
 
+    largest: ClassVar[float] = LARGEST
     experimental: ClassVar[bool] = False  # whether measurements of the kind always do
 
     label: str = Field("", description="what tells it from the target's other measurements")

@@ -1,15 +1,17 @@
 """What `configs/targets.yaml` may say: each target, how it is measured, and its limits."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
-from eval.targets.measurements import Measurement
+from eval.targets.measurements import LARGEST, Measurement
 from retrievers.settings import Settings
 
 
 class Target(Settings):
     """One criterion: how it is measured, or the reason why that is not possible yet."""
+
+    largest: ClassVar[float] = LARGEST
 
     criterion: str = Field(min_length=1, description="what it is about, in words")
     as_written: str = Field(min_length=1, description="the words of the design it comes from")
@@ -39,6 +41,8 @@ class PipelineReference(Settings):
 
 class TargetsSettings(Settings):
     """All targets, by id."""
+
+    largest: ClassVar[float] = LARGEST
 
     pipelines: dict[str, PipelineReference] = Field(
         default_factory=dict, description="pipelines that are no config of their own, by name"

@@ -29,6 +29,7 @@ ENVIRONMENT = {
 }
 SECONDS_TO_ANSWER = 5
 SECONDS_FOR_LOCK = 120
+HOSTED = ("databricks", "databricks-uc", "uc")  # not paths: MLflow's names of servers
 PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
 # Greedy: a password that was not quoted may hold slashes and at-signs itself.
 CREDENTIALS = re.compile(r"://(?!/)\S*@")
@@ -58,7 +59,9 @@ def redact(text: str) -> str:
 
 def is_local(uri: str) -> bool:
     """Whether `uri` is a file of this machine, which fails for no reason that passes by itself."""
-    return database(uri) is not None
+    if database(uri) is not None:
+        return True
+    return uri.startswith(("file:", "/", ".")) or (":" not in uri and uri not in HOSTED)
 
 
 def is_server(uri: str) -> bool:

@@ -76,12 +76,12 @@ class _Loader(yaml.SafeLoader):
             return value
 
 
-def read_mapping(path: Path) -> dict[str, Any]:
+def read_mapping(path: Path, *, config: bool = False) -> dict[str, Any]:
     """Return the mapping in a YAML file. Raises AssayError naming the file and the line.
 
-    And where it names Python code, and is not trusted.
+    And where it names Python code, and is not trusted. `config` is as for `read_text`.
     """
-    values = parse_mapping(read_text(path), str(path))
+    values = parse_mapping(read_text(path, config=config), str(path))
     check_code(path, values)
     return values
 
@@ -114,13 +114,18 @@ def parse_yaml(text: str, source: str, line: int = 1) -> Any:
     raise AssayError(f"{source}: line {line + at}: {' '.join(message.split())}")
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a YAML file, in UTF-8. Raises AssayError naming the file and the line."""
+def read_text(path: Path, *, config: bool = False) -> str:
+    """Return the text of a YAML file, in UTF-8. Raises AssayError naming the file and the line.
+
+    Where there is no such file, and it would be a `config`, those beside it are listed.
+    """
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         names = sorted(str(other) for other in path.parent.glob("*.yaml"))
         near = suggest(str(path), names)
+        if not config:
+            raise AssayError(f"{path}: no such file{near}") from None
         listed = ", ".join(names) or "none"
         raise AssayError(f"{path}: no such config; there are: {listed}{near}") from None
     except OSError as error:

@@ -7,6 +7,7 @@ is no longer one is set aside and made anew.
 
 import json
 import os
+import secrets
 import shutil
 import sqlite3
 import sys
@@ -19,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
-from filelock import FileLock
+from filelock import BaseFileLock, FileLock
 
 from retrievers.base import AssayError
 from retrievers.store.files import writing
@@ -228,10 +229,20 @@ class Cache:
             write(database)
 
     def _set_aside(self, path: Path, error: Exception) -> None:
-        """Rename a database that cannot be read, and say so: what it held is made again."""
-        aside = path.with_name(f"{path.name}{BROKEN}{datetime.now(UTC):%Y%m%dT%H%M%S}")
-        with self._preparing, writing(path):
-            path.rename(aside)
+        """Rename a database that cannot be read, and say so: what it held is made again.
+
+        Of several processes and threads that find it broken, one does it: to the others, which come
+        after, it is gone, or whole again.
+        """
+        now = f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
+        aside = path.with_name(f"{path.name}{BROKEN}{now}-{secrets.token_hex(4)}")
+        with self._preparing, writing(path), _lock(path):
+            if not _is_still_broken(path):
+                return
+            try:
+                path.rename(aside)
+            except FileNotFoundError:  # cleared by another process, which holds no lock for it
+                return
             for suffix in SUFFIXES[1:]:  # of a database that is no more
                 Path(f"{path}{suffix}").unlink(missing_ok=True)
             self._ready.discard(path)
@@ -256,13 +267,29 @@ def _is_broken(error: sqlite3.DatabaseError) -> bool:
     )
 
 
+def _is_still_broken(path: Path) -> bool:
+    """Whether there is a database, and not a whole one: all of it is read for that."""
+    if not path.exists():
+        return False
+    try:
+        with closing(_open_to_read(path)) as database:
+            row = database.execute("PRAGMA integrity_check(1)").fetchone()
+    except sqlite3.DatabaseError as error:
+        return _is_broken(error)
+    return bool(row != ("ok",))
+
+
+def _lock(path: Path) -> BaseFileLock:
+    """Return the lock of those who make a database, or set it aside."""
+    return FileLock(path.with_suffix(".sqlite.lock"))
+
+
 def _prepare(path: Path) -> None:
     """Give a database its journal mode and its table, unless it has them.
 
     SQLite waits for no lock when it changes the journal mode, so one process at a time does it.
     """
-    lock = FileLock(path.with_suffix(".sqlite.lock"))
-    with lock, closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as database:
+    with _lock(path), closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as database:
         if database.execute("PRAGMA journal_mode").fetchone() != ("wal",):
             database.execute("PRAGMA journal_mode=WAL")
         database.execute("CREATE TABLE IF NOT EXISTS items (key TEXT PRIMARY KEY, value BLOB)")

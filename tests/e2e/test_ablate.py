@@ -79,7 +79,7 @@ def test_the_variants_are_listed_without_a_run(config: Path, environment: dict[s
 def test_a_retriever_without_parts_is_refused(tmp_path: Path, environment: dict[str, str]) -> None:
     path = tmp_path / "other.yaml"
     path.write_text("name: other\nretriever: {type: python, path: 'a:B'}\n")
-    done = finish(start("ablate", str(path), environment=environment))
+    done = finish(start("ablate", str(path), environment=environment | {"ASSAY_TRUST": "1"}))
     assert done.returncode == 2
     (line,) = done.stderr.strip().splitlines()
     assert line == "assay: other: retriever.type: python has no parts; allowed: pipeline"

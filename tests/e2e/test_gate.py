@@ -187,9 +187,7 @@ def test_what_cannot_be_judged(call, baseline: Path, tmp_path: Path) -> None:
 
 def test_settings_that_make_no_sense(call, baseline: Path, run_id: str, tmp_path: Path) -> None:
     settings = tmp_path / "gate.yaml"
-    check_refusal(
-        call("gate", run_id, "--settings", str(settings)), str(settings), "no such config"
-    )
+    check_refusal(call("gate", run_id, "--settings", str(settings)), str(settings), "no such file")
     settings.write_text("measures: {P@7: 0.1}")
     check_refusal(call("gate", run_id, "--settings", str(settings)), "P@7", "accept a new one")
 

@@ -76,6 +76,7 @@ def test_a_paid_service_is_asked_once(kind: str, url: str, tmp_path: Path) -> No
     places = {
         "ASSAY_DATASET": "harbourline",
         "ASSAY_REPORTS": str(reports),
+        "ASSAY_TRUST": "1",
         "PAID_URL": url,
         "PYTHONPATH": f"{tmp_path}:{ROOT}",
     }

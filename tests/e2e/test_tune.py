@@ -23,16 +23,16 @@ def mlflow_run(places: dict[str, str], run_id: str) -> Any:
 
 @pytest.fixture(scope="module")
 def tuned(assay_json, places: dict[str, str]) -> dict[str, Any]:
-    return assay_json("tune", BM25, "limit=20", "--over", f"{K1}=0.5,1.5,5", "--repeats", "2")
+    return assay_json("tune", BM25, "limit=20", "--over", f"{K1}=0.5,1.2,5", "--repeats", "2")
 
 
 def test_figures(tuned: dict[str, Any]) -> None:
     assert Path(tuned["output"]).name == f"bm25-{tuned['collection']}.yaml"
     assert tuned["config"] == "bm25"
     assert tuned["queries"] == 20
-    assert [item["settings"][K1] for item in tuned["points"]] == [0.5, 1.5, 5]
+    assert [item["settings"][K1] for item in tuned["points"]] == [0.5, 1.2, 5]
     assert tuned["kept"] + sum(item["chosen"] for item in tuned["points"]) == tuned["choices"] == 10
-    as_given = tuned["points"][1]  # 1.5 is what the config says
+    as_given = tuned["points"][1]  # 1.2 is what the config says
     assert as_given["gain"]["value"] == 0
     assert as_given["chosen"] == 0
     assert as_given["mean"] == pytest.approx(tuned["given"]["value"])
@@ -72,7 +72,7 @@ def test_mlflow_holds_both_gains(tuned: dict[str, Any], places: dict[str, str]) 
     data = mlflow_run(places, tuned["mlflow_run"]).data
     assert data.metrics["naive_gain/nDCG_at_10"] == pytest.approx(tuned["naive_gain"]["value"])
     assert data.metrics["held_out_gain/nDCG_at_10.low"] == tuned["held_out_gain"]["low"]
-    assert data.params["retriever.legs.keyword.k1"] == "1.5"
+    assert data.params["retriever.legs.keyword.k1"] == "1.2"
     assert data.tags["assay.verdict"] == tuned["verdict"]
 
 
@@ -80,7 +80,7 @@ def test_the_table_shows_both_gains_and_the_surface(assay, tmp_path: Path) -> No
     output = tmp_path / "mine.yaml"
     done = assay("tune", BM25, "limit=30", *QUICK, "--output", str(output))
     assert done.returncode == 0, done.stderr
-    assert "made for this config: 36 of 36 points" in done.stdout
+    assert "made for this config: 72 of 72 points" in done.stdout
     assert "chosen by" in done.stdout
     assert "held out" in done.stdout
     assert "k1" in done.stdout

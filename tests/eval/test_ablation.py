@@ -1,11 +1,12 @@
 """What ablation takes away with what, and what it says of the parts."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from eval.analysis.ablation import Observed, Row, judge, time_part, weigh
+from eval.analysis.ablation import Ablation, Observed, Row, judge, time_part, weigh
 from eval.analysis.ablation_variants import (
     Part,
     Variant,
@@ -14,7 +15,9 @@ from eval.analysis.ablation_variants import (
     plan_additions,
     plan_removals,
 )
+from eval.cli.ablate import _explain as explain
 from eval.experiments.ablation import check
+from eval.report.ablation import write
 from retrievers.legs.base import LegSettings
 from retrievers.legs.registry import LEGS
 
@@ -210,6 +213,29 @@ def test_all_rows_are_one_family() -> None:
     assert p is not None
     # Rows that move together cost one another nothing.
     assert [item.differences[0].adjusted for item in several] == pytest.approx([p] * 4)
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (0, ""),
+        (1, "adjusted for the 1 difference of both tables together"),
+        (2, "adjusted for all 2 differences of both tables together"),
+    ],
+)
+def test_what_p_values_are_adjusted_for_is_told(tmp_path: Path, rows: int, words: str) -> None:
+    means = {"full": {"nDCG@10": 0.5}, "plain": {"nDCG@10": 0.4}}
+    found = Ablation(
+        "id", "x", "tiny", 20, "2024-01-01", {}, ("nDCG@10",), "a", "b", ("keyword",), means,
+        (row(RERANK, 0.4, 0.6),) * rows, (),
+    )  # fmt: skip
+    assert found.tests == rows
+    assert f"draws, {words}{', ' if words else ''}none where" in explain(found)
+    write(found, tmp_path)
+    for name in ("report.md", "report.html"):
+        text = (tmp_path / name).read_text()
+        assert f"randomisation test{', ' if words else ''}{words}" in text
+        assert ("adjusted for" in text) == bool(words)
 
 
 def test_what_moves_no_query_costs_the_others_nothing() -> None:

@@ -108,7 +108,8 @@ def test_all_runs_are_loaded_the_newest_first(few: Result, capsys, monkeypatch, 
 
 def test_a_config_is_run_on_the_default_collection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_DATASET", "harbourline")
-    flat = run("bm25", "name=flat", "retriever.legs.keyword.k1=0.4", track=False)
+    keyword = "retriever.legs.keyword"
+    flat = run("bm25", "name=flat", f"{keyword}.k1=0.4", f"{keyword}.b=0.1", track=False)
     assert repr(flat).startswith("<flat on harbourline: ")
     assert "flat is better than bm25: " in repr(compare("bm25", flat))
 
@@ -153,6 +154,6 @@ def test_results_show_themselves(few: Result) -> None:
         few, run("bm25", SMALL, "limit=4", "retriever.legs.keyword.b=0.1", track=False)
     )
     assert repr(compared) == compared.verdict
-    assert "bm25 (b 0.75) · bm25 (b 0.1) on harbourline" in compared._repr_html_()
+    assert "bm25 (b 0.6) · bm25 (b 0.1) on harbourline" in compared._repr_html_()
     assert "a sample: 4 of" in compared._repr_html_()
     assert compared.latency.index.names == ["other", "percentile"]

@@ -51,6 +51,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with a module of somebody's own."""
     (tmp_path / "faulty.py").write_text(MODULE)
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("ASSAY_TRUST", "1")
     yield tmp_path
     sys.modules.pop("faulty", None)
 

@@ -8,6 +8,8 @@ import pytest
 from planned_runs import make_collection, make_run
 
 from eval.analysis.comparison import compare
+from eval.cli.compare import _explain as explain
+from eval.report.comparison.circumstances import describe_method
 from eval.runs.interleaved_timing import InterleavedTiming
 from eval.statistics.estimates import Estimate, estimate_mean, estimate_percentile_ratio
 from eval.statistics.significance import detectable, randomise
@@ -149,6 +151,16 @@ def test_too_few_queries_are_not_tested(folder: Path) -> None:
     assert pair.differences[0].verdict == "better"
     assert compared.tests == 1
     assert {(item.p, item.verdict) for item in pair.by_type} == {(None, "too few queries")}
+    assert "draws, adjusted for the 1 difference over all queries together; " in explain(compared)
+    assert (
+        "The 1 difference over all queries is judged alone: "
+        in dict(describe_method(compared))["p"]
+    )
+    untested = replace(pair, differences=(), by_type=())
+    compared = replace(compared, pairs=(untested,))
+    assert compared.tests == 0
+    assert "draws; better or worse" in explain(compared)
+    assert "draws. None for groups" in dict(describe_method(compared))["p"]
 
 
 def test_verdicts_where_nothing_is_significant(folder: Path) -> None:

@@ -221,3 +221,17 @@ def test_no_order_with_an_item_at_its_rank_or_below_has_a_higher_dcg(hits) -> No
     places = fill_places(found)
     assert sum(p.grade / math.log2(at + 2) for at, p in enumerate(places)) == pytest.approx(best)
     assert all(place.rank <= at for at, place in enumerate(places, start=1))
+
+
+def test_a_chunk_that_bears_the_id_of_an_item_is_not_taken_for_it() -> None:
+    """The exact span of an item, after a longer chunk that counted it, counts for nothing new."""
+    item = gold(100, 200)
+    first, exact = chunk(90, 210), chunk(100, 200, id_=item.id)
+    alone = {"q": join([Retrieved(first)], [item])}
+    again = {"q": join([Retrieved(first), Retrieved(exact)], [item])}
+    for name in ("Success@1", "RR@10", "nDCG@10", "AP", "R@5", "hit_nDCG@10"):
+        (before,) = measures.score([name], alone, {"q": [item]})[name].values()
+        (after,) = measures.score([name], again, {"q": [item]})[name].values()
+        assert before == after == 1.0
+    elsewhere = {"q": join([Retrieved(chunk(500, 600, id_=item.id))], [item])}
+    assert measures.score(["RR@10"], elsewhere, {"q": [item]})["RR@10"] == {"q": 0.0}

@@ -90,6 +90,13 @@ def test_what_is_no_run_is_refused_with_its_line(tmp_path: Path, text: str, prob
         read_run_file(write(tmp_path, text))
 
 
+def test_a_missing_run_file_is_named_once(tmp_path: Path) -> None:
+    path = tmp_path / "none.trec"
+    with pytest.raises(AssayError) as caught:
+        read_run_file(path)
+    assert str(caught.value) == f"{path}: No such file or directory"
+
+
 def test_rankings_must_be_of_the_collection(tmp_path: Path) -> None:
     collection = load("harbourline")
     query, document = collection.queries[0].id, collection.documents[0].id

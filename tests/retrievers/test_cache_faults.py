@@ -1,6 +1,10 @@
 """The cache on a disk that refuses: read-only, full, and with a database that is none."""
 
 import errno
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -67,12 +71,85 @@ def test_a_broken_database_is_set_aside(
         assert [item.entries for item in cache.usage()] == [0]
     elif how == "clear":
         assert [item.kind for item in cache.clear()] == ["kind"]
-        assert list(tmp_path.glob("kind*")) == []
+        assert [path.name for path in tmp_path.glob("kind*")] == ["kind.sqlite.lock"]
     said = capsys.readouterr().err
     cache.put_many("kind", {"a": b"1"})
     said += capsys.readouterr().err
     assert said.count("\n") == said.count("set aside as kind.sqlite.broken-") == 1
     assert cache.get_many("kind", ["a"]) == {"a": b"1"}
+
+
+FIND_BROKEN = """
+import sys
+from pathlib import Path
+from retrievers.store.cache import Cache, _open_to_read
+cache = Cache(Path(sys.argv[1]))
+whole = _open_to_read
+def wait(path):
+    database = whole(path)
+    if not waited:
+        waited.append(path)
+        try:
+            database.execute("SELECT 1 FROM items").fetchone()
+        except Exception:
+            print("found", flush=True)
+            sys.stdin.readline()
+    return database
+waited = []
+cache._read.__func__.__globals__["_open_to_read"] = wait
+print(cache.get_many("kind", ["a"]), flush=True)
+cache.put_many("kind", {sys.argv[2]: b"1"})
+print("stored", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_of_two_processes_one_sets_a_broken_database_aside(tmp_path: Path) -> None:
+    (tmp_path / "kind.sqlite").write_bytes(b"no database at all" * 100)
+
+    def start(key: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-c", FIND_BROKEN, str(tmp_path), key]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+    with start("a") as one, start("b") as other:
+        for process in (one, other):
+            assert process.stdout is not None
+            assert process.stdout.readline() == "found\n"
+        # The second goes on when the first has made the database anew.
+        assert one.stdin is not None
+        assert one.stdout is not None
+        one.stdin.write("\n")
+        one.stdin.flush()
+        assert [one.stdout.readline() for _ in range(2)] == ["{}\n", "stored\n"]
+        rest = [process.communicate("\n\n", timeout=60) for process in (other, one)]
+    assert [process.returncode for process in (one, other)] == [0, 0], rest
+    said = "".join(err for _, err in rest)
+    assert said.count("set aside as kind.sqlite.broken-") == said.count("\n") == 1
+    assert Cache(tmp_path).get_many("kind", ["a", "b"]) == {"a": b"1", "b": b"1"}
+
+
+def test_of_many_threads_one_sets_a_broken_database_aside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys = [f"key{number}" for number in range(8)]
+    for times in (1, 2):  # within one second: the second must not replace the first
+        (tmp_path / "kind.sqlite").write_bytes(b"no database at all" * 100)
+        begin = threading.Barrier(len(keys))
+
+        def store(key: str, begin: threading.Barrier = begin) -> None:
+            cache = Cache(tmp_path)
+            begin.wait()
+            cache.get_many("kind", [key])
+            cache.put_many("kind", {key: b"1"})
+
+        with ThreadPoolExecutor(len(keys)) as pool:
+            list(pool.map(store, keys))
+        assert Cache(tmp_path).get_many("kind", keys) == dict.fromkeys(keys, b"1")
+        assert len(list(tmp_path.glob("kind.sqlite.broken-*"))) == times
+        for suffix in ("-wal", "-shm"):
+            (tmp_path / f"kind.sqlite{suffix}").unlink(missing_ok=True)
+    assert capsys.readouterr().err.count("set aside") == 2
 
 
 def test_a_damaged_page_is_set_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

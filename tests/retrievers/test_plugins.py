@@ -46,7 +46,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
+    forget()  # what other tests left under these names
     yield tmp_path
+    forget()
+
+
+def forget() -> None:
     for name in [name for name in sys.modules if name.startswith("plugged")]:
         del sys.modules[name]
 

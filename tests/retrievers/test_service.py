@@ -153,6 +153,10 @@ def test_tokens_come_from_the_environment(url, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("MY_TOKEN", "s3cret")
     ask(url, tmp_path, {"hits": []}, token_variable="MY_TOKEN")
     assert Service.token == "Bearer s3cret"
+    monkeypatch.setenv("MY_TOKEN", "s3crét")
+    with pytest.raises(AssayError, match=r"\$MY_TOKEN holds characters that are not ASCII") as told:
+        ask(url, tmp_path, {"hits": []}, token_variable="MY_TOKEN")
+    assert "s3cr" not in str(told.value)
     monkeypatch.delenv("MY_TOKEN")
     with pytest.raises(AssayError, match="MY_TOKEN"):
         ask(url, tmp_path, {"hits": []}, token_variable="MY_TOKEN")

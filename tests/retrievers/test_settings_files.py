@@ -85,7 +85,11 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match=r"a\.yaml: must be a mapping of keys to values"):
         read_mapping(path)
     with pytest.raises(AssayError, match=r"b\.yaml: no such config; there are: .*a\.yaml"):
+        read_mapping(tmp_path / "b.yaml", config=True)
+    with pytest.raises(AssayError, match=r"b\.yaml: no such file; did you mean .*a\.yaml\?$"):
         read_mapping(tmp_path / "b.yaml")
+    with pytest.raises(AssayError, match=r"else: no such file$"):
+        read_mapping(tmp_path / "folder" / "else")
     with pytest.raises(AssayError, match="cannot be read: Is a directory"):
         read_mapping(tmp_path)
 

@@ -49,12 +49,7 @@ def describe_method(compared: Comparison) -> Pairs:
         (
             "p",
             f"Fisher's randomisation test of the sign of each query's difference, {RESAMPLES:,} "
-            f"draws. The {count(compared.tests, 'difference')} over all queries are judged "
-            "together: each is held against the largest of all of them under the same signs "
-            "(Westfall and Young), so that the chance of any false finding is "
-            f"{ALPHA:g}; the {count(compared.tests_by_type, 'difference')} by type of query are a "
-            "family of their own. With more runs on a page a difference has to be larger. None "
-            "for groups of queries too small to reach the level.",
+            f"draws. {_families(compared)}None for groups of queries too small to reach the level.",
         ),
         (
             "Effect size",
@@ -146,3 +141,23 @@ def _contrast(values: Sequence[Mapping[str, str]]) -> tuple[Contrast, ...]:
         Contrast(key, tuple(shorten(value.get(key, ABSENT), LONGEST) for value in values))
         for key in keys
     )
+
+
+def _families(compared: Comparison) -> str:
+    """Say which differences were tested together; nothing where none was."""
+    if not compared.tests:
+        return ""
+    text = f"The {count(compared.tests, 'difference')} over all queries "
+    if compared.tests == 1:
+        text += f"is judged alone: the chance of a false finding is {ALPHA:g}"
+    else:
+        text += (
+            "are judged together: each is held against the largest of all of them under the same "
+            f"signs (Westfall and Young), so that the chance of any false finding is {ALPHA:g}"
+        )
+    if by_type := compared.tests_by_type:
+        verb = "is" if by_type == 1 else "are"
+        text += (
+            f"; the {count(by_type, 'difference')} by type of query {verb} a family of their own"
+        )
+    return f"{text}. With more runs on a page a difference has to be larger. "

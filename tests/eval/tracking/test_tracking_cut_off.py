@@ -111,5 +111,22 @@ def test_a_run_that_could_not_be_tracked_ends_with_3(
         end_untracked()
     assert ended.value.code == 3
     assert "NOT TRACKED" in capsys.readouterr().err
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:1")
-    end_untracked()
+    for uri in ("http://127.0.0.1:1", "postgresql://127.0.0.1:1/runs", "databricks"):
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+        end_untracked()
+
+
+@pytest.mark.parametrize(
+    "form", ["file://{}", "file:{}", "{}", "mlflow.db/runs", "./mlflow.db/a:b"]
+)
+def test_a_folder_that_cannot_be_made_ends_with_3(
+    summary: Summary, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, form: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mlflow.db").write_text("no folder")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", form.format(tmp_path / "mlflow.db" / "runs"))
+    with pytest.raises(TrackingError):
+        log_once(summary)
+    with pytest.raises(SystemExit) as ended:
+        end_untracked()
+    assert ended.value.code == 3
