@@ -201,7 +201,10 @@ class Cache:
         except sqlite3.DatabaseError as error:
             if _is_broken(error):
                 self._set_aside(path, error)
-            elif "no such table" not in str(error):  # a writer was killed before it made one
+            # Another set it aside in this moment, or a writer was killed before it made a table.
+            elif not any(told in str(error) for told in ("unable to open", "no such table")) or (
+                path.exists() and not os.access(path, os.R_OK)
+            ):
                 raise AssayError(f"{path}: cannot be read: {error}") from error
         return nothing
 
