@@ -19,6 +19,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "_id", "query_id"),
 }
 
+SHOWN = 200  # characters of the columns there are
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -103,9 +105,13 @@ def _require_question(place: str, cells: Mapping[str, str]) -> None:
         allowed = ", ".join(COLUMNS["question"])
         raise AssayError(
             f"{place}: no column of questions; one must be called {allowed}; "
-            f"there are: {', '.join(cells) or 'none'}"
+            f"there are: {_cut(', '.join(cells)) or 'none'}"
         )
 
 
 def _pick(cells: Mapping[str, str], names: tuple[str, ...]) -> str:
     return next((cells[name].strip() for name in names if cells.get(name, "").strip()), "")
+
+
+def _cut(names: str) -> str:
+    return names if len(names) <= SHOWN else f"{names[:SHOWN]}…"
