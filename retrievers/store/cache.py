@@ -288,11 +288,25 @@ def _lock(path: Path) -> BaseFileLock:
 
 
 def _prepare(path: Path) -> None:
-    """Give a database its journal mode and its table, unless it has them.
+    """Make a database with its journal mode and its table, or see that the one there has them.
 
-    SQLite waits for no lock when it changes the journal mode, so one process at a time does it.
+    A new one gets its name when it is whole: who reads meets either none or all of it. SQLite waits
+    for no lock when it changes the journal mode, so one process at a time does it.
     """
-    with _lock(path), closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as database:
+    with _lock(path):
+        if path.exists():
+            _make_table(path)
+            return
+        partial = path.with_suffix(".sqlite.partial")
+        for left in (partial, path):  # by a process killed meanwhile
+            for suffix in SUFFIXES:
+                Path(f"{left}{suffix}").unlink(missing_ok=True)
+        _make_table(partial)
+        partial.rename(path)
+
+
+def _make_table(path: Path) -> None:
+    with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as database:
         if database.execute("PRAGMA journal_mode").fetchone() != ("wal",):
             database.execute("PRAGMA journal_mode=WAL")
         database.execute("CREATE TABLE IF NOT EXISTS items (key TEXT PRIMARY KEY, value BLOB)")
