@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from eval.experiments.parity import Delivered
 
-WIDTH = 150  # columns that the tables need
 FIXED = (DENSE, KEYWORD, OURS, HYBRID)
 STYLES: dict[QueryVerdict, str] = {
     "identical": "green",
@@ -30,18 +29,18 @@ STYLES: dict[QueryVerdict, str] = {
 def print_one(delivered: "Delivered") -> None:
     """Print the parity of one engine."""
     (parity,) = delivered.parities
-    _print(make_console(WIDTH), parity)
+    _print(make_console(), parity)
     print_places(report=delivered.pages[parity.id], mlflow_run=delivered.tracked.get(parity.id))
 
 
 def print_all(delivered: "Delivered") -> None:
     """Print a table of all engines on each collection."""
-    console = make_console(WIDTH)
+    console = make_console()
     for name in dict.fromkeys(item.collection for item in delivered.parities):
         items = [item for item in delivered.parities if item.collection == name]
         console.print(f"{name} (n = {items[0].queries}{_sample(items[0])})", style="bold")
-        console.print(_tabulate_all([item for item in items if item.label == item.engine]))
-        console.print(_tabulate_fusions(items))
+        print_table(console, _tabulate_all([item for item in items if item.label == item.engine]))
+        print_table(console, _tabulate_fusions(items))
     for item in delivered.absent:
         word = "failed" if item.failed else "left out"
         console.print(f"{word}: {item.reason}", markup=False, soft_wrap=True)
@@ -68,7 +67,8 @@ def print_fusions(found: Fusions) -> None:
             ("the same two lists", table.shared),
             ("each engine's own", table.own),
         ):
-            shape = make_table(title, *heads, whole=True)
+            shape = make_table(title, *heads)
+            shape.columns[0].no_wrap = False
             for row in shown:
                 shape.add_row(
                     "\n".join(map(escape, row.labels)),
@@ -97,7 +97,7 @@ def _print(console: "Console", parity: Parity) -> None:
     console.print(f"formula: {parity.meaning['formula']}", markup=False, soft_wrap=True)
     console.print(describe_verdict(parity), markup=False, soft_wrap=True)
     _print_examples(console, parity)
-    console.print(_tabulate(parity))
+    print_table(console, _tabulate(parity))
     for item in parity.quality.differences:
         console.print(
             f"{spoken(item.measure)}: native minus ours {signed(item.difference.value)} "
