@@ -7,6 +7,7 @@ import pytest
 from processes import ROOT
 
 from eval import api
+from eval.cli.parity_output import print_fusions
 from eval.experiments import engine_settings
 from eval.experiments.config import load_config
 from eval.experiments.fusions import KEYWORD_LEG, compare_offers
@@ -60,8 +61,9 @@ def test_a_fusion_is_held_against_the_better_list() -> None:
 
 
 def test_fusions_of_engines_that_run_here_and_that_do_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path))
     monkeypatch.delenv("WEAVIATE_URL", raising=False)
     monkeypatch.setattr(engine_settings, "TYPES", {"weaviate", "qdrant-edge"})
@@ -83,6 +85,11 @@ def test_fusions_of_engines_that_run_here_and_that_do_not(
         result = api.run(name, "dataset=harbourline", "latency.queries=0", *lucene, track=False)
         mean = result.measures.loc["nDCG@10", "mean"]
         assert mean == pytest.approx(means[system]["nDCG@10"].value)
+    capsys.readouterr()
+    print_fusions(found)
+    tables = capsys.readouterr().out.partition("the same two lists")[2].partition("not asked")[0]
+    assert "weaviate fusion=relative_score" in tables
+    assert max(map(len, tables.splitlines())) <= 80
     text, facts = page.write(found, tmp_path / "page")
     assert text.read_text() == page.render(json.loads(facts.read_text()))
     assert "weaviate fusion=relative\\_score\\*" in text.read_text()
