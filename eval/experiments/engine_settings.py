@@ -13,6 +13,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from eval.experiments.overrides import apply_override
 from retrievers.base import AssayError
+from retrievers.base.suggestions import suggest
 from retrievers.engines.base import Engine
 from retrievers.engines.providers import STRATEGIES, describe_missing
 from retrievers.engines.registry import ENGINES, TYPES, EngineSettings
@@ -55,7 +56,9 @@ def read_engine(type_: str, overrides: Sequence[str] = ()) -> ConfiguredEngine:
     if type_ not in types:
         if type_ in STRATEGIES:
             raise AssayError(f"engine {type_}: {describe_missing(type_)}")
-        raise AssayError(f"engine {type_}: no such engine; allowed: {', '.join(types)}")
+        raise AssayError(
+            f"engine {type_}: no such engine; allowed: {', '.join(types)}{suggest(type_, types)}"
+        )
     values: dict[str, Any] = {"type": type_}
     for override in overrides:
         apply_override(values, override, EngineSettings)
