@@ -88,7 +88,7 @@ def test_fusions_of_engines_that_run_here_and_that_do_not(
     capsys.readouterr()
     print_fusions(found)
     tables = capsys.readouterr().out.partition("the same two lists")[2].partition("not asked")[0]
-    assert "weaviate fusion=relative_score" in tables
+    assert "fusion=relative_score" in tables
     assert max(map(len, tables.splitlines())) <= 80
     text, facts = page.write(found, tmp_path / "page")
     assert text.read_text() == page.render(json.loads(facts.read_text()))
