@@ -76,13 +76,12 @@ def _explain(
         message = "must be a mapping of keys to values"
     elif kind != "value_error":
         message = f"{message[:1].lower()}{message[1:]}"
-    if kind == "literal_error":
-        near = suggest(str(item["input"]), re.findall(r"'([^']*)'", str(context["expected"])))
-        return keys, message, f", not {value}{near}"
     told = kind == "value_error" and value in message
     if told or not keys or isinstance(item["input"], Mapping | BaseModel):
         return keys, message, ""
-    return keys, message, f", not {value if len(value) <= SHOWN else f'{value[:SHOWN]}…'}"
+    shown = value if len(value) <= SHOWN else f"{value[:SHOWN]}…"
+    choices = re.findall(r"'([^']*)'", context["expected"]) if kind == "literal_error" else []
+    return keys, message, f", not {shown}{suggest(str(item['input']), choices)}"
 
 
 def _locate(kind: Any, values: Any, item: ErrorDetails) -> tuple[tuple[str, ...], Any, Any]:
