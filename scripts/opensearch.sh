@@ -144,7 +144,7 @@ is_running() {
     local pid
     pid=$(cat "$run/pid" 2>/dev/null) || return 1
     kill -0 "$pid" 2>/dev/null || return 1
-    { tr '\0' ' ' <"/proc/$pid/cmdline" || ps -o args= -p "$pid"; } 2>/dev/null | grep -qF "$run"
+    { tr '\0' ' ' <"/proc/$pid/cmdline" || ps -o args= -p "$pid"; } 2>/dev/null | grep -F "$run" >/dev/null
 }
 
 answers() {

@@ -248,6 +248,12 @@ def test_a_failed_building_removes_what_it_began(url: str, path: str) -> None:
 SOME = Reply({"_shards": {"total": 1, "successful": 0, "failed": 0}, "_all": {"primaries": {}}})
 
 
+def index_and_search(url: str) -> None:
+    leg = make_leg(url)
+    leg.index(CORPUS)
+    leg.search("ferry", 5)
+
+
 def test_an_answer_of_some_shards_is_none(url: str) -> None:
     searched = {"timed_out": False, "hits": {"hits": []}}
     partial = Reply({"_shards": {"total": 2, "successful": 1, "failed": 1}, **searched})
@@ -267,9 +273,7 @@ def test_an_answer_of_some_shards_is_none(url: str) -> None:
             Proxy(url, on(path, replies[path])) as proxy,
             pytest.raises(AssayError, match=problem),
         ):
-            leg = make_leg(proxy.url)
-            leg.index(CORPUS)
-            leg.search("ferry", 5)
+            index_and_search(proxy.url)
 
 
 def test_shards_are_awaited_within_a_bound(url: str) -> None:

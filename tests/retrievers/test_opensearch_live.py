@@ -2,13 +2,16 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
 
 from retrievers.conformance import Rule
 from retrievers.engines.conformance import RULES
+from retrievers.engines.opensearch.client import OpenSearchClient
 from retrievers.engines.opensearch.engine import OpenSearchSettings
+from retrievers.engines.opensearch.versions import find_lack
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
 
@@ -55,4 +58,7 @@ def clean() -> Iterator[None]:
 @pytest.mark.parametrize("name", ENGINES)
 def test_opensearch_keeps_the_rules(name: str, rule: Rule) -> None:
     settings = OpenSearchSettings.model_validate(ENGINES[name])
+    with closing(OpenSearchClient(settings)) as client:
+        if lack := find_lack(client, settings.features):
+            pytest.skip(lack)
     rule.check(lambda: settings.build(Workshop(Cache(default_root()))))

@@ -13,6 +13,7 @@ from pydantic import Field
 from retrievers.base import AssayError
 from retrievers.engines.addresses import read_address, shorten
 from retrievers.engines.capabilities import Capabilities
+from retrievers.engines.opensearch.features import FEATURES
 from retrievers.engines.retries import PASSING, RetrySettings, call
 from retrievers.settings import Settings
 
@@ -23,6 +24,7 @@ CAPABILITIES = Capabilities(
     modules=("opensearchpy",),
     packages=("opensearch-py",),
     address="OPENSEARCH_URL",
+    features=FEATURES,
 )
 # What a server says that lacks a plugin, by the plugin's name.
 PLUGINS = {

@@ -14,7 +14,7 @@ from retrievers.engines.collection_store import (
     CollectionStore,
     batch,
 )
-from retrievers.engines.opensearch.client import OpenSearchClient, IncompleteError
+from retrievers.engines.opensearch.client import IncompleteError, OpenSearchClient
 from retrievers.settings import Settings
 
 Analyzer = Literal[
