@@ -33,8 +33,8 @@ def _find_lack(
         return lack
     if FAISS in features and _is_bare(client, told):
         return (
-            f"{FAISS.what} needs {FAISS.beside}, which come with every distribution but the plain "
-            "zip that this server is, and would end without them; take knn.engine: lucene"
+            f"{FAISS.what} needs {FAISS.beside}, which the plain zip that this server is lacks: it "
+            "would end; take knn.engine: lucene"
         )
     return ""
 
