@@ -11,6 +11,7 @@ from pydantic import Field
 
 from retrievers.base import Chunk, IndexReport
 from retrievers.corpus import Corpus
+from retrievers.documents.forms import FILE
 from retrievers.documents.links import Names, PointerKind, find_pointers
 from retrievers.fusion import RrfSettings
 from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
@@ -180,7 +181,7 @@ def _label(chunk: Chunk) -> str:
 def _key(corpus: Corpus) -> str:
     here = Path(__file__)
     return digest(
-        digest_sources(here, here.parents[1] / "base", here.parents[1] / "documents"),
+        digest_sources(here, here.parents[1] / "base", FILE, FILE.parent),
         [(chunk.doc_id, chunk.start, chunk.end) for chunk in corpus.chunks],
         {id_: [document.title, document.text] for id_, document in corpus.documents.items()},
     )
