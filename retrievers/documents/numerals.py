@@ -21,7 +21,8 @@ def count_on(first: str, last: str) -> list[str]:
     if one and other and one[1] == other[1]:
         begin, end = int(one[2]), int(other[2])
         if 0 < end - begin <= LONGEST:
-            return [f"{one[1]}{number}" for number in range(begin + 1, end + 1)]
+            width = len(one[2])  # 4.05 to 4.07 goes by 4.06
+            return [f"{one[1]}{number:0{width}}" for number in range(begin + 1, end + 1)]
     begin, end = ROMAN.get(first.lower(), 0), ROMAN.get(last.lower(), 0)
     if begin and 0 < end - begin <= LONGEST:
         return [ARABIC[number] for number in range(begin + 1, end + 1)]

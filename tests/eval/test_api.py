@@ -81,6 +81,18 @@ def test_tables_agree_with_the_run(few: Result) -> None:
     assert few.report.read_text().startswith("<!doctype html>")
 
 
+def test_a_search_tells_what_is_around_its_hits() -> None:
+    law = "# Law\n\n## § 1 Dues\n\nA berth costs ten crowns.\n\n## § 2 Late\n\nAs § 1 says.\n"
+    chunker = "documents.chunker={type: structure, max_tokens: 16, overlap_tokens: 0}"
+    found = api.search("bm25", "berth crowns", chunker, documents={"law.md": law})
+    first = found.hits.iloc[0]
+    assert (first["kind"], first["section"]) == ("content", "sec_1")
+    assert (first["order"], first["total"], first["combined"]) == (1, 2, False)
+    assert first["parents"] == ("law",)
+    assert [pointer.section_id for pointer in first["incoming"]] == ["sec_2"]
+    assert found.surroundings[first["chunk"]].incoming == first["incoming"]
+
+
 def test_hits_are_the_ranking_with_its_grades(few: Result) -> None:
     for query, ranking in few.stored.rankings.items():
         hits = few.hits(query)

@@ -68,6 +68,7 @@ def test_what_was_put_in_later(suffix: str) -> None:
         ("sections 4 to 6", ["sec_4", "sec_5", "sec_6"]),
         ("§ 12 to § 15", ["sec_12", "sec_13", "sec_14", "sec_15"]),
         ("§§ 42-516 through 42-518", ["sec_42_516", "sec_42_517", "sec_42_518"]),
+        ("§§ 2.05 through 2.07", ["sec_2_05", "sec_2_06", "sec_2_07"]),
         ("Articles 4–6", ["article_4", "article_5", "article_6"]),
         ("Article 4 to Article 6", ["article_4", "article_5", "article_6"]),
         ("Titles II to IV", ["title_ii", "title_iii", "title_iv"]),
