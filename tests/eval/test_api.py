@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pandas import DataFrame
+from pandas import DataFrame, read_csv
 from processes import ROOT
 from test_layout import HEAVY
 
@@ -73,6 +73,12 @@ def test_tables_agree_with_the_run(few: Result) -> None:
     for name, mean in few.summary.means.items():
         assert few.measures.at[name, "mean"] == mean.value
         assert few.per_query[name].mean() == pytest.approx(mean.value)
+    kept = read_csv(
+        few.stored.folder / "per_query.csv", index_col="query_id", dtype={"query_id": str}
+    )
+    assert list(kept.index) == list(few.per_query.index)
+    for name in few.summary.means:
+        assert list(kept[name]) == pytest.approx(list(few.per_query[name]))
     assert few.latency.loc["total", ("p95", "ms")] == few.summary.latency["total"]["p95"].value
     totals = {fate: n for fate, n in few.summary.attribution.totals().items() if n}
     assert few.attribution["fate"].value_counts().to_dict() == totals
