@@ -37,6 +37,8 @@ from retrievers.stages.base import Stage, describe_order, find_disorder
 from retrievers.stages.registry import AnyStage
 from retrievers.stages.scale import find_unscaled
 
+TOLERANCE = 0.01  # of the sum of weights
+
 
 class PipelineSettings(Settings):
     """Query steps, legs, their fusion, and the stages after it."""
@@ -69,6 +71,19 @@ class PipelineSettings(Settings):
         if self.mode == "hybrid":
             return self.legs
         return {name: leg for name, leg in self.legs.items() if leg.kind == self.mode}
+
+    def doubt_weights(self) -> str:
+        """Say in words that weights which are shares, one being below 1, do not add up to 1."""
+        given = self.fusion.weights if self.fusion and self.mode == "hybrid" else {}
+        total = sum(given.get(name, 1.0) for name in self.legs)
+        if min(given.values(), default=1.0) >= 1 or abs(total - 1) <= TOLERANCE:
+            return ""
+        missing = sorted(self.legs.keys() - given.keys())
+        without = f", that of {', '.join(missing)} being 1" if missing else ""
+        return (
+            f"fusion.weights: they add up to {total:g}{without}, and shares of legs add up to 1; "
+            "what is compared with the scores, as boosts and thresholds are, weighs differently"
+        )
 
     @model_validator(mode="after")
     def _fits(self) -> "PipelineSettings":
@@ -135,6 +150,8 @@ class Pipeline(Retriever):
         parts: Parts | None = None,
     ) -> None:
         telemetry.start(workshop.progress)
+        if parts is None and (doubt := settings.doubt_weights()):
+            workshop.progress.say(f"warning: {doubt}")
         self._parts = parts or Parts()
         self._settings = settings
         self._documents = documents

@@ -37,8 +37,9 @@ class ExactLeg(Leg):
     """Finds what a query names, and nothing where it names nothing.
 
     For each section or numbered paragraph, the chunk in which it begins comes first; then the
-    other chunks of their sections in the order of the text; then those that hold quoted phrases.
-    A paragraph that is not there gives the nearest one above it. The score is 1 / rank.
+    other chunks of their sections in the order of the text, or of all sections below a division
+    such as Title II; then those that hold quoted phrases. A paragraph that is not there gives the
+    nearest one above it. The score is 1 / rank.
     """
 
     def __init__(self) -> None:
@@ -59,16 +60,18 @@ class ExactLeg(Leg):
     def follow(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
         """As `search`; chunks with as many quoted phrases stand in the order of the legs before.
 
-        What those did not find comes after, where the phrase begins earliest first.
+        What those did not find comes after, where the phrase begins earliest first. So do the
+        chunks below a division, unless the query is its name alone: then they are as in the text.
         """
         begin = time.perf_counter()
         places = self._sections.find(query)
         phrases = read_phrases(query)
-        matches = _order(self._phrases.find(phrases), found) if phrases else []
+        ranks = {position: rank for rank, (position, _) in enumerate(RrfSettings().fuse(found))}
+        matches = _order(self._phrases.find(phrases), ranks) if phrases else []
         positions = dict.fromkeys(
             chain(
                 chain.from_iterable(place.first for place in places),
-                chain.from_iterable(place.rest for place in places),
+                chain.from_iterable(_order_rest(place, query, ranks) for place in places),
                 (match.position for match in matches),
             )
         )
@@ -79,12 +82,18 @@ class ExactLeg(Leg):
         )
 
 
-def _order(matches: Sequence[Match], found: Mapping[str, Sequence[Scored]]) -> list[Match]:
-    """Return `matches` by number of phrases, then by what the legs before `found`."""
-    ranks = {position: rank for rank, (position, _) in enumerate(RrfSettings().fuse(found))}
+def _order(matches: Sequence[Match], ranks: Mapping[int, int]) -> list[Match]:
+    """Return `matches` by number of phrases, then by what the legs before found."""
     return sorted(
         matches, key=lambda match: (-match.phrases, ranks.get(match.position, len(ranks)))
     )
+
+
+def _order_rest(place: Found, query: str, ranks: Mapping[int, int]) -> Sequence[int]:
+    """Return the rest of a section as it stands; that of a division as the legs before found it."""
+    if not place.divides or len(place.mention.text) >= len(query.strip(" ?.!")):
+        return place.rest
+    return sorted(place.rest, key=lambda position: ranks.get(position, len(ranks)))
 
 
 def _describe(places: Sequence[Found], phrases: Sequence[str], matches: Sequence[Match]) -> str:
