@@ -121,7 +121,8 @@ def test_an_unknown_label_gives_the_nearest_above() -> None:
 
 def test_the_note_says_what_was_found_by_what() -> None:
     assert LEG.search("see § 7–202(b)", 5).note == "sec_7_202_b by § 7–202(b)"
-    assert LEG.search("refunds", 5).note == ""
+    assert LEG.search("Refunds", 5).note == "the heading of 1 section"
+    assert LEG.search("refunds of fares", 5).note == ""
 
 
 def test_several_sections_are_all_found_before_what_is_around_them() -> None:
