@@ -17,8 +17,8 @@ def describe_plan(targets: Mapping[str, Target]) -> Iterator[str]:
                 there.update(dict.fromkeys(measurement.pipelines.values()))
     number = sum(map(len, runs.values()))
     yield (
-        f"plan: {number} runs, each pipeline once on each collection, and {experiments} "
-        f"measurements of their own, for {len(targets)} targets"
+        f"plan: {len(targets)} targets; pipelines, each run once on a collection: {number}; "
+        f"experiments: {experiments}"
     )
     for dataset, pipelines in runs.items():
         yield f"  {dataset}: {', '.join(pipelines)}"

@@ -261,6 +261,64 @@ def test_phrases_follow_the_legs_before() -> None:
     assert [position for position, _ in result.candidates] == [2, 1, 0, 3]
 
 
+@pytest.mark.parametrize(
+    "query", ["4.2 Refunds", "Refunds", "  refunds ", "REFUNDS?", "“Refunds”", "4.2. refunds"]
+)
+def test_a_heading_as_a_whole_finds_its_section(query: str) -> None:
+    assert starts(query) == "## 4.2 Refunds Refunds"
+
+
+def test_a_whole_heading_is_surer_than_its_number() -> None:
+    manual = Document("a.md", "# Manual\n\n## 4.2 Clocks\n\nSet the clock.\n")
+    corpus = make_corpus(manual, HANDBOOK)
+    leg = make_leg(corpus)
+    assert find("4.2 Refunds", leg, corpus)[0].doc_id == "handbook.md"
+    assert find("4.2 Clocks", leg, corpus)[0].doc_id == "a.md"
+
+
+def test_a_heading_cut_from_its_section_does_not_speak_for_it() -> None:
+    text = "# One\n\nThe first section says this.\n\n# Two\n\nThe second says something else.\n"
+    cut = text.index("The second")
+    chunks = [
+        Chunk("9", "d.md", 0, cut, text[:cut]),
+        Chunk("8", "d.md", cut, len(text), text[cut:]),
+    ]
+    corpus = Corpus(chunks, [Document("d.md", text)])
+    assert [chunk.id for chunk in find("Two", make_leg(corpus), corpus)] == ["8", "9"]
+
+
+def test_a_heading_of_many_sections_names_none() -> None:
+    documents = [Document(f"{n}.md", f"# {n}\n\n## Notes\n\nNote {n}.\n") for n in range(6)]
+    for number, found in ((5, 5), (6, 0)):
+        corpus = make_corpus(*documents[:number])
+        assert len(find("notes", make_leg(corpus), corpus)) == found
+
+
+CODE = make_corpus(
+    Document("a.md", "# A\n\nIn prose getAuthToken stands without marks.\n"),
+    Document("b.md", "# B\n\nHere is `client.getAuthToken()` and max_retries.\n"),
+    Document("c.md", "# C\n\nNeither getAuthTokens nor max_retries_limit, nor GV-2001.\n"),
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("getAuthToken", {"a.md", "b.md"}),
+        ("`getAuthToken()`", {"a.md", "b.md"}),
+        ("max_retries", {"b.md"}),
+        ("client.getAuthToken", {"b.md"}),
+        ("GV-2001", {"c.md"}),
+        ("GV-200", set()),
+        ("what does getAuthToken return", set()),
+        ("prose", set()),
+        ("on-call", set()),
+    ],
+)
+def test_a_name_alone_is_found_whole_wherever_it_stands(query: str, found: set[str]) -> None:
+    assert {chunk.doc_id for chunk in find(query, make_leg(CODE), CODE)} == found
+
+
 def test_phrases_in_scripts_without_spaces() -> None:
     corpus = Corpus([Chunk("1", "d", 0, 6, "東京都の港、船。")], ())
     assert find("“京都の”", make_leg(corpus), corpus)
