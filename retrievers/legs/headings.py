@@ -1,4 +1,4 @@
-"""Headings: the sections whose heading is all that a query says."""
+"""Headings and titles: the sections and documents whose name is all that a query says."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -22,12 +22,18 @@ class Headed:
 
 
 class HeadingIndex:
-    """The sections of a collection by their headings, with and without the number before them."""
+    """The sections of a collection by their headings, with and without the number before them.
+
+    The title of a document that heads none of them stands for the place where the document begins.
+    """
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
         self._sections: dict[str, list[tuple[str, Section]]] = defaultdict(list)
-        for doc_id in sorted(corpus.by_document):
+        self._titles: dict[str, list[int]] = defaultdict(list)
+        for doc_id, positions in sorted(corpus.by_document.items()):
+            if document := corpus.documents.get(doc_id):
+                self._titles[_spell(document.title)].append(positions[0])
             structure = corpus.structures.get(doc_id)
             for section in structure.sections if structure else ():
                 for title in {_spell(section.title), _spell(split_title(section.title))} - {""}:
@@ -35,9 +41,14 @@ class HeadingIndex:
 
     def find(self, query: str) -> list[Headed]:
         """Return the sections that have `query` for a heading; none where many have."""
-        sections = self._sections.get(_spell(query), [])
-        placed = (self._place(*section) for section in sections) if len(sections) <= FEW else ()
-        return [headed for headed in placed if headed]
+        name = _spell(query)
+        if not name:
+            return []
+        if sections := self._sections.get(name, []):
+            placed = (self._place(*section) for section in sections) if len(sections) <= FEW else ()
+            return [headed for headed in placed if headed]
+        titled = self._titles.get(name, [])
+        return [Headed(first, ()) for first in titled] if len(titled) <= FEW else []
 
     def _place(self, doc_id: str, section: Section) -> Headed | None:
         """Return where a section stands; None where a chunker left it out."""

@@ -276,6 +276,24 @@ def test_a_whole_heading_is_surer_than_its_number() -> None:
     assert find("4.2 Clocks", leg, corpus)[0].doc_id == "a.md"
 
 
+def test_a_title_that_heads_nothing_finds_where_its_document_begins() -> None:
+    text = "# Manual\n\nFirst of all.\n\n## More\n\nAnd then some more of this.\n"
+    titled = [Document(f"{name}.md", text, title=f"Boat {name}") for name in "ab"]
+    corpus = make_corpus(*titled)
+    (found,) = find("boat b", make_leg(corpus), corpus)
+    assert (found.doc_id, found.start) == ("b.md", 0)
+    untitled = make_corpus(Document("c.md", text))
+    assert find("", make_leg(untitled), untitled) == []
+
+
+def test_a_bare_number_may_mean_the_paragraph_above_and_no_section() -> None:
+    law = Document("law.md", "# § 203. Dues\n\n(a) Nobody pays:\n\n1. in storms;\n2. at sea.\n")
+    corpus = make_corpus(law)
+    leg = make_leg(corpus)
+    assert find("203(a)(1)", leg, corpus)
+    assert find("203(b)(1)", leg, corpus) == []
+
+
 def test_a_heading_cut_from_its_section_does_not_speak_for_it() -> None:
     text = "# One\n\nThe first section says this.\n\n# Two\n\nThe second says something else.\n"
     cut = text.index("The second")
