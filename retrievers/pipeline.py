@@ -229,7 +229,7 @@ class Pipeline(Retriever):
         results = self._legs.search(request, down)
         trace += self._legs.trace(results)
         begin = time.perf_counter()
-        hits = self._legs.place(self._fuse(results, request.factors), results)
+        hits = self._pin(self._legs.place(self._fuse(results, request.factors), results))
         named = {hit.chunk.id: hit.chunk for hit in hits}
         if self._settings.fusion:
             trace.append(_entry("fusion", "fusion", begin, hits))
@@ -311,6 +311,18 @@ class Pipeline(Retriever):
         if self._settings.fusion:
             return self._settings.fusion.fuse(candidates, factors)
         return next(iter(candidates.values()))
+
+    def _pin(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """Return `hits`, those marked that a boost puts before all that other legs can find."""
+        fusion = self._settings.fusion
+        if not fusion or not fusion.boosts:
+            return hits
+        top = self._top()
+        ranks = [{name: at.rank for name, at in hit.legs.items()} for hit in hits]
+        return [
+            replace(hit, pinned=fusion.lifts(held, top))
+            for hit, held in zip(hits, ranks, strict=True)
+        ]
 
     def _top(self) -> float:
         fusion = self._settings.fusion

@@ -121,12 +121,15 @@ class Hit:
     """A retrieved chunk, its final score, and where each leg that found it had placed it.
 
     `definitions` are of terms that the chunk uses and does not define, where the pipeline tells.
+    `pinned` tells stages that a boost has put it before all that other legs can find, so that a
+    reranker leaves it there. Stored runs do not hold it.
     """
 
     chunk: Chunk
     score: float
     legs: Mapping[str, Placed] = field(default_factory=dict)
     definitions: tuple[Definition, ...] = ()
+    pinned: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,8 @@ class Mention:
     """What a query names: `name` is `sec`, or chapter and the like; `labels` lead below it.
 
     `text` is as typed and `rest` what follows it; `opens` says that nothing stands before it.
-    `whole` says that nothing above it can be meant instead: 401(k) and 5a may be many things.
+    `whole` says that nothing above it can be meant instead: 401(k) and 5a may be many things;
+    203(a)(1) may mean 203(a), where that is here.
     `plural` says that several may be meant, and `between` that it is not one of the ends of a
     range, so that it need not be there.
     """
@@ -106,7 +107,7 @@ class Mention:
     def ids(self) -> list[str]:
         """The id of what is named, and those of what is above it, nearest first."""
         labels = [f"({label})" for label in self.labels]
-        least = len(labels) if self.whole else 0
+        least = min(len(labels), 1) if self.whole else 0
         lengths = range(len(labels), least - 1, -1)
         return [join_id(self.name, self.number, *labels[:length]) for length in lengths]
 
