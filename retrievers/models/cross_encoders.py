@@ -48,7 +48,7 @@ class CrossEncoderSettings(ModelSettings, CrossEncoderChoice):
             return StCrossEncoder(files, self.max_tokens, workshop.threads, workshop.progress)
         check_tokens(self.max_tokens, files)
         recipe = replace(files.recipe, max_tokens=self.max_tokens)
-        return OnnxCrossEncoder(files, recipe, workshop.threads)
+        return OnnxCrossEncoder(files, recipe, workshop.threads, self.fused)
 
 
 AnyCrossEncoder = Annotated[

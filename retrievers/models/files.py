@@ -20,11 +20,15 @@ from retrievers.store.digest import digest, digest_file
 
 
 class ModelFiles(ABC):
-    """The files of one model. `backend` runs them; `name` and `build` are for people."""
+    """The files of one model. `backend` runs them; `name` and `build` are for people.
+
+    `heads` are the attention heads of a model that can run as a fused graph, else 0.
+    """
 
     backend: str
     name: str
     build: str
+    heads = 0
 
     @property
     @abstractmethod
@@ -62,6 +66,7 @@ class PinnedFiles(ModelFiles):
         self._pin = pin
         self._workshop = workshop
         self.backend, self.name, self.build = pin.backend, pin.name, pin.build
+        self.heads = pin.heads
 
     @property
     def digest(self) -> str:

@@ -36,6 +36,11 @@ class Table(CrossEncoder):
         return [self._scores[text] for text in texts]
 
 
+def rerank(model: CrossEncoder, depth: int, cache: Cache | None = None, **keys: float) -> Rerank:
+    settings = RerankSettings.model_validate({"type": "rerank", "depth": depth, **keys})
+    return Rerank(model, settings, cache)
+
+
 def make_hits(texts: Sequence[str]) -> list[Hit]:
     return [
         Hit(Chunk(text, "d", 0, 1, text), 1 / rank, {"leg": Placed(rank, 0.5)})
@@ -52,7 +57,7 @@ def test_orders_what_it_reads_and_keeps_the_rest_below(scores: list[float], dept
     names = [f"t{number:02}" for number in range(len(scores))]
     table = Table(dict(zip(names, scores, strict=True)))
     hits = make_hits(names)
-    after = Rerank(table, depth, None).apply("q", hits).hits
+    after = rerank(table, depth).apply("q", hits).hits
     read = sorted(range(min(depth, len(names))), key=lambda n: (-scores[n], n))
     assert ids(after) == [names[n] for n in read] + names[depth:]
     assert all(one.score > other.score for one, other in pairwise(after))
@@ -65,7 +70,7 @@ def test_orders_what_it_reads_and_keeps_the_rest_below(scores: list[float], dept
 
 def test_hits_not_read_stay_below_by_the_documented_rule() -> None:
     table = Table({"a": 2.0, "b": 3.5})
-    after = Rerank(table, 2, None).apply("q", make_hits(["a", "b", "c", "d"]))
+    after = rerank(table, 2).apply("q", make_hits(["a", "b", "c", "d"]))
     assert [(hit.chunk.id, hit.score) for hit in after.hits] == [
         ("b", 3.5),
         ("a", 2.0),
@@ -136,22 +141,54 @@ def test_a_boosted_look_up_is_not_undone(boost: float, first: str, tmp_path: Pat
     assert found.hits[0].chunk.text.startswith(first)
 
 
+def test_the_score_before_counts_by_its_share() -> None:
+    table = Table({"a": 0.0, "b": 2.0, "c": 4.0, "d": 9.0})
+    hits = make_hits(["a", "b", "c", "d"])  # of the scores 1, 1/2, 1/3, 1/4
+    after = rerank(table, 3, previous=0.3).apply("q", hits).hits
+    assert ids(after) == ["c", "b", "a", "d"]
+    assert [hit.score for hit in after] == pytest.approx([0.7, 0.35 + 0.3 * 0.25, 0.3, -0.7])
+    assert ids(rerank(table, 3, previous=0.9).apply("q", hits).hits) == ["a", "b", "c", "d"]
+
+
+def test_a_hit_far_ahead_keeps_its_place_by_the_share_of_its_score() -> None:
+    hits = make_hits(["a", "b", "c"])
+    hits[0] = Hit(hits[0].chunk, 10.0)
+    after = rerank(Table({"a": -9.0, "b": 1.0, "c": 2.0}), 3, previous=0.55).apply("q", hits).hits
+    assert ids(after) == ["a", "c", "b"]
+
+
+@pytest.mark.parametrize(("best", "read"), [(2.0, 5), (1.9, 8)])
+def test_no_more_is_read_once_it_is_enough(best: float, read: int) -> None:
+    scores = {f"t{number}": number / 10 for number in range(9)} | {"t3": best}
+    table = Table(scores)
+    after = rerank(table, 8, enough=2).apply("q", make_hits(list(scores)))
+    assert table.asked == list(scores)[:read]
+    assert after.counts["read"] == read
+    order = sorted(list(scores)[:read], key=lambda name: -scores[name])
+    assert ids(after.hits) == order + list(scores)[read:]
+
+
+def test_fewer_hits_than_the_first_are_read_at_once() -> None:
+    table = Table({"a": 1.0, "b": 2.0})
+    assert ids(rerank(table, 8, enough=5.0).apply("q", make_hits(["a", "b"])).hits) == ["b", "a"]
+
+
 def test_a_scored_pair_is_not_scored_again(tmp_path: Path) -> None:
     table = Table({"a": 1.0, "b": 1 / 3, "c": 3.0})
-    stage = Rerank(table, 10, Cache(tmp_path))
+    stage = rerank(table, 10, Cache(tmp_path))
     first = stage.apply("q", make_hits(["a", "b"])).hits
     again = stage.apply("q", make_hits(["b", "c", "a"])).hits
     assert table.asked == ["a", "b", "c"]
     assert ids(again) == ["c", "a", "b"]
     assert [hit.score for hit in again[1:]] == [hit.score for hit in first]
     stage.apply("another q", make_hits(["a"]))
-    Rerank(Table({"a": 1.0}, identity="other"), 10, Cache(tmp_path)).apply("q", make_hits(["a"]))
+    rerank(Table({"a": 1.0}, identity="other"), 10, Cache(tmp_path)).apply("q", make_hits(["a"]))
     assert table.asked == ["a", "b", "c", "a"]
 
 
 def test_timed_scores_every_pair_anew(tmp_path: Path) -> None:
     table = Table({"a": 1.0})
-    stage = Rerank(table, 10, Cache(tmp_path))
+    stage = rerank(table, 10, Cache(tmp_path))
     for _ in range(2):
         stage.without_query_cache().apply("q", make_hits(["a"]))
     assert table.asked == ["a", "a"]
@@ -161,12 +198,12 @@ def test_timed_scores_every_pair_anew(tmp_path: Path) -> None:
 def test_reads_the_context_and_the_title() -> None:
     table = Table({"context\n\ntitle\ntext": 1.0})
     hit = Hit(Chunk("a", "d", 0, 4, "text", title="title", context="context"), 1.0)
-    Rerank(table, 1, None).apply("q", [hit])
+    rerank(table, 1).apply("q", [hit])
     assert table.asked == ["context\n\ntitle\ntext"]
 
 
 def test_no_hits_give_no_hits() -> None:
-    assert Rerank(Table({}), 5, None).apply("q", []).hits == []
+    assert rerank(Table({}), 5).apply("q", []).hits == []
 
 
 def test_the_default_model_puts_the_answer_first(model_workshop: Workshop) -> None:
