@@ -7,7 +7,7 @@ often it is so is the area under the ROC curve.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -89,10 +89,10 @@ class Answering:
     def as_json(self) -> dict[str, Any]:
         """Return the figures as JSON values."""
         return {
-            "answered": _values(self.falsely_empty),
-            "unanswered": _values(self.rightly_empty),
+            "answered": list_values(self.falsely_empty),
+            "unanswered": list_values(self.rightly_empty),
             "auc": [
-                {"step": signal.step, "score": signal.kind, **(_values(signal.auc) or {})}
+                {"step": signal.step, "score": signal.kind, **(list_values(signal.auc) or {})}
                 for signal in self.signals
             ],
         }
@@ -126,12 +126,12 @@ def find_signals(run: StoredRun) -> tuple[Signal, ...]:
     steps = dict.fromkeys(step for by_step in lists.values() for step in by_step)
     signals = []
     for step in steps:
-        for kind, measure in (("best", _take_best), ("margin", _take_margin)):
+        for kind, measure in MEASURES:
             scores = {query: measure(by_step.get(step, ())) for query, by_step in lists.items()}
             signals.append(
                 Signal(
                     step=step,
-                    kind=kind,  # type: ignore[arg-type]
+                    kind=kind,
                     answered=tuple(at for query, at in scores.items() if query not in unanswered),
                     unanswered=tuple(at for query, at in scores.items() if query in unanswered),
                 )
@@ -162,7 +162,14 @@ def _count_empty(run: StoredRun, queries: Sequence[str]) -> Estimate:
     return estimate_share(empty, len(queries))
 
 
-def _values(estimate: Estimate | None) -> dict[str, float] | None:
+def list_values(estimate: Estimate | None) -> dict[str, float] | None:
+    """Return an estimate as JSON values."""
     if estimate is None:
         return None
     return {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
+
+
+MEASURES: tuple[tuple[Kind, Callable[[Sequence[float]], float]], ...] = (
+    ("best", _take_best),
+    ("margin", _take_margin),
+)

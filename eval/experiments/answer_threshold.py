@@ -10,7 +10,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from eval.analysis.answering import RERANK, Answering, Signal, examine_answering, find_signals
+from eval.analysis.answering import (
+    RERANK,
+    Answering,
+    Signal,
+    examine_answering,
+    find_signals,
+    list_values,
+)
 from eval.experiments.config import RunConfig, load_config
 from eval.experiments.run import make_run
 from eval.experiments.tuned_config import write_tuned
@@ -39,7 +46,7 @@ class Trade:
     def as_json(self) -> dict[str, Any]:
         """Return the figures as JSON values."""
         shares = {"falsely_empty": self.falsely_empty, "rightly_empty": self.rightly_empty}
-        return {"minimum": self.minimum, **{name: _values(at) for name, at in shares.items()}}
+        return {"minimum": self.minimum, **{name: list_values(at) for name, at in shares.items()}}
 
 
 @dataclass(frozen=True)
@@ -201,9 +208,3 @@ def _round_down(value: float) -> float:
         return value
     unit = 10.0 ** (math.floor(math.log10(abs(value))) - DIGITS + 1)
     return float(f"{math.floor(value / unit) * unit:.{DIGITS}g}")
-
-
-def _values(estimate: Estimate | None) -> dict[str, float] | None:
-    if estimate is None:
-        return None
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}

@@ -66,7 +66,7 @@ def test_shares_and_areas_by_hand(tmp_path: Path) -> None:
     assert (found.rightly_empty.value, found.rightly_empty.n) == (0.5, 2)
     best, margin = found.signals
     assert (best.words, margin.words) == ("leg, best", "leg, best − mean of 20")
-    # 9, 5, 4 and nothing against 4 and 1: 6.5 of 8 pairs would be 3 × 2, less the half of a tie.
+    # 9, 5, 4 and nothing against 4 and 1.
     assert best.auc.value == (2 + 2 + 1.5 + 0) / 8
     # 5, 0, 0 and nothing against 1.5 and 0.
     assert margin.auc.value == (2 + 0.5 + 0.5 + 0) / 8
