@@ -27,10 +27,9 @@ Keys = Mapping[str, Any]
 WAYS: tuple[Keys, ...] = (
     {"fused": False, "max_tokens": 512},
     *(
-        {"max_tokens": cap, "previous": share, "enough": enough}
+        {"max_tokens": cap, "enough": enough}
         for cap in (512, 192, 128, 64)
-        for share in (0.0, 0.3)
-        for enough in (None, 0.0)
+        for enough in (None, 0.5)
     ),
 )
 OF_THE_MODEL = ("fused", "max_tokens")
@@ -168,12 +167,10 @@ def _measure(name: str, options: argparse.Namespace) -> Iterator[Point]:
         scores.append([scored[query.id] for query in asked])
         read.append(answers.read / len(asked))
     texts = list(found)[:: max(1, len(found) // options.timed)][: options.timed]
-    timed = {_find_work(way): at for at, way in reversed(list(enumerate(WAYS)))}
-    contenders = [_clock(stages[at].without_query_cache(), found) for at in timed.values()]
+    contenders = [_clock(stage.without_query_cache(), found) for stage in stages]
     for contender in contenders:  # it loads its model
         contender(texts[0])
-    times_of = dict(zip(timed, alternate(contenders, texts, SECONDS, progress), strict=True))
-    taken = [[0.0], *(times_of[_find_work(way)] for way in WAYS)]
+    taken = [[0.0], *alternate(contenders, texts, SECONDS, progress)]
     base = float(np.median(taken[1]))
     for keys, mine, pairs, times in zip(({}, *WAYS), scores, read, taken, strict=True):
         gain = estimate_mean(np.subtract(mine, scores[1]).tolist())
@@ -191,11 +188,6 @@ def _build(way: Keys, depth: int, workshop: "Workshop") -> "Stage":
     rest = {key: value for key, value in way.items() if key not in OF_THE_MODEL}
     settings = {"type": "rerank", "model": model, "depth": depth, **rest}
     return RerankSettings.model_validate(settings).build(workshop)
-
-
-def _find_work(way: Keys) -> str:
-    """Return what the time of a way hangs on: its model and how many hits that reads."""
-    return json.dumps({key: value for key, value in way.items() if key != "previous"})
 
 
 def _clock(stage: "Stage", found: Mapping[str, Sequence[Hit]]) -> Callable[[str], float]:
@@ -218,7 +210,7 @@ def _print(points: Sequence[Point], options: argparse.Namespace) -> None:
         own = [point for point in points if point.collection == name]
         title = f"{name}, {own[0].queries} queries: the first {options.depth} reranked on {threads}"
         table = Table(title=title, title_justify="left", title_style="bold")
-        for heading in ("graph", "tokens", "previous", "enough", "read", MEASURE):
+        for heading in ("graph", "tokens", "enough", "read", MEASURE):
             table.add_column(heading, justify="left" if heading == "graph" else "right")
         for heading in ("difference, 95 % interval", "p50 ms", "p95 ms", "faster", ""):
             table.add_column(heading, justify="right" if heading else "left")
@@ -242,7 +234,7 @@ def _tell(point: Point) -> list[str]:
     return [
         graph if keys else "none",
         str(keys.get("max_tokens", "")),
-        *(f"{keys[key]:g}" if keys.get(key) is not None else "" for key in ("previous", "enough")),
+        f"{keys['enough']:g}" if keys.get("enough") is not None else "",
         f"{point.read:.1f}",
         f"{point.quality:.3f}",
         f"{point.difference:+.3f} ({point.low:+.3f} … {point.high:+.3f})",

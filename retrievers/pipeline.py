@@ -111,7 +111,8 @@ class PipelineSettings(Settings):
                     )
         if problem := find_disorder([stage.type for stage in self.stages]):
             raise ValueError(f"stages: {problem}")
-        if problem := find_unscaled(self.stages, self.fusion, leg.kind):
+        searching = {name: leg.kind for name, leg in self.active.items()}
+        if problem := find_unscaled(self.stages, self.fusion, searching):
             raise ValueError(f"stages: {problem}")
         return self
 

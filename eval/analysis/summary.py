@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from eval.analysis.answering import Answering, examine_answering
 from eval.analysis.attribution import Attribution, attribute
 from eval.analysis.legs_alone import LegAlone, score_legs
 from eval.analysis.unjudged import Unjudged, examine
@@ -55,10 +56,16 @@ class Summary:
         return score_legs(self.run, measures.choose_headline(self.scores))
 
     @cached_property
+    def answering(self) -> Answering | None:
+        """What is returned where nothing answers; None where each query has an answer."""
+        return examine_answering(self.run)
+
+    @cached_property
     def cautions(self) -> tuple[str, ...]:
         """What of the pipeline itself holds back its scores, in sentences with figures."""
         better = [item.words for item in self.legs if item.gain.value > 0]
-        return (*better, *filter(None, [describe_unread(self.run.manifest.index)]))
+        mixed = self.answering.caution if self.answering else ""
+        return (*better, *filter(None, [describe_unread(self.run.manifest.index), mixed]))
 
     @cached_property
     def unjudged(self) -> tuple[Unjudged, ...]:
@@ -79,6 +86,7 @@ class Summary:
                 for name, mean in self.means.items()
             },
             "legs": {item.leg: item.as_json() for item in self.legs},
+            "answering": self.answering.as_json() if self.answering else None,
             "unjudged": {item.measure: item.as_json() for item in self.unjudged},
             "latency_ms": _values(self.latency[TOTAL]) if self.latency else None,
             "stages_ms": {

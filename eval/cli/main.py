@@ -12,6 +12,7 @@ COMMANDS = {
     "search": ("eval.cli.search:search", "Search for one query and explain every step."),
     "compare": ("eval.cli.compare:compare", "Compare runs with a base, query by query."),
     "tune": ("eval.cli.tune:tune", "Find the best settings, and what they gain held out."),
+    "threshold": ("eval.cli.threshold:threshold", "Fit when to return nothing at all."),
     "sweep": ("eval.cli.sweep:sweep", "Run every combination of settings and collections."),
     "parity": ("eval.cli.parity:parity", "Compare an engine's hybrid search with its formula."),
     "recall": ("eval.cli.recall:recall", "Measure what approximate search misses and saves."),

@@ -43,6 +43,8 @@ def _measures(summary: Summary) -> "Table":
     for name, mean in summary.means.items():
         digits = find(name).kind.digits
         table.add_row(find(name).spoken, f"{mean.value:.{digits}f}", _interval(mean, digits))
+    for words, share in summary.answering.rows if summary.answering else ():
+        table.add_row(f"{words} (n = {share.n})", f"{share.value:.3f}", _interval(share, 3))
     return table
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from eval.analysis.summary import Summary
 from eval.report import formats
+from eval.report.answering import AnsweringView, view_answering
 from eval.report.attribution import AttributionView, view_attribution
 from eval.report.circumstances import Circumstances, describe
 from eval.report.drilldown import collect
@@ -62,6 +63,7 @@ class View:
     type_measures: tuple[str, ...]
     types: tuple[TypeRow, ...]
     unjudged: UnjudgedView
+    answering: AnsweringView | None
     attribution: AttributionView | None
     timing: Timing | None
     throughput: str
@@ -108,6 +110,7 @@ def make_view(summary: Summary) -> View:
             if type_measures
         ),
         unjudged=show_unjudged(summary),
+        answering=view_answering(summary.answering),
         attribution=view_attribution(summary.attribution),
         timing=time_stages(summary),
         throughput=_throughput(summary),

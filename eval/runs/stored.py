@@ -77,7 +77,10 @@ def describe_unread(index: IndexFacts) -> str:
 
 
 class CollectionFacts(BaseModel):
-    """Which collection was judged on; `digest` covers documents, queries, gold and options."""
+    """Which collection was judged on; `digest` covers documents, queries, gold and options.
+
+    `answers_from` is the least grade of a text that answers its query.
+    """
 
     name: str
     title: str
@@ -88,6 +91,7 @@ class CollectionFacts(BaseModel):
     queries: int
     judgments: int
     drop_self_matches: bool
+    answers_from: int = 1
 
 
 class Manifest(BaseModel):

@@ -73,7 +73,7 @@ def test_the_stages_keep_the_rules(name: str, workshop: Workshop) -> None:
 
 
 def test_reranking_keeps_the_rules_however_it_is_set(workshop: Workshop) -> None:
-    values = {"type": "rerank", "model": {"max_tokens": 32}, "previous": 0.5, "enough": -11.0}
+    values = {"type": "rerank", "model": {"max_tokens": 32}, "enough": 0.001}
     check_stage(read(AnyStage, values), workshop)
 
 
