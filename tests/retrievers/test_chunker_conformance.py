@@ -50,11 +50,11 @@ SMALL: list[Chunker] = [
     ),
     CombineSplitChunker(
         type="combine_split", target_min=40, target_max=80, micro_tokens=10, max_tokens=120,
-        overlap_tokens=10, absorb_across=True,
+        overlap_tokens=10, absorb_across=True, split_to_target=False,
     ),
     CombineSplitChunker(
         type="combine_split", target_min=40, target_max=80, micro_tokens=10, max_tokens=120,
-        overlap_tokens=10, respect_h2=False, split_to_target=True,
+        overlap_tokens=10, respect_h2=False,
     ),
     DocumentChunker(type="document"),
 ]  # fmt: skip

@@ -98,7 +98,7 @@ def section(title: str, words: int) -> str:
 def combiner() -> CombineSplitChunker:
     return CombineSplitChunker(
         type="combine_split", target_min=40, target_max=80, micro_tokens=10, max_tokens=200,
-        overlap_tokens=0,
+        overlap_tokens=0, split_to_target=False,
     )  # fmt: skip
 
 

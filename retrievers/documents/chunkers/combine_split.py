@@ -14,10 +14,11 @@ from retrievers.documents.tokens import TokenMap
 
 
 class CombineSplitChunker(Chunker):
-    """Sections combined to a target size; what is over the maximum, or has no headings, is split.
+    """Sections combined to a target size; what is over it is split.
 
-    What has no headings, or only those of the first level, is split to the target: nothing else
-    would bound it. With `split_to_target` so is whatever is over the target.
+    Without `split_to_target` only text without headings, or with those of the first level alone, is
+    split to the target, as nothing else would bound it; what is under others stays whole up to the
+    maximum.
     """
 
     type: Literal["combine_split"]
@@ -34,7 +35,7 @@ class CombineSplitChunker(Chunker):
         "a heading, but for FAQ, glossary, warnings and the like",
     )
     split_to_target: bool = Field(
-        False,
+        True,
         description="whatever is over the target is split to it, not only text without headings",
     )
     max_tokens: int = Field(7900, ge=16, description="largest chunk, in tokens; larger ones split")
