@@ -14,7 +14,7 @@ from eval.analysis.run_labels import label_runs
 from eval.analysis.summary import Summary, summarise
 from eval.runs.interleaved_timing import InterleavedTiming
 from eval.runs.latency import TOTAL
-from eval.runs.stored import StoredRun, describe_unread
+from eval.runs.stored import StoredRun, describe_unread, describe_without_hits
 from eval.scoring.measures import choose_headline, find
 from eval.statistics.estimates import Estimate, estimate_percentile_ratio
 from eval.statistics.significance import ALPHA, POWER
@@ -123,6 +123,11 @@ class Comparison:
             f"{run.manifest.id}: {line}"
             for run in self.runs
             if (line := describe_unread(run.manifest.index))
+        ]
+        found += [
+            f"{run.manifest.name}: {line}"
+            for run in self.runs
+            if (line := describe_without_hits(run))
         ]
         count = len(self.base.run.queries)
         if any(run.manifest.sampled for run in self.runs):

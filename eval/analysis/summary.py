@@ -81,6 +81,7 @@ class Summary:
             "collection": manifest.collection.name,
             "queries": len(self.run.queries),
             "sampled": manifest.sampled,
+            "queries_without_hits": len(self.run.without_hits),
             "measures": {
                 name: {"mean": mean.value, "low": mean.low, "high": mean.high}
                 for name, mean in self.means.items()

@@ -7,6 +7,7 @@ from eval.cli.output import make_console, make_table, print_table
 from eval.report.formats import retried
 from eval.runs.ann_recall import EXPLANATION, find_recalls
 from eval.runs.latency import TOTAL
+from eval.runs.stored import describe_without_hits
 from eval.scoring.measures import find
 from eval.statistics.estimates import Estimate
 
@@ -23,6 +24,8 @@ def print_summary(summary: Summary, reused: bool = False) -> None:
     console.print(
         f"{manifest.name} on {manifest.collection.name} (n = {count}{sample})", style="bold"
     )
+    if silent := describe_without_hits(summary.run):
+        console.print(silent, style="bold red")
     print_table(console, _measures(summary))
     if summary.latency:
         print_table(console, _latency(summary))

@@ -17,6 +17,7 @@ from eval.report.plots import LinearAxis, Whisker, whisker
 from eval.report.queries import Bar, QueryRow, bars, primary, query_rows, slowest, worst
 from eval.report.timing import Timing, time_stages
 from eval.report.unjudged import UnjudgedView, show_unjudged
+from eval.runs.stored import describe_without_hits
 from eval.scoring import measures
 from eval.statistics.estimates import Estimate
 
@@ -143,7 +144,8 @@ def _key_facts(summary: Summary) -> tuple[str, ...]:
 def _warnings(summary: Summary) -> tuple[str, ...]:
     manifest = summary.run.manifest
     searched = len(summary.run.queries)
-    lines = []
+    silent = describe_without_hits(summary.run)
+    lines = [f"{silent.capitalize()}."] if silent else []
     if manifest.sampled:
         lines.append(
             f"Sampled: {searched:,} of {manifest.collection.queries:,} queries were searched. "

@@ -76,6 +76,13 @@ def describe_unread(index: IndexFacts) -> str:
     )
 
 
+def describe_without_hits(run: "StoredRun") -> str:
+    """Say of how many queries a run returns nothing though there is an answer; "" where of none."""
+    if not run.without_hits:
+        return ""
+    return f"nothing is returned for {len(run.without_hits):,} of {len(run.queries):,} queries"
+
+
 class CollectionFacts(BaseModel):
     """Which collection was judged on; `digest` covers documents, queries, gold and options.
 
@@ -150,6 +157,15 @@ class StoredRun:
             )
             for query, ranking in self.rankings.items()
         }
+
+    @cached_property
+    def without_hits(self) -> tuple[str, ...]:
+        """The ids of the queries that something relevant was judged for and nothing is returned."""
+        return tuple(
+            id_
+            for id_, ranking in self.rankings.items()
+            if not ranking.hits and any(item.grade > 0 for item in self.gold[id_])
+        )
 
     def take(self, queries: Container[str]) -> "StoredRun":
         """Return this run with some of its queries alone; what its folder holds stays."""

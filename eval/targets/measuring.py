@@ -199,10 +199,21 @@ def _ingest(wanted: Ingest, measurer: TargetMeasurer) -> Measured:
     cut = [item for item in made.documents if item.intact is not None]
     if not cut:
         raise AssayError(f"{wanted.dataset}: prescribes its passages, so that nothing is cut")
+    if wanted.figure == "on_target":
+        return _share_on_target(made)
     if wanted.figure == "integrity_failures":
         return _count(len(made.failures), len(cut), "documents")
     counted = made.collisions if wanted.figure == "collisions" else made.count("oversize")
     return _count(counted, len(made.tokens.sizes), "chunks")
+
+
+def _share_on_target(made: Ingestion) -> Measured:
+    """Return the share of chunks on target, with the bootstrap's interval over documents."""
+    if not made.long_documents:
+        raise AssayError(f"{made.source}: no document has 800 tokens")
+    chunks = [len(item.tokens) for item in made.long_documents]
+    hits = [item.on_target for item in made.long_documents]
+    return _now(estimate_mean_ratio(chunks, hits), "share", f"of {sum(chunks):,} chunks")
 
 
 def _pace(made: Ingestion, contexts: bool) -> Measured:

@@ -70,7 +70,7 @@ def describe(summary: Summary) -> Record:
         folder=summary.run.folder,
         name=f"{manifest.name} on {manifest.collection.name}",
         time=int(datetime.fromisoformat(manifest.created).timestamp() * 1000),
-        tags=_tags(manifest),
+        tags=_tags(manifest) | {"assay.queries_without_hits": str(len(summary.run.without_hits))},
         params=list_params(manifest.config),
         metrics=_metrics(summary),
         headline=(metric_name(measure), summary.means[measure].value),

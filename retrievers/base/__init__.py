@@ -69,8 +69,9 @@ class Chunk:
     `title` is part of the passage (BEIR's title field); `headings` is the path of headings
     above it; `context` situates it and is empty unless the pipeline is contextual. `kind` is
     content, definition, requirement, reference, header or frontmatter. `section_id` names the
-    section it belongs to, `anchors` all sections and numbered paragraphs that begin in it.
-    `parent` is the span of the larger passage it was cut from, where there is one.
+    section it belongs to, `level` is that of its heading (1 to 6; 0 without one), `anchors` are
+    all sections and numbered paragraphs that begin in it. `parent` is the span of the larger
+    passage it was cut from, where there is one.
     """
 
     id: str
@@ -85,6 +86,7 @@ class Chunk:
     section_id: str = ""
     anchors: tuple[str, ...] = ()
     parent: tuple[int, int] | None = None
+    level: int = 0
 
     @property
     def searchable(self) -> str:

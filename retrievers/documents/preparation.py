@@ -29,10 +29,11 @@ from retrievers.store.digest import digest, digest_sources
 
 # What decides how a document is cut; a change to it makes the chunks in the cache void.
 SOURCES = (
-    "../base/frontmatter.py", "../base/markdown.py", "../settings/files.py", "blocks.py",
-    "chunk_kinds.py", "chunkers", "cutting.py", "definitions.py", "forms.py", "identifiers.py",
-    "jurisdictions.yaml", "numbered_lines.py", "numerals.py", "paragraphs.py",
-    "reference_patterns.py", "references.py", "sentences.py", "structure.py", "tokens.py",
+    "../base/__init__.py", "../base/frontmatter.py", "../base/markdown.py", "../settings/files.py",
+    "admonitions.py", "blocks.py", "chunk_kinds.py", "chunkers", "cutting.py", "definitions.py",
+    "forms.py", "identifiers.py", "jurisdictions.yaml", "numbered_lines.py", "numerals.py",
+    "paragraphs.py", "reference_patterns.py", "references.py", "sentences.py", "structure.py",
+    "tokens.py",
 )  # fmt: skip
 
 

@@ -19,7 +19,8 @@ from retrievers.base.markdown import (
     read_links,
     tokenize,
 )
-from retrievers.documents.blocks import WHOLE, Block, BlockKind, Link, Section
+from retrievers.documents.admonitions import mark_admonitions
+from retrievers.documents.blocks import VERBATIM, Block, BlockKind, Link, Section
 from retrievers.documents.identifiers import identify
 from retrievers.documents.numbered_lines import find_numbered_lines, find_numbered_texts
 from retrievers.documents.paragraphs import Paragraph, number_paragraphs
@@ -84,12 +85,12 @@ def parse(text: str, plain: bool = False) -> Structure:
     tokens = tokenize(text[frontmatter.end :])
     starts = line_starts(text, frontmatter.end)
     sections = tuple(_read_sections(text, tokens, starts))
-    blocks = tuple(_read_blocks(text, tokens, starts))
+    blocks = mark_admonitions(text, list(_read_blocks(text, tokens, starts)))
     links = tuple(
         Link(found.target, found.text, starts[found.first], starts[found.last], found.wiki)
         for found in read_links(tokens)
     )
-    verbatim = tuple((block.start, block.end) for block in blocks if block.kind in WHOLE)
+    verbatim = tuple((block.start, block.end) for block in blocks if block.kind in VERBATIM)
     if sum(section.level > 0 for section in sections) <= 1:
         *before, last = sections or [None]
         sections = (*before, *find_numbered_lines(text, last, verbatim)) if last else ()

@@ -114,8 +114,11 @@ def test_the_figures_shown_are_those_of_the_summary(summary: Summary, page: str)
 # What is told of a run
 
 
-def test_a_whole_run_with_degraded_queries_says_so_and_nothing_else(view: View) -> None:
-    assert view.warnings == ("Degraded: letters: index down <b> (1 of 8 queries)",)
+def test_a_whole_run_with_degraded_and_silent_queries_says_so_and_nothing_else(view: View) -> None:
+    assert view.warnings == (
+        "Nothing is returned for 1 of 8 queries.",
+        "Degraded: letters: index down <b> (1 of 8 queries)",
+    )
 
 
 def test_a_sample_is_declared_in_both_files(tmp_path: Path) -> None:
