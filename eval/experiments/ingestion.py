@@ -22,6 +22,7 @@ from retrievers.documents.folder import FolderDocument, Skipped, read_folder
 from retrievers.ingestion import ingest
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
+from retrievers.store.paths import parse_path
 
 PIPELINE_KEYS = {"name", "description", "documents", "retriever"}
 
@@ -69,7 +70,7 @@ def open_source(reference: str, workshop: Workshop) -> Source:
 
     Raises AssayError when it is neither, or holds no documents.
     """
-    folder = Path(reference)
+    folder = parse_path(reference, "documents")
     is_collection = (folder / FILE).is_file() or (folder / "corpus.jsonl").is_file()
     if reference in list_cards() or is_collection or not folder.is_dir():
         card = find_card(reference)
