@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from torture.commands import call, list_commands, prepare
+from torture.commands import call, list_writers, prepare
 from torture.kills import Outcome
 
 LARGEST = 1 << 20  # bytes that are left of the disk at most
@@ -28,7 +28,7 @@ def torture_disks(
         prepare(origin)
         shutil.rmtree(origin / "cache")
         size = sum(path.stat().st_blocks * 512 for path in origin.rglob("*")) + (1 << 20)
-        commands = list_commands(origin, track=True)
+        commands = list_writers(origin)
         while outcome.cases < cases and time.monotonic() < deadline:
             left = chance.randrange(LARGEST)
             mount = ["mount", "-t", "tmpfs", "-o", f"size={size + left}", "none", str(disk)]
