@@ -16,7 +16,7 @@ COLLECTION = ROOT / "datasets" / "harbourline"
 CONFIG = f"base: {ROOT}/configs/bm25.yaml\ndataset: mine\nlatency: {{queries: 0}}\n"
 CALL = [sys.executable, "-c", "from eval.cli.main import main; main()"]
 SWEEP = "base: mine.yaml\naxes: {depth: [5, 10]}\ncollections: [mine]\n"
-K1 = "retriever.legs.words.k1=1.0,1.4"
+K1 = "retriever.legs.keyword.k1=1.0,1.4"
 TARGETS = """
 targets:
   T-1:
@@ -66,7 +66,7 @@ def list_commands(folder: Path, *, track: bool) -> list[Command]:
         Command("label", ["label", "pool.csv"], _judgments),
         Command("init", ["init", "datasets/mine/docs", "--questions", "questions.csv",
                          "--name", "made", "--force"], _found),
-        Command("ingest", ["ingest", "datasets/mine/docs", "--no-track"], _documents),
+        Command("ingest", ["ingest", "datasets/mine/docs", "--config", "mine.yaml", "--no-track"], _documents),
         Command("report", ["report", run], _stored),
         Command("seal", ["dataset", "seal", "mine"], _judgments),
         Command("derive", ["dataset", "derive", "mine", "--output", "datasets/derived", "--force"],

@@ -30,6 +30,8 @@ def torture_kills(
     kills: int, seed: int, deadline: float, say: Callable[[str], None], *, track: bool = True
 ) -> list[Outcome]:
     """Kill every command in turn, in a fresh and in a warm folder, until `deadline`."""
+    if kills <= 0:
+        return []
     with tempfile.TemporaryDirectory() as name:
         origin = Path(name, "origin")
         origin.mkdir()
@@ -45,6 +47,8 @@ def torture_kills(
             folder = _copy(origin, "warm")
             begin = time.monotonic()
             shown = _finish(folder, command)
+            if isinstance(shown, _Failed):
+                raise RuntimeError(f"{command.name}, undisturbed: {shown}")
             expected[command.name] = (shown, time.monotonic() - begin)
             shutil.rmtree(folder)
         chance = random.Random(seed)
@@ -90,8 +94,12 @@ def _finish(folder: Path, command: Command) -> Any:
     """Return what comes of a command that nobody disturbs; else what it said."""
     done = call(folder, *command.arguments, "--json")
     if done.returncode or "Traceback" in done.stderr:
-        return f"exit code {done.returncode}: {done.stderr}"
+        return _Failed(f"exit code {done.returncode}: {done.stderr}")
     return command.show(folder, json.loads(done.stdout))
+
+
+class _Failed(str):
+    """What a command said that failed."""
 
 
 def _copy(origin: Path, state: str) -> Path:
