@@ -156,7 +156,7 @@ def _found(folder: Path, _said: dict[str, Any]) -> Any:
 
 
 def _documents(_folder: Path, said: dict[str, Any]) -> Any:
-    return [entry["id"] for entry in said["documents"]]
+    return said["documents"], said["chunks"]
 
 
 def _derived(folder: Path, _said: dict[str, Any]) -> Any:

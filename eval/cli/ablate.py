@@ -29,7 +29,7 @@ STYLES = {"better": "green", "worse": "red"}
 @options.MEASURES
 @click.option(
     "--timed",
-    type=click.IntRange(0),
+    type=options.at_least(0),
     default=5,
     show_default=True,
     help="Queries on which all variants are timed by turns.",

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from retrievers.base import AssayError
+from retrievers.base import AssayError, cut
 
 WITHIN = "x" * 64  # a file that may be looked for in a folder that is named
-SHOWN = 100  # characters of a path that is refused
 
 
 def parse_path(named: str | Path, source: object, folder: Path = Path()) -> Path:
@@ -26,6 +25,4 @@ def parse_path(named: str | Path, source: object, folder: Path = Path()) -> Path
         reason = str(error)
     else:
         return path
-    told = repr(str(named))
-    told = told if len(told) <= SHOWN else f"{told[:SHOWN]}…"
-    raise AssayError(f"{source}: {told}: {reason}")
+    raise AssayError(f"{source}: {cut(repr(str(named)))}: {reason}")
