@@ -136,7 +136,7 @@ def find_config(config: str | Path) -> Path:
 
 def names_system(reference: str | Path) -> bool:
     """Say whether `reference` is a config or a run file; any other names a stored run."""
-    path = Path(reference)
+    path = parse_path(reference, "run")
     return is_config(str(path)) or find_config(path).exists() or path.is_file()
 
 

@@ -114,7 +114,7 @@ def _place(folder: Path, collection: str) -> str:
     """Return a collection as a sweep file in `folder` names it: a path is from there."""
     if "/" not in collection or collection.startswith(PREFIX):
         return collection
-    return os.path.normpath(parse_path(collection, "collections", folder))
+    return os.path.normpath(parse_path(collection, "folder", folder))
 
 
 def _list_on(
