@@ -46,7 +46,10 @@ def why_unavailable(card: Card) -> str:
     if isinstance(card.location, Download):
         from eval.collections.download import folder_of
 
-        return "" if folder_of(card.location).exists() else "downloaded at first use"
+        try:
+            return "" if folder_of(card.location).exists() else "downloaded at first use"
+        except AssayError as error:
+            return str(error)
     try:
         root = _find_folder(card, card.location)
         files = {name: parse_path(name, card.path or card.name, root) for name in card.names()}

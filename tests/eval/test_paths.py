@@ -42,6 +42,11 @@ def find_card_folder(name: str) -> object:
     return find_data(make_card({**CARD, "location": name}, Path("dataset.yaml").absolute()))
 
 
+def find_archive(name: str) -> object:
+    place = {"url": "http://127.0.0.1:9/x.zip", "sha256": "0" * 64, "folder": name}
+    return find_data(make_card({**CARD, "location": place}, None))
+
+
 def load_on(name: str) -> object:
     return make_config({**CONFIG, "base": name}, (), "x.yaml")
 
@@ -58,6 +63,7 @@ PLACES: dict[str, Callable[[str], object]] = {
     "collection": find_card,
     "documents of a card": find_card_data,
     "location of a card": find_card_folder,
+    "folder of an archive": find_archive,
     "base": load_on,
     "config": lambda name: load_config(Path(name)),
     "YAML": lambda name: read_mapping(Path(name)),
@@ -98,6 +104,11 @@ def test_a_collection_of_a_sweep_is_refused(kind: str) -> None:
 def test_a_card_with_such_a_name_is_unavailable() -> None:
     card = make_card({**CARD, "documents": "x" * 300}, Path("dataset.yaml").absolute())
     assert "File name too long" in why_unavailable(card)
+
+
+def test_a_folder_outside_its_archive_is_refused() -> None:
+    with pytest.raises(AssayError, match=r"location\.folder: \.\./\.\.: lies outside the archive"):
+        find_archive("../..")
 
 
 def test_a_home_of_nobody_is_refused() -> None:
