@@ -72,8 +72,7 @@ def gate(
         raise
     outputs.deliver(report)
     present(report, as_json, print_report)
-    if report.fails(strict):
-        sys.exit(1)
+    sys.exit(1 if report.fails(strict) else 0)
 
 
 def _test_itself(
@@ -89,5 +88,4 @@ def _test_itself(
         print_json({"run": run.manifest.id, **result.as_json()})
     else:
         print_self_test(result, run.manifest.id)
-    if not result.holds:
-        sys.exit(1)
+    sys.exit(0 if result.holds else 1)
