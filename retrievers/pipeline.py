@@ -18,6 +18,7 @@ from retrievers.base import (
     Retriever,
     StageTrace,
 )
+from retrievers.base.suggestions import suggest
 from retrievers.corpus import Corpus
 from retrievers.documents.preparation import DocumentSettings, Prepared, prepare
 from retrievers.fusion import FusionSettings
@@ -89,7 +90,10 @@ class PipelineSettings(Settings):
         if self.fusion:
             for key in ("weights", "boosts"):
                 if unknown := getattr(self.fusion, key).keys() - self.legs.keys():
-                    raise ValueError(f"fusion.{key}.{min(unknown)}: no such leg; allowed: {names}")
+                    near = suggest(min(unknown), self.legs)
+                    raise ValueError(
+                        f"fusion.{key}.{min(unknown)}: no such leg; allowed: {names}{near}"
+                    )
         if problem := find_disorder([stage.type for stage in self.stages]):
             raise ValueError(f"stages: {problem}")
         if problem := find_unscaled(self.stages, self.fusion, leg.kind):

@@ -31,10 +31,12 @@ def derive(collection: str, output: Path, kinds: str | None, force: bool, as_jso
 
     from eval.collections.authoring.known_item_collections import KINDS, make_lookups, read_origins
     from retrievers.base import AssayError
+    from retrievers.base.suggestions import suggest
 
     named = [kind.strip() for kind in kinds.split(",")] if kinds is not None else list(KINDS)
     if unknown := [kind for kind in named if kind not in KINDS]:
-        raise AssayError(f"--kinds: {unknown[0]!r}: allowed: {', '.join(KINDS)}")
+        near = suggest(unknown[0], KINDS)
+        raise AssayError(f"--kinds: {unknown[0]!r}: allowed: {', '.join(KINDS)}{near}")
     wanted = [kind for kind in KINDS if kind in named]
     made = make_lookups(read_origins(collection), wanted, output, force=force)
     if as_json:

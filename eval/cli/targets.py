@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from eval.cli import options
-from eval.cli.output import make_console, print_json, print_places, track
+from eval.cli.output import make_console, print_json, print_places, print_table, track
 
 if TYPE_CHECKING:
     from eval.targets.results import Results
@@ -19,7 +19,6 @@ STYLES: "dict[Verdict | None, str]" = {
     "cannot tell": "yellow",
     "not measurable yet": "dim",
 }
-WIDTH = 120  # columns that the table needs
 
 
 @click.command()
@@ -96,7 +95,7 @@ def _print(results: "Results") -> None:
 
     from eval.targets.output import HEADINGS, RULE, make_rows
 
-    console = make_console(WIDTH)
+    console = make_console()
     table = Table(box=None, pad_edge=False)
     for name in HEADINGS:
         narrow = name in ("id", "n", "verdict")
@@ -106,7 +105,7 @@ def _print(results: "Results") -> None:
             *cells, verdict = map(escape, row)
             style = STYLES[line.verdict]
             table.add_row(*cells, f"[{style}]{verdict}[/]" if style else verdict)
-    console.print(table)
+    print_table(console, table)
     for target in results.targets:
         for line in target.lines:
             note = line.found.note if line.found and line.verdict == "missed" else ""

@@ -2,11 +2,11 @@
 
 import re
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from math import fsum
 from pathlib import Path
 
 from eval.collections import find_card, list_cards, loading
@@ -29,13 +29,17 @@ PIPELINE_KEYS = {"name", "description", "documents", "retriever"}
 
 @dataclass(frozen=True)
 class Source:
-    """Documents to ingest. `files` are those of them, by id, that were read from a folder."""
+    """Documents to ingest. `files` are those of them, by id, that were read from a folder.
+
+    `seconds` and `cached` are of their conversion, as `IngestReport` has them.
+    """
 
     name: str
     documents: Sequence[Document]
     files: Mapping[str, FolderDocument] = field(default_factory=dict)
     skipped: Sequence[Skipped] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
+    cached: tuple[str, ...] = ()
 
 
 def run_ingestion(
@@ -61,7 +65,12 @@ def run_ingestion(
         config=settings.model_dump(mode="json", include=PIPELINE_KEYS),
         environment=environment.describe(),
         skipped=[SkippedFile(item.path, item.reason, item.kind) for item in source.skipped],
-        **vars(made) | {"documents": documents, "seconds": {**source.seconds, **made.seconds}},
+        **vars(made)
+        | {
+            "documents": documents,
+            "seconds": {**source.seconds, **made.seconds},
+            "cached": (*source.cached, *made.cached),
+        },
     )
 
 
@@ -76,14 +85,15 @@ def open_source(reference: str, workshop: Workshop) -> Source:
         card = find_card(reference)
         found = loading.open_source(card, Problems(strict=True)).documents()
         return Source(card.name, tuple(found.values()))
-    begin = time.perf_counter()
     read = read_folder(folder, workshop)
+    converted = [item.converted for item in read.documents if not item.converted.encoding]
     return Source(
         name=re.sub(r"[^\w.-]+", "-", folder.resolve().name) or "folder",
         documents=[make_document(item.id, item.converted.text) for item in read.documents],
         files={item.id: item for item in read.documents},
         skipped=read.skipped,
-        seconds={"convert": time.perf_counter() - begin},
+        seconds={"convert": fsum(item.seconds for item in converted)},
+        cached=("convert",) if converted and all(item.cached for item in converted) else (),
     )
 
 

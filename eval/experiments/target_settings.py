@@ -10,6 +10,7 @@ from eval.scoring.measures import check_names
 from eval.targets.measurements import COMPLEMENT, Change, Score
 from eval.targets.settings import Target, TargetsSettings
 from retrievers.base import AssayError
+from retrievers.base.suggestions import suggest
 from retrievers.settings import validate
 from retrievers.settings.files import read_mapping
 
@@ -51,5 +52,6 @@ def choose(settings: TargetsSettings, ids: Sequence[str], path: Path) -> Mapping
     """Return the targets with these ids, in the order of the file; all where none is given."""
     if unknown := [name for name in ids if name not in settings.targets]:
         there = ", ".join(settings.targets)
-        raise AssayError(f"{path}: there is no target {unknown[0]}; there are: {there}")
+        near = suggest(unknown[0], settings.targets)
+        raise AssayError(f"{path}: there is no target {unknown[0]}; there are: {there}{near}")
     return {name: item for name, item in settings.targets.items() if not ids or name in ids}

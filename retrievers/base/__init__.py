@@ -170,7 +170,8 @@ class Ranking:
 @dataclass(frozen=True, slots=True)
 class IndexReport:
     """What indexing took. `seconds` per stage are those of the work itself, also when its
-    result came from the cache (`cached` names such stages). `bytes` is the size of the indexes.
+    result came from the cache (`cached` names such stages): a stage of which that is not known is
+    not among them. `bytes` is the size of the indexes.
     `facts` is what was found of the chunks, as JSON values; reports know of `tokens`, pairs of a
     size and the number of chunks of that size, `limit`, `oversize` and `integrity_failures`; and
     `unread`, the chunks of which encoders do not read what follows on the first `window` tokens.
