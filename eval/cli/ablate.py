@@ -27,7 +27,7 @@ STYLES = {"better": "green", "worse": "red"}
 @options.MEASURES
 @click.option(
     "--timed",
-    type=click.IntRange(0),
+    type=options.at_least(0),
     default=5,
     show_default=True,
     help="Queries on which all variants are timed by turns.",
@@ -72,7 +72,8 @@ def ablate(
     page = report.write(found, reports_folder() / found.id)
     tracked = track_runs(no_track, records, page.parent, workshop.progress)
     present(found, as_json, _print, report=page, mlflow_parent=tracked)
-    sys.exit(1 if found.failed else 0)
+    if found.failed:
+        sys.exit(1)
 
 
 def _list(plan: "Plan", as_json: bool) -> None:

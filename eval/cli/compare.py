@@ -22,7 +22,7 @@ STYLES = {"better": "green", "worse": "red", "too few queries": "yellow"}
 @options.MEASURES
 @click.option(
     "--effect",
-    type=click.FloatRange(0, 1, min_open=True),
+    type=options.Fraction(),
     help="The smallest difference that would matter.  [default: 0.05]",
 )
 @click.option("--no-report", is_flag=True, help="Write no report, and log nothing to MLflow.")

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import click
 
+from eval import untracked
+
 COMMANDS = {
     "run": ("eval.cli.run:run", "Run a pipeline on a judged collection."),
     "search": ("eval.cli.search:search", "Search for one query and explain every step."),
@@ -61,6 +63,17 @@ class LazyGroup(click.Group):
         _offer_trust(command)
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; end with 3 where it did its work, but a tracking store failed."""
+        with untracked.collect_failures() as failed:
+            done = super().invoke(ctx)
+        if failed:
+            code = untracked.EXIT_CODE
+            line = f"assay: NOT TRACKED: {failed[0]} failed, see above; exit code {code}"
+            click.echo(line, err=True)
+            ctx.exit(code)
+        return done
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -111,7 +124,7 @@ def assay() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; end the process with 0, 1 (a defect) or 2 (something to mend).
+    """Run the command line; end the process with 0, 1 (a defect), 2 (something to mend) or 3.
 
     What went wrong is told in one line; the traceback is shown where it is asked for.
     """

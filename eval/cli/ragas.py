@@ -25,9 +25,9 @@ EXCERPT = 60  # characters of a query
 @click.argument("runs", nargs=-1, required=True, metavar="RUN... [KEY.PATH=VALUE]...")
 @click.option("--metrics", help="By ragas' names, separated by commas.  [default: all]")
 @click.option(
-    "-k", default=5, type=click.IntRange(min=1), help="How many hits count.", show_default=True
+    "-k", default=5, type=options.at_least(1), help="How many hits count.", show_default=True
 )
-@click.option("--limit", type=click.IntRange(min=1), help="Only so many queries, evenly spaced.")
+@click.option("--limit", type=options.at_least(1), help="Only so many queries, evenly spaced.")
 @click.option(
     "--provider",
     type=click.Choice(["anthropic", "openai", "local"]),

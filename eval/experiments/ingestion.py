@@ -22,6 +22,7 @@ from retrievers.documents.folder import FolderDocument, Skipped, read_place
 from retrievers.ingestion import ingest
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
+from retrievers.store.paths import parse_path
 
 PIPELINE_KEYS = {"name", "description", "documents", "retriever"}
 
@@ -97,7 +98,7 @@ def open_source(reference: str, workshop: Workshop) -> Source:
 
 def is_bare(reference: str) -> bool:
     """Say whether `reference` is a folder or file of documents, and no collection."""
-    place = Path(reference)
+    place = parse_path(reference, "documents")
     cards = (FILE, "corpus.jsonl", "corpus.jsonl.gz")
     is_card = place.name == FILE or any((place / name).is_file() for name in cards)
     return place.exists() and reference not in list_cards() and not is_card

@@ -40,6 +40,7 @@ from retrievers.base import (
 from retrievers.base.suggestions import suggest
 from retrievers.settings import explain_error
 from retrievers.store.files import append, write_atomically, writing
+from retrievers.store.paths import parse_path
 
 FORMAT = 2
 MANIFEST = "manifest.json"
@@ -310,8 +311,9 @@ def _take(values: Mapping[str, T], keys: Container[str]) -> dict[str, T]:
 
 def find(reports: Path, reference: str) -> Path:
     """Return the folder of a run given its path, its id, or the unique beginning of its id."""
-    if (Path(reference) / MANIFEST).exists():
-        return Path(reference)
+    folder = parse_path(reference, "run")
+    if (folder / MANIFEST).exists():
+        return folder
     found = sorted(path.parent for path in reports.glob(f"*/{MANIFEST}"))
     matching = [path for path in found if path.name.startswith(reference)]
     if len(matching) == 1 or (matching and matching[0].name == reference):

@@ -18,6 +18,11 @@ class AssayError(Exception):
     """Something the user can mend. Its message is one line: what, where, and what is allowed."""
 
 
+def cut(text: str, most: int = 100) -> str:
+    """Return `text`, or its first `most` characters: what is quoted in a message has no bounds."""
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 def explain_os_error(error: OSError, path: object = None) -> str:
     """Return in one line what a file, or `path` where it is not named, has against it."""
     reason = error.strerror or " ".join(str(error).split()) or type(error).__name__

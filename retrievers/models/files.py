@@ -17,6 +17,7 @@ from retrievers.models.recipes import Recipe, read_recipe
 from retrievers.models.wheels import fetch
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest, digest_file
+from retrievers.store.paths import parse_path
 
 
 class ModelFiles(ABC):
@@ -160,7 +161,7 @@ def locate(name: str, backend: str, kind: Kind, workshop: Workshop) -> ModelFile
         files: ModelFiles = PinnedFiles(pin, workshop)
     elif upstream := find_pinned(name, kind):
         files = HubFiles(upstream.upstream)
-    elif (folder := Path(name).expanduser()).is_dir():
+    elif (folder := parse_path(name, "model")).is_dir():
         files = _local_files(name, folder, backend)
     elif hub.ID.fullmatch(name):
         files = HubFiles(name)
