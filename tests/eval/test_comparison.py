@@ -255,6 +255,21 @@ def test_a_comparison_needs_two_runs_and_a_measure(folder: Path) -> None:
         compare([base, other], ("Tokens@10",))
 
 
+def test_a_gain_that_a_few_large_losses_would_undo_is_warned_of(folder: Path) -> None:
+    base, other = make_run(folder, "base", [10] * 40), make_run(folder, "other", [9] * 40)
+    compared = compare([base, other], ("RR@10",))
+    (pair,) = compared.pairs
+    assert [item.verdict for item in pair.differences] == ["better"]
+    assert pair.differences[0].presumes_symmetry
+    assert any(
+        line.startswith("other: that MRR@10") and "large gains are as rare" in line
+        for line in compared.warnings
+    )
+    plain = compare([make_run(folder, "worst", [0] * 40), other], ("Success@10",))
+    assert not plain.pairs[0].differences[0].presumes_symmetry
+    assert not plain.warnings
+
+
 def test_what_weakens_a_comparison_is_said(folder: Path) -> None:
     base = make_run(folder, "base", BASE, limit=20)
     other = make_run(folder, "other", OTHER, limit=20, degraded=["keyword index down"])
