@@ -160,7 +160,7 @@ def test_too_few_queries_are_not_tested(folder: Path) -> None:
     compared = replace(compared, pairs=(untested,))
     assert compared.tests == 0
     assert "draws; better or worse" in explain(compared)
-    assert "draws. None for groups" in dict(describe_method(compared))["p"]
+    assert "as rare as large gains. None for groups" in dict(describe_method(compared))["p"]
 
 
 def test_verdicts_where_nothing_is_significant(folder: Path) -> None:
