@@ -230,6 +230,8 @@ def search(
     from eval.collections.collection import Query
     from eval.collections.in_memory import make_unjudged
     from eval.experiments.experiment import make_experiment
+    from eval.experiments.search import survey
+    from eval.experiments.workshop import make_workshop
     from eval.progress import ConsoleProgress
     from eval.runs import execution
 
@@ -243,7 +245,8 @@ def search(
         execution.index(retriever, experiment.collection)
         asked = Query(repr(query), query)
         ranking = execution.search(retriever, experiment.collection, asked, k)
-    return SearchResult(query, experiment.plan.name, experiment.collection.name, ranking)
+        around = survey(retriever, experiment.collection.documents, ranking.hits, make_workshop())
+    return SearchResult(query, experiment.plan.name, experiment.collection.name, ranking, around)
 
 
 def load_runs(*references: str | Path, reports: str | Path | None = None) -> list[Result]:

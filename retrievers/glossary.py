@@ -8,7 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
+from math import fsum
 from pathlib import Path
+from typing import Any
 
 from retrievers.base import Document
 from retrievers.base.markdown import is_plain
@@ -25,7 +27,8 @@ CACHE_KIND = "definitions"
 # What decides which definitions are found; a change to it makes those in the cache void.
 SOURCES = (
     "../base/frontmatter.py", "../base/markdown.py", "../settings/files.py", "blocks.py",
-    "definitions.py", "identifiers.py", "paragraphs.py", "sentences.py", "structure.py",
+    "definitions.py", "forms.py", "identifiers.py", "jurisdictions.yaml", "numbered_lines.py",
+    "paragraphs.py", "sentences.py", "structure.py",
 )  # fmt: skip
 
 # A definition and the titles of its section and those above it, outermost first.
@@ -63,13 +66,13 @@ class Entry:
 class Glossary:
     """The definitions that chunks hold, by term, in the order of documents' ids and their text.
 
-    What was found in a document is kept in the cache; `fresh` counts the documents read anew.
+    What was found in a document is kept in the cache; `fresh` counts the documents read anew, and
+    `seconds` is what reading all of them took, whenever that was.
     """
 
     def __init__(self, corpus: Corpus, workshop: Workshop) -> None:
-        begin = time.perf_counter()
         self._corpus = corpus
-        found, self.fresh = _find_all(corpus.documents, workshop)
+        found, self.fresh, self.seconds = _find_all(corpus.documents, workshop)
         entries: dict[str, list[Entry]] = defaultdict(list)
         for doc_id in sorted(found):
             for entry in self._place(doc_id, found[doc_id]):
@@ -80,7 +83,6 @@ class Glossary:
         for term in entries:
             first, *rest = term.split(" ")
             self._longest[first] = max(self._longest[first], len(rest) + 1)
-        self.seconds = time.perf_counter() - begin
 
     def longest_term(self, words: Sequence[str], at: int = 0) -> str:
         """Return the longest term that `words` spell from number `at` on; empty if none does."""
@@ -139,8 +141,10 @@ def _head(titles: tuple[str, ...]) -> bool:
 
 def _find_all(
     by_id: Mapping[str, Document], workshop: Workshop
-) -> tuple[dict[str, list[Defined]], int]:
-    """Return what each document defines, by its id, and how many were not in the cache."""
+) -> tuple[dict[str, list[Defined]], int, float]:
+    """Return what each document defines, by its id, how many were not in the cache, and the seconds
+    that reading all took, whenever that was.
+    """
     here = Path(__file__)
     sources = digest_sources(here, *(here.with_name("documents") / name for name in SOURCES))
     keys = {
@@ -151,18 +155,23 @@ def _find_all(
     missing = [document for id_, document in by_id.items() if keys[id_] not in known]
     fresh = {}
     for document in workshop.progress.track(missing, "definitions", len(missing)):
+        begin = time.perf_counter()
         structure = parse_document(document)
         rows = [
             [asdict(definition), structure.section_at(definition.at).headings]
             for definition in find_definitions(structure)
         ]
-        fresh[keys[document.id]] = json.dumps(rows, ensure_ascii=False).encode()
+        fresh[keys[document.id]] = json.dumps(
+            {"seconds": time.perf_counter() - begin, "rows": rows}, ensure_ascii=False
+        ).encode()
     if fresh:
         workshop.cache.put_many(CACHE_KIND, fresh)
     known |= fresh
-    return {id_: list(_read_rows(known[key])) for id_, key in keys.items()}, len(missing)
+    values = {id_: json.loads(known[key]) for id_, key in keys.items()}
+    found = {id_: list(_read_rows(value["rows"])) for id_, value in values.items()}
+    return found, len(missing), fsum(value["seconds"] for value in values.values())
 
 
-def _read_rows(stored: bytes) -> Iterator[Defined]:
-    for row, headings in json.loads(stored):
+def _read_rows(rows: Sequence[Any]) -> Iterator[Defined]:
+    for row, headings in rows:
         yield Definition(**row | {"exceptions": tuple(row["exceptions"])}), tuple(headings)

@@ -2,8 +2,7 @@
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 from retrievers.base import AssayError, Chunk, Document
 from retrievers.base.ingestion import Ingested, IngestReport
@@ -35,21 +34,26 @@ def ingest(
             f"{config.name}: retriever.type: {config.retriever.type} indexes documents in its own "
             "way; only a pipeline can be watched"
         )
-    watch = _Watch()
+    seconds: dict[str, float] = {}
+    cached: list[str] = []
     with config.build(workshop) as retriever:
-        with watch.time("chunk"):
-            cut = cut_documents(documents, config.documents, workshop)
-        with watch.time("context"):
-            prepared = prepare(documents, config.documents, workshop)
+        cut = cut_documents(documents, config.documents, workshop)
+        seconds["chunk"] = cut.work
+        cached += ["chunk"] if cut.cached else []
+        begin = time.perf_counter()
+        prepared = prepare(documents, config.documents, workshop)
+        seconds["context"] = time.perf_counter() - begin
         chunks: dict[str, list[Chunk]] = defaultdict(list)
         for chunk in prepared.chunks:
             chunks[chunk.doc_id].append(chunk)
         legs = list(config.retriever.legs.values())
         embedding = _Embedding(list_encoders(legs, workshop))
         if embedding.encoders:
-            with watch.time("embed"):
-                for document in workshop.progress.track(documents, "embedding", len(documents)):
-                    embedding.embed(document.id, chunks[document.id])
+            for document in workshop.progress.track(documents, "embedding", len(documents)):
+                embedding.embed(document.id, chunks[document.id])
+            taken = embedding.recall_seconds(prepared.chunks)
+            seconds |= {} if taken is None else {"embed": taken}
+            cached += [] if embedding.fresh.total() else ["embed"]
         report = retriever.index(documents)
         facts = dict(retriever.facts())
     indexes = {
@@ -65,27 +69,14 @@ def ingest(
             inspector.inspect(document, cut, chunks[document.id], embedding)
             for document in documents
         ),
-        seconds=watch.seconds | indexes,
-        cached=tuple(name for name in report.cached if name in indexes),
+        seconds=seconds | indexes,
+        cached=(*cached, *(name for name in report.cached if name in indexes)),
         collisions=len(ids) - len(set(ids)),
         limit=inspector.limit,
         window=window,
         bytes=report.bytes,
         facts=facts,
     )
-
-
-class _Watch:
-    """Adds up the seconds of stages."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def time(self, stage: str) -> Iterator[None]:
-        begin = time.perf_counter()
-        yield
-        self.seconds[stage] = time.perf_counter() - begin
 
 
 class _Embedding:
@@ -101,6 +92,13 @@ class _Embedding:
         begin = time.perf_counter()
         self.fresh[doc_id] = sum(encoder.encode(texts).fresh for encoder in self.encoders)
         self.seconds[doc_id] = time.perf_counter() - begin
+
+    def recall_seconds(self, chunks: Sequence[Chunk]) -> float | None:
+        """Return what embedding took, whenever that was; None where that is not known."""
+        texts = [chunk.searchable for chunk in chunks]
+        taken = [encoder.recall_seconds(texts) for encoder in self.encoders]
+        known = [seconds for seconds in taken if seconds is not None]
+        return sum(known) if len(known) == len(taken) else None
 
 
 class _Inspector:

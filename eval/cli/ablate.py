@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from eval.cli import options
-from eval.cli.output import make_console, make_table, present, print_json, track_runs
+from eval.cli.output import make_console, make_table, present, print_json, print_table, track_runs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from eval.analysis.differences import Difference
     from eval.experiments.ablation import Plan
 
-WIDTH = 124  # columns that the tables need
-LONGEST_NAME = 30
 STYLES = {"better": "green", "worse": "red"}
 
 
@@ -99,7 +97,7 @@ def _list(plan: "Plan", as_json: bool) -> None:
 
 def _print(found: "Ablation") -> None:
     """Print both tables, what they come to, and what the figures mean."""
-    console = make_console(WIDTH)
+    console = make_console()
     for line in found.warnings:
         console.print(line, style="bold red", markup=False)
     title = f"{found.name} on {found.collection} (n = {found.queries})"
@@ -117,7 +115,7 @@ def _print(found: "Ablation") -> None:
 
 def _print_rows(console: "Console", found: "Ablation", rows: "Sequence[Row]", title: str) -> None:
     console.print()
-    console.print(_table(found, rows, title))
+    print_table(console, _table(found, rows, title))
     for row in rows:
         if row.finding:
             console.print(f"  {row.label}: {row.finding}", markup=False, soft_wrap=True)
@@ -134,7 +132,7 @@ def _table(found: "Ablation", rows: "Sequence[Row]", title: str) -> "Table":
     headings = [first, "95 % interval", "p", *(name for other in others for name in (other, "p"))]
     costs = ("changed", "tokens", "p95 ms", "in all")
     table = make_table("part", *headings, *costs, title=escape(title), ruled=False, whole=True)
-    table.columns[0].no_wrap, table.columns[0].max_width = False, LONGEST_NAME
+    table.columns[0].no_wrap = False
     for row in rows:
         if row.differences:
             item, *further = row.differences

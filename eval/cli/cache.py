@@ -25,7 +25,7 @@ def info(as_json: bool) -> None:
         return
     click.echo(store.root)
     for item in usage:
-        click.echo(f"{item.kind:<14} {item.entries:>8} entries {item.bytes / 1e6:>9.1f} MB")
+        click.echo(f"{item.kind:<18} {item.entries:>8} entries {item.bytes / 1e6:>9.1f} MB")
 
 
 @cache.command()

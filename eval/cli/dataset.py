@@ -168,7 +168,7 @@ def _print_table(entries: list[dict[str, Any]]) -> None:
     others = (*COLUMNS[1:], "available")
     table = make_table("name", *others, left=set(others) - set(numbers), ruled=False)
     for column in table.columns:
-        column.no_wrap, column.overflow = column.header not in ("title", "where"), "fold"
+        column.no_wrap = column.header not in ("title", "where")
     for entry in entries:
         words = ["?" if entry[key] is None else escape(str(entry[key])) for key in COLUMNS]
         table.add_row(*words, "yes" if entry["available"] else "no")

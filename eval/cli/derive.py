@@ -23,18 +23,20 @@ def derive(collection: str, output: Path, kinds: str | None, force: bool, as_jso
     """Make look-up queries of the documents of COLLECTION, and a collection of both.
 
     COLLECTION is a name or a folder: a collection's, or one of Markdown and text files. The kinds
-    are title, heading, keyword, identifier and truncated (a word's beginning), answered by what
-    they name; and duplicate, which plants copies of documents. No retrieval system is run, and
-    what is ambiguous is left out.
+    are title, heading, keyword, identifier, truncated (a word's beginning), section and paragraph
+    (of statutes, by number), answered by what they name; and duplicate, which plants copies of
+    documents. No retrieval system is run, and what is ambiguous is left out.
     """
     from dataclasses import asdict
 
     from eval.collections.authoring.known_item_collections import KINDS, make_lookups, read_origins
     from retrievers.base import AssayError
+    from retrievers.base.suggestions import suggest
 
     named = [kind.strip() for kind in kinds.split(",")] if kinds is not None else list(KINDS)
     if unknown := [kind for kind in named if kind not in KINDS]:
-        raise AssayError(f"--kinds: {unknown[0]!r}: allowed: {', '.join(KINDS)}")
+        near = suggest(unknown[0], KINDS)
+        raise AssayError(f"--kinds: {unknown[0]!r}: allowed: {', '.join(KINDS)}{near}")
     wanted = [kind for kind in KINDS if kind in named]
     made = make_lookups(read_origins(collection), wanted, output, force=force)
     if as_json:

@@ -1,12 +1,12 @@
 """`assay engines`: which engines can be used here, and what they leave behind."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from eval.cli import options
-from eval.cli.output import print_json
+from eval.cli.output import make_console, make_table, print_json, print_table
 
 if TYPE_CHECKING:
     from eval.experiments.inventory import Removable
@@ -43,13 +43,23 @@ def list_(as_json: bool) -> None:
             }
         )
         return
-    click.secho(f"{'engine':<12} {'where':<9} {'fuses in':<10} state", bold=True)
-    for engine in found:
-        click.echo(f"{engine.type:<12} {engine.where:<9} {engine.fuses:<10} {engine.state}")
-    click.secho(f"\n{'provider':<19} {'hybrid':<9} here", bold=True)
-    for provider in providers:
-        click.echo(f"{provider.provider:<19} {provider.strategy:<9} {provider.note}")
+    engines = ((item.type, item.where, item.fuses, item.state) for item in found)
+    _print_words(("engine", "where", "fuses in", "state"), engines)
+    click.echo()
+    stores = ((item.provider, item.strategy, item.note) for item in providers)
+    _print_words(("provider", "hybrid", "here"), stores)
     click.echo(f"\n{LEGEND}")
+
+
+def _print_words(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table of words, of which the last column wraps."""
+    from rich.markup import escape
+
+    table = make_table(*headings, left=headings, ruled=False, whole=True)
+    table.columns[-1].no_wrap = False
+    for row in rows:
+        table.add_row(*map(escape, row))
+    print_table(make_console(), table)
 
 
 @engines.command()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from eval.cli import options
-from eval.cli.output import make_console, make_table, print_json
+from eval.cli.output import make_console, make_table, print_json, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from eval.runs.stored import StoredRun
 
 EXCERPT = 300  # characters of a gold item
-WIDTH = 112  # columns that the tables need
 STYLES = {"found": "green", "in no chunk": "red", "in no leg": "red", "beyond depth": "red"}
 
 
@@ -63,18 +62,18 @@ def _describe(run: "StoredRun", attribution: "Attribution", query: str) -> dict[
 def _print_run(run: "StoredRun", attribution: "Attribution") -> None:
     totals = {fate: number for fate, number in attribution.totals().items() if number}
     items = sum(totals.values())
-    console = make_console(WIDTH)
+    console = make_console()
     console.print(
         f"{run.manifest.id}: {items:,} gold items of {len(run.queries):,} queries, "
         f"first {attribution.k} hits",
         markup=False,
         soft_wrap=True,
     )
-    console.print(_totals(attribution, totals))
+    print_table(console, _totals(attribution, totals))
     if attribution.by_type and totals:
-        console.print(_types(attribution, list(totals)))
+        print_table(console, _types(attribution, list(totals)))
     console.print("What a perfect order of the candidates of each step would score:")
-    console.print(_ceilings(attribution))
+    print_table(console, _ceilings(attribution))
 
 
 def _totals(attribution: "Attribution", totals: dict[str, int]) -> "Table":

@@ -3,7 +3,7 @@
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
-from eval.cli.output import make_console, make_table
+from eval.cli.output import make_console, make_table, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,7 +17,6 @@ STYLES = {
     "warning": "bold yellow",
     "cannot tell": "yellow",
 }
-WIDTH = 106  # columns that the tables need
 MOST_LOSERS = 5
 LONGEST_TEXT = 70
 
@@ -29,7 +28,7 @@ def print_report(report: "GateReport") -> None:
     from eval.gate.output import explain, signed
     from eval.scoring.measures import spoken
 
-    console = make_console(WIDTH)
+    console = make_console()
     baseline = report.baseline
     title = f"{baseline.label} against its baseline ({len(report.head.queries)} queries)"
     figures = ("baseline", "head", "difference (95 %)", "p", "matters", "finds", "+/=/−", "verdict")
@@ -46,7 +45,7 @@ def print_report(report: "GateReport") -> None:
             f"{item.wins}/{item.ties}/{item.losses}",
             f"[{STYLES[item.verdict]}]{item.verdict}[/]",
         )
-    console.print(table)
+    print_table(console, table)
     _print_checks(console, report)
     for line in report.changes:
         console.print(escape(f"changed since the baseline: {line}"))
@@ -82,20 +81,20 @@ def print_self_test(result: "SelfTest", target: str) -> None:
     """Print how often the gate was wrong on resampled runs, and what it found."""
     from eval.scoring.measures import spoken
 
-    console = make_console(WIDTH)
+    console = make_console()
     console.print(f"Self-test of the gate on {target}: {result.queries} queries")
     table = make_table("unchanged runs", "trials", "false alarms", "allowed", ruled=False)
     for quiet in result.unchanged:
         label = f"{quiet.moved:.0%} of queries moved either way" if quiet.moved else "rerun"
         rate = _rate(quiet.alarms / quiet.trials, quiet.holds)
         table.add_row(label, str(quiet.trials), rate, f"< {quiet.allowed:.0%}")
-    console.print(table)
+    print_table(console, table)
     planted_drop = f"planted drop of {spoken(result.measure)}"
     table = make_table(planted_drop, "trials", "power stated", "found", ruled=False)
     for planted in result.planted:
         rate = _rate(planted.found / planted.trials, planted.holds)
         table.add_row(f"{planted.drop:.3f}", str(planted.trials), f"{planted.stated:.1%}", rate)
-    console.print(table)
+    print_table(console, table)
     if not result.planted:
         console.print("So few queries show no drop at all reliably: the gate cannot tell.")
     rates = ("false alarms", "found, of drops stated at 80 %")
@@ -103,7 +102,7 @@ def print_self_test(result: "SelfTest", target: str) -> None:
     for other in result.alternatives:
         table.add_row(other.rule, f"{other.alarms:.1%}", f"{other.found:.1%}")
     if result.alternatives:
-        console.print(table)
+        print_table(console, table)
     console.print("The gate keeps what it states." if result.holds else "The gate FAILS its test.")
 
 

@@ -65,7 +65,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the name of a command, itself, and what follows. Raises UsageError."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
-            from retrievers.settings.errors import suggest
+            from retrievers.base.suggestions import suggest
 
             ctx.fail(f"No such command '{args[0]}'{suggest(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)

@@ -27,7 +27,7 @@ def list_models(as_json: bool) -> None:
 
     table = Table(box=None)
     for title in ("model", "kind", "build", "MB", "licence", "fetched"):
-        table.add_column(title, no_wrap=title != "build")
+        table.add_column(title, no_wrap=title in ("model", "MB"))
     for model in pinned:
         build, fetched = f"{model.backend}: {model.build}", "yes" if model.fetched else "no"
         size = f"{model.bytes / 1e6:.1f}"

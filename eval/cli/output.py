@@ -31,6 +31,7 @@ class Described(Protocol):
 
 
 UNLIMITED = 100_000  # columns
+INDENT = "  "
 
 D = TypeVar("D", bound=Described)
 
@@ -91,30 +92,66 @@ def track_runs(
     return track(no_track, log, f"the runs and the report in {folder} are kept", progress)
 
 
-def make_console(width: int = 0) -> "Console":
-    """Return a console of at least `width` columns, those that a table needs; in a pipe, where no
-    `$COLUMNS` says otherwise, of as many as anything takes.
+def make_console() -> "Console":
+    """Return a console as wide as the terminal; in a pipe, where no `$COLUMNS` says otherwise, as
+    wide as anything takes.
     """
     from rich.console import Console
 
     console = Console(highlight=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = UNLIMITED
-    console.width = max(console.width, width)
     return console
 
 
 def print_table(console: "Console", table: "Table") -> None:
-    """Print a table of which the columns that do not wrap stand whole, be it wider than `console`.
+    """Print a table of which every figure and name stands whole, however narrow `console` is.
 
-    Their cells are plain text or markup.
+    Columns that may wrap do so between words. Where that is not enough, each row is printed as its
+    name with its figures below. Cells are plain text or markup.
     """
+    from rich.cells import cell_len
+    from rich.measure import Measurement
     from rich.text import Text
 
-    for column in (column for column in table.columns if column.no_wrap):
-        texts = [Text.from_markup(str(cell)) for cell in (column.header, *column.cells)]
-        column.min_width = max(text.cell_len for text in texts)
-    console.print(table, crop=False)
+    for column in table.columns:
+        texts = [Text.from_markup(str(cell)).plain for cell in (column.header, *column.cells)]
+        whole = [line for text in texts for line in text.splitlines()]
+        parts = whole if column.no_wrap else [word for text in texts for word in text.split()]
+        column.min_width = max([column.min_width or 0, *map(cell_len, parts)])
+    options = console.options.update(width=UNLIMITED)
+    if Measurement.get(console, options, table).minimum <= console.width:
+        console.print(table)
+    else:
+        _print_rows(console, table)
+
+
+def _print_rows(console: "Console", table: "Table") -> None:
+    """Print each row of a table as its name, and below it its figures with their headings."""
+    from rich.text import Text
+
+    first, *headings = (Text.from_markup(str(column.header)) for column in table.columns)
+    for title in (table.title, first):
+        if title:
+            console.print(title, style="italic")
+    for row, cells in zip(
+        table.rows, zip(*(column.cells for column in table.columns), strict=True), strict=True
+    ):
+        name, *figures = (Text.from_markup(str(cell)) for cell in cells)
+        if name:
+            console.print(name, style=row.style or "bold")
+        line = Text()
+        for heading, figure in zip(headings, figures, strict=True):
+            if not figure:
+                continue
+            pair = Text.assemble((heading.plain, "dim"), " " * bool(heading), figure)
+            if line and len(INDENT) + line.cell_len + 3 + pair.cell_len > console.width:
+                console.print(Text(INDENT) + line)
+                line = Text()
+            line = Text(" · ").join([line, pair]) if line else pair
+        if line:
+            console.print(Text(INDENT) + line)
+    console.print()
 
 
 def make_table(
@@ -127,7 +164,7 @@ def make_table(
 ) -> "Table":
     """Return a table of a column of names and columns of figures, which stand right but for `left`.
 
-    `ruled` draws a line below the headings; with `whole` no figure is broken over lines.
+    `ruled` draws a line below the headings; with `whole` no cell is broken over lines.
     """
     from rich import box
     from rich.table import Table

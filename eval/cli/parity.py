@@ -12,17 +12,19 @@ from eval.cli.output import present
 @click.command()
 @click.argument("words", nargs=-1, metavar="[ENGINE] [COLLECTION]... [KEY=VALUE]...")
 @click.option("--all", "every", is_flag=True, help="Every engine that runs here.")
+@click.option("--fusions", is_flag=True, help="What every fusion that an engine offers is worth.")
 @options.LIMIT
 @click.option(
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
-    help="With --all: the folder of engines.md and engines.json.  [default: the reports]",
+    help="With --all or --fusions: the folder of the page and its JSON.  [default: the reports]",
 )
 @options.NO_TRACK
 @options.JSON
 def parity(
     words: tuple[str, ...],
     every: bool,
+    fusions: bool,
     limit: int | None,
     output: Path | None,
     no_track: bool,
@@ -40,19 +42,33 @@ def parity(
     and with each other fusion that it has, on each COLLECTION. Those that lack an extra or a
     server's address are left out with a line.
 
+    With --fusions there is no ENGINE either: every fusion that an engine offers is held against
+    the config hybrid, our reciprocal ranks, and the better list alone, all of the same two lists.
+    Where an engine does not run here, the formula that it states stands for it. Nothing is timed.
+
     Exit code: 0 done, whatever the verdicts; 1 with --all, where an engine failed; 2 for what is
     to be mended.
     """
-    from eval.cli.parity_output import print_all, print_one
+    from eval.cli.parity_output import print_all, print_fusions, print_one
+    from eval.experiments.fusions import compare_offers
+    from eval.experiments.locations import reports_folder
     from eval.experiments.parity import deliver, examine_all, read_request
     from eval.experiments.workshop import make_workshop
+    from eval.report.fusions import write
     from retrievers.base import AssayError
 
-    request = read_request(words, every)
-    if output and not every:
-        raise AssayError("--output: goes with --all")
+    if output and not every and not fusions:
+        raise AssayError("--output: goes with --all or --fusions")
     workshop = make_workshop()
-    found = list(examine_all(request, limit, workshop))
-    delivered = deliver(found, every, output, not no_track, workshop.progress)
+    if fusions:
+        if every:
+            raise AssayError("--fusions: not with --all")
+        found = compare_offers(words, limit, workshop)
+        places = write(found, output or reports_folder() / "fusions")
+        present(found, as_json, print_fusions, page=places[0])
+        return
+    request = read_request(words, every)
+    parities = list(examine_all(request, limit, workshop))
+    delivered = deliver(parities, every, output, not no_track, workshop.progress)
     present(delivered, as_json, print_all if every else print_one)
     sys.exit(1 if any(item.failed for item in delivered.absent) else 0)

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from eval.cli.output import make_console, make_table, print_places
-from eval.parity.quality import MEASURES, SYSTEMS
+from eval.analysis.differences import Difference
+from eval.cli.output import make_console, make_table, print_places, print_table
+from eval.parity.fusions import BASES, MEASURE, Fusions
+from eval.parity.quality import DENSE, HYBRID, KEYWORD, MEASURES, NATIVE, OURS, SYSTEMS, TIMED
 from eval.parity.results import Parity
 from eval.parity.verdicts import QueryVerdict
 from eval.report.formats import amount, p_value, score, signed, size
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from eval.experiments.parity import Delivered
 
-WIDTH = 150  # columns that the tables need
+FIXED = (DENSE, KEYWORD, OURS, HYBRID)
 STYLES: dict[QueryVerdict, str] = {
     "identical": "green",
     "ties": "green",
@@ -27,18 +29,18 @@ STYLES: dict[QueryVerdict, str] = {
 def print_one(delivered: "Delivered") -> None:
     """Print the parity of one engine."""
     (parity,) = delivered.parities
-    _print(make_console(WIDTH), parity)
+    _print(make_console(), parity)
     print_places(report=delivered.pages[parity.id], mlflow_run=delivered.tracked.get(parity.id))
 
 
 def print_all(delivered: "Delivered") -> None:
     """Print a table of all engines on each collection."""
-    console = make_console(WIDTH)
+    console = make_console()
     for name in dict.fromkeys(item.collection for item in delivered.parities):
         items = [item for item in delivered.parities if item.collection == name]
         console.print(f"{name} (n = {items[0].queries}{_sample(items[0])})", style="bold")
-        console.print(_tabulate_all([item for item in items if item.label == item.engine]))
-        console.print(_tabulate_fusions(items))
+        print_table(console, _tabulate_all([item for item in items if item.label == item.engine]))
+        print_table(console, _tabulate_fusions(items))
     for item in delivered.absent:
         word = "failed" if item.failed else "left out"
         console.print(f"{word}: {item.reason}", markup=False, soft_wrap=True)
@@ -46,15 +48,56 @@ def print_all(delivered: "Delivered") -> None:
         print_places(page=page)
 
 
+def print_fusions(found: Fusions) -> None:
+    """Print a table of all fusions on each collection, best first."""
+    from rich.markup import escape
+
+    from eval.report.parity import AGAINST, NAMES
+
+    console = make_console()
+    for table in found.tables:
+        sample = ", a sample" if table.sampled else ""
+        console.print(f"{table.collection} (n = {table.queries}{sample})", style="bold")
+        alone = (
+            f"{NAMES[system]} {_mean(table.shared[0].means[system][MEASURE])}" for system in FIXED
+        )
+        console.print(f"{spoken(MEASURE)}: {'; '.join(alone)}", soft_wrap=True)
+        heads = (spoken(MEASURE), *(f"less {AGAINST[base]}" for base in BASES))
+        for title, shown in (
+            ("the same two lists", table.shared),
+            ("each engine's own", table.own),
+        ):
+            shape = make_table(title, *heads)
+            shape.columns[0].no_wrap = False
+            for row in shown:
+                shape.add_row(
+                    "\n".join(map(escape, row.labels)),
+                    score(row.means[NATIVE][MEASURE].value),
+                    *(_change(row.against[base]) for base in BASES),
+                )
+            print_table(console, shape)
+    for engine, reason in found.absent.items():
+        console.print(
+            f"not asked, its formula stands for it: {engine}: {reason}",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
 def _print(console: "Console", parity: Parity) -> None:
-    from eval.report.parity import describe_ratios, describe_recall, describe_verdict
+    from eval.report.parity import (
+        describe_against,
+        describe_ratios,
+        describe_recall,
+        describe_verdict,
+    )
 
     title = f"{parity.label} on {parity.collection} (n = {parity.queries}{_sample(parity)})"
     console.print(f"{title}: {parity.verdict}", style="bold", markup=False, soft_wrap=True)
     console.print(f"formula: {parity.meaning['formula']}", markup=False, soft_wrap=True)
     console.print(describe_verdict(parity), markup=False, soft_wrap=True)
     _print_examples(console, parity)
-    console.print(_tabulate(parity))
+    print_table(console, _tabulate(parity))
     for item in parity.quality.differences:
         console.print(
             f"{spoken(item.measure)}: native minus ours {signed(item.difference.value)} "
@@ -62,7 +105,7 @@ def _print(console: "Console", parity: Parity) -> None:
             f"p {p_value(item.adjusted)}: {item.verdict}",
             soft_wrap=True,
         )
-    for line in describe_ratios(parity):
+    for line in (*describe_against(parity), *describe_ratios(parity)):
         console.print(line, soft_wrap=True)
     index = parity.index
     console.print(f"index: {amount(index.seconds)} s, {size(index.bytes)}")
@@ -107,8 +150,8 @@ def _tabulate_all(items: Sequence[Parity]) -> "Table":
     table = make_table("engine", "search", "nDCG@10", "R@20", "p50 ms", "p95 ms", "index s",
                        "size", "parity", left=("search", "parity"))  # fmt: skip
     for item in items:
-        for system in SYSTEMS:
-            first = system == SYSTEMS[0]
+        for system in TIMED:
+            first = system == TIMED[0]
             means = item.quality.means[system]
             times = item.timing.systems[system] if item.timing else {}
             table.add_row(
@@ -132,11 +175,7 @@ def _tabulate_fusions(items: Sequence[Parity]) -> "Table":
         ratios = item.timing.ratios if item.timing else {}
         table.add_row(
             escape(item.label),
-            *(
-                f"{signed(row.difference.value)} ({signed(row.difference.low)} … "
-                f"{signed(row.difference.high)})"
-                for row in item.quality.differences
-            ),
+            *map(_change, item.quality.differences),
             *(f"{ratios[name].value:.2f}" if ratios else "–" for name in ("p50", "p95")),
             escape(item.verdict),
         )
@@ -145,6 +184,11 @@ def _tabulate_fusions(items: Sequence[Parity]) -> "Table":
 
 def _mean(mean: Any) -> str:
     return f"{score(mean.value)} ({score(mean.low)} – {score(mean.high)})"
+
+
+def _change(item: Difference) -> str:
+    low, high = signed(item.difference.low), signed(item.difference.high)
+    return f"{signed(item.difference.value)} ({low} … {high})"
 
 
 def _sample(parity: Parity) -> str:

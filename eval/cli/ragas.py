@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from eval.cli import options
-from eval.cli.output import make_console, make_table, present, print_places
+from eval.cli.output import make_console, make_table, present, print_places, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from eval.ragas.results import Result
     from eval.statistics.estimates import Estimate
 
-WIDTH = 112  # columns that the table needs
 NAMED = 3  # queries shown on which a metric and its measure disagree most
 EXCERPT = 60  # characters of a query
 
@@ -101,7 +100,7 @@ def _print_forecast(forecast: "Forecast") -> None:
 
 
 def _print_scored(scored: "Scored") -> None:
-    console = make_console(WIDTH)
+    console = make_console()
     for result, run_id in zip(scored.results, scored.tracked, strict=True):
         _print_result(console, result)
         print_places(scores=result.path, mlflow_run=run_id)
@@ -122,7 +121,7 @@ def _print_result(console: "Console", result: "Result") -> None:
         markup=False,
         soft_wrap=True,
     )
-    console.print(_table(result.found))
+    print_table(console, _table(result.found))
     for item in result.found:
         _print_gaps(console, item, result.queries)
 

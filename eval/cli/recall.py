@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING
 import click
 
 from eval.cli import options
-from eval.cli.output import make_console, make_table, present, track
+from eval.cli.output import make_console, make_table, present, print_table, track
 
 if TYPE_CHECKING:
     from eval.parity.curve import Curve
-
-WIDTH = 150  # columns that the table needs
 
 
 @click.command()
@@ -68,4 +66,4 @@ def _print(curve: "Curve") -> None:
             for name, item in zip(headings, row.figures, strict=True)
         )
         table.add_row(escape(row.label), *cells, row.index[0])
-    make_console(WIDTH).print(table)
+    print_table(make_console(), table)

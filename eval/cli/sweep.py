@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from eval.cli import options
-from eval.cli.output import make_console, present, print_json, track_runs
+from eval.cli.output import make_console, present, print_json, print_table, track_runs
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from eval.analysis.grid_search import Figures, Result, Sweep, SweepSettings
     from eval.experiments.grid_search import Task
-
-WIDTH = 100  # columns that the table needs
 
 
 @click.command()
@@ -70,10 +68,10 @@ def _list(settings: "SweepSettings", tasks: "Sequence[Task]", as_json: bool) -> 
 def _print(found: "Sweep") -> None:
     from eval.report.sweep import OPTIMISM
 
-    console = make_console(WIDTH)
+    console = make_console()
     for name in found.collections:
         if found.on(name):
-            console.print(_table(found, name))
+            print_table(console, _table(found, name))
     for item in found.failed:
         line = f"failed: {_name(item)} on {item.collection}: {item.failure}"
         console.print(line, style="bold red", markup=False, soft_wrap=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from eval.cli import options
-from eval.cli.output import make_console, print_json, print_places, track
+from eval.cli.output import make_console, print_json, print_places, print_table, track
 
 if TYPE_CHECKING:
     from eval.targets.results import Results
@@ -19,7 +19,6 @@ STYLES: "dict[Verdict | None, str]" = {
     "cannot tell": "yellow",
     "not measurable yet": "dim",
 }
-WIDTH = 120  # columns that the table needs
 
 
 @click.command()
@@ -62,7 +61,8 @@ def targets(
     from eval.experiments.target_settings import check, choose, load_settings
     from eval.progress import ConsoleProgress
     from eval.targets.measuring import measure_targets
-    from eval.targets.output import replace_table, write, write_table
+    from eval.targets.output import describe_seconds, replace_table, write, write_table
+    from eval.targets.plan import describe_plan
     from eval.tracking.targets import log_targets
     from retrievers.base import AssayError
 
@@ -76,7 +76,11 @@ def targets(
     below = reports_folder() / "targets"
     measurer = ProjectTargetMeasurer(settings, path.parent, below / "measured", again, progress)
     check(settings, measurer, path)
+    for line in describe_plan(chosen):
+        progress.say(line)
     results = measure_targets(chosen, measurer, progress)
+    if results.seconds:
+        progress.say(describe_seconds(results.seconds))
     files = write(results, output or below)
     if readme:
         write_table(readme, results)
@@ -96,7 +100,7 @@ def _print(results: "Results") -> None:
 
     from eval.targets.output import HEADINGS, RULE, make_rows
 
-    console = make_console(WIDTH)
+    console = make_console()
     table = Table(box=None, pad_edge=False)
     for name in HEADINGS:
         narrow = name in ("id", "n", "verdict")
@@ -106,7 +110,7 @@ def _print(results: "Results") -> None:
             *cells, verdict = map(escape, row)
             style = STYLES[line.verdict]
             table.add_row(*cells, f"[{style}]{verdict}[/]" if style else verdict)
-    console.print(table)
+    print_table(console, table)
     for target in results.targets:
         for line in target.lines:
             note = line.found.note if line.found and line.verdict == "missed" else ""

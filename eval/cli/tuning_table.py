@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from eval.analysis.search_space import describe, label, shorten
-from eval.cli.output import make_console, make_table
+from eval.cli.output import make_console, make_table, print_table
 from eval.experiments.tuning import describe_gain, gain
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from eval.experiments.search_spaces import Space
     from eval.experiments.tuning import Tuned
 
-WIDTH = 100  # columns that the tables need
 MOST_COLUMNS = 10
 MOST_ROWS = 20
 STYLES = {"worth taking": "bold green", "gain not shown": "bold yellow"}
@@ -24,13 +23,13 @@ STYLES = {"worth taking": "bold green", "gain not shown": "bold yellow"}
 def print_tuning(tuned: "Tuned") -> None:
     """Print the gain, naive beside held out, how stable the choice is, and the surface."""
     tuning, space, settings = tuned.tuning, tuned.space, tuned.settings
-    console = make_console(WIDTH)
+    console = make_console()
     title = f"{settings.name} on {settings.dataset}: {tuning.measure}, n = {tuning.queries}"
     console.print(title, style="bold", markup=False)
     console.print(f"space {space.source}: {len(tuning.points)} of {len(space.points)} points tried")
     for line in space.lines():
         console.print(f"  {line}", markup=False, soft_wrap=True)
-    console.print(_gains(tuning))
+    print_table(console, _gains(tuning))
     console.print(describe_gain(tuning), style=STYLES.get(tuning.verdict, "bold"))
     for line in _explain(tuning):
         console.print(line, markup=False, soft_wrap=True)
@@ -91,9 +90,9 @@ def _print_surface(console: "Console", tuning: "Tuning", space: "Space") -> None
     if len(space.grids) == 1 and len(axes) == 2 and len(tuning.points) == len(space.points):
         across, down = sorted(axes, key=lambda key: len(axes[key]))
         if len(axes[across]) <= MOST_COLUMNS:
-            console.print(_grid(tuning, down, axes[down], across, axes[across]))
+            print_table(console, _grid(tuning, down, axes[down], across, axes[across]))
             return
-    console.print(_list(tuning))
+    print_table(console, _list(tuning))
     if len(tuning.points) > MOST_ROWS:
         console.print(f"the best {MOST_ROWS} of {len(tuning.points)}; the JSON has all")
 

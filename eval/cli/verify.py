@@ -5,7 +5,7 @@ import sys
 import click
 
 from eval.cli import options
-from eval.cli.output import make_console, make_table, print_json
+from eval.cli.output import make_console, make_table, print_json, print_table
 
 
 @click.command()
@@ -40,6 +40,6 @@ def verify(run: str, as_json: bool) -> None:
             recomputed = "–" if one.recomputed is None else f"{one.recomputed:.6f}"
             told = f"{one.told:.6f}"
             table.add_row(spoken(one.measure), told, recomputed, one.source, one.verdict)
-        console.print(table)
+        print_table(console, table)
     if any(one.differing for one in checks):
         sys.exit(1)

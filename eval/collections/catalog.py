@@ -9,7 +9,7 @@ from eval.collections.card_files import make_card, read_card
 from eval.collections.formats.irds import PREFIX
 from eval.collections.formats.reading import find_suffix
 from retrievers.base import AssayError
-from retrievers.settings.errors import suggest
+from retrievers.base.suggestions import suggest
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -64,7 +64,10 @@ def find(reference: str) -> tuple[Card, str]:
     card = find_card(name)
     if variant not in card.variants:
         allowed = ", ".join(card.variants)
-        raise AssayError(f"{reference}: there are no judgments {variant!r}; allowed: {allowed}")
+        near = suggest(variant, card.variants)
+        raise AssayError(
+            f"{reference}: there are no judgments {variant!r}; allowed: {allowed}{near}"
+        )
     return card, variant
 
 

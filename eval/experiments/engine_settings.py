@@ -3,13 +3,17 @@
 import os
 import shlex
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, get_args
+from itertools import product
+from typing import Any, Literal, get_args, get_origin
 
+import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from eval.experiments.overrides import apply_override
 from retrievers.base import AssayError
+from retrievers.base.suggestions import suggest
 from retrievers.engines.base import Engine
 from retrievers.engines.providers import STRATEGIES, describe_missing
 from retrievers.engines.registry import ENGINES, TYPES, EngineSettings
@@ -52,7 +56,9 @@ def read_engine(type_: str, overrides: Sequence[str] = ()) -> ConfiguredEngine:
     if type_ not in types:
         if type_ in STRATEGIES:
             raise AssayError(f"engine {type_}: {describe_missing(type_)}")
-        raise AssayError(f"engine {type_}: no such engine; allowed: {', '.join(types)}")
+        raise AssayError(
+            f"engine {type_}: no such engine; allowed: {', '.join(types)}{suggest(type_, types)}"
+        )
     values: dict[str, Any] = {"type": type_}
     for override in overrides:
         apply_override(values, override, EngineSettings)
@@ -85,18 +91,36 @@ def list_fusions() -> Iterator[ConfiguredEngine]:
 
 
 def _other_fusions(engine: ConfiguredEngine) -> Iterator[str]:
-    """Yield the fusions that an engine can be told by name or type, but for the one it has."""
+    """Yield the fusions that an engine can be told by name or settings, but for the one it has."""
     field = type(engine.settings).model_fields.get("fusion")
     own = getattr(engine.settings, "fusion", None)
     for choice in get_args(field.annotation) if field else ():
         if isinstance(choice, str) and choice != own:
             yield choice
-        elif (
-            isinstance(choice, type)
-            and issubclass(choice, BaseModel)
-            and not isinstance(own, choice)
-        ):
-            yield f"{{type: {name_type(choice)}}}"
+        elif isinstance(choice, type) and issubclass(choice, BaseModel):
+            yield from (
+                yaml.safe_dump(values, default_flow_style=True, sort_keys=False).strip()
+                for values in _choose_each(choice)
+                if choice.model_validate(values) != own
+            )
+
+
+def _choose_each(fusion: type[BaseModel]) -> Iterator[dict[str, str]]:
+    """Yield the type of a fusion with every choice of words that it allows, its defaults first."""
+    choices = {
+        name: get_args(field.annotation)
+        for name, field in fusion.model_fields.items()
+        if name != "type" and get_origin(field.annotation) is Literal
+    }
+    defaults = {name: fusion.model_fields[name].default for name in choices}
+    for chosen in product(*choices.values()):
+        words = dict(zip(choices, chosen, strict=True))
+        values = {"type": name_type(fusion)} | {
+            name: word for name, word in words.items() if word != defaults[name]
+        }
+        with suppress(ValidationError):
+            fusion.model_validate(values)
+            yield values
 
 
 def is_missing(engine: ConfiguredEngine, reason: str) -> bool:

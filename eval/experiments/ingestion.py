@@ -2,11 +2,11 @@
 
 import re
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from math import fsum
 from pathlib import Path
 
 from eval.collections import find_card, list_cards, loading
@@ -18,7 +18,7 @@ from eval.runs import environment
 from eval.runs.ingestion import DocumentFacts, Ingestion, SkippedFile
 from retrievers.base import Document
 from retrievers.base.ingestion import Ingested
-from retrievers.documents.folder import FolderDocument, Skipped, read_folder
+from retrievers.documents.folder import FolderDocument, Skipped, read_place
 from retrievers.ingestion import ingest
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
@@ -28,19 +28,23 @@ PIPELINE_KEYS = {"name", "description", "documents", "retriever"}
 
 @dataclass(frozen=True)
 class Source:
-    """Documents to ingest. `files` are those of them, by id, that were read from a folder."""
+    """Documents to ingest. `files` are those of them, by id, that were read from files.
+
+    `seconds` and `cached` are of their conversion, as `IngestReport` has them.
+    """
 
     name: str
     documents: Sequence[Document]
     files: Mapping[str, FolderDocument] = field(default_factory=dict)
     skipped: Sequence[Skipped] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
+    cached: tuple[str, ...] = ()
 
 
 def run_ingestion(
     reference: str, settings: RunConfig, workshop: Workshop, anew: bool = False
 ) -> Ingestion:
-    """Ingest the folder or collection that `reference` names by the pipeline of `settings`.
+    """Ingest the folder, file or collection that `reference` names by the pipeline of `settings`.
 
     `anew` finds nothing in the cache but models.
     """
@@ -60,30 +64,43 @@ def run_ingestion(
         config=settings.model_dump(mode="json", include=PIPELINE_KEYS),
         environment=environment.describe(),
         skipped=[SkippedFile(item.path, item.reason, item.kind) for item in source.skipped],
-        **vars(made) | {"documents": documents, "seconds": {**source.seconds, **made.seconds}},
+        **vars(made)
+        | {
+            "documents": documents,
+            "seconds": {**source.seconds, **made.seconds},
+            "cached": (*source.cached, *made.cached),
+        },
     )
 
 
 def open_source(reference: str, workshop: Workshop) -> Source:
-    """Return the documents of a collection, or of a folder that is none.
+    """Return the documents of a collection, or of a folder or file that is none.
 
     Raises AssayError when it is neither, or holds no documents.
     """
-    folder = Path(reference)
-    is_collection = (folder / FILE).is_file() or (folder / "corpus.jsonl").is_file()
-    if reference in list_cards() or is_collection or not folder.is_dir():
+    if not is_bare(reference):
         card = find_card(reference)
         found = loading.open_source(card, Problems(strict=True)).documents()
         return Source(card.name, tuple(found.values()))
-    begin = time.perf_counter()
-    read = read_folder(folder, workshop)
+    place = Path(reference)
+    read = read_place(place, workshop)
+    converted = [item.converted for item in read.documents if not item.converted.encoding]
     return Source(
-        name=re.sub(r"[^\w.-]+", "-", folder.resolve().name) or "folder",
+        name=re.sub(r"[^\w.-]+", "-", place.resolve().name).strip("-.") or "folder",
         documents=[make_document(item.id, item.converted.text) for item in read.documents],
         files={item.id: item for item in read.documents},
         skipped=read.skipped,
-        seconds={"convert": time.perf_counter() - begin},
+        seconds={"convert": fsum(item.seconds for item in converted)},
+        cached=("convert",) if converted and all(item.cached for item in converted) else (),
     )
+
+
+def is_bare(reference: str) -> bool:
+    """Say whether `reference` is a folder or file of documents, and no collection."""
+    place = Path(reference)
+    cards = (FILE, "corpus.jsonl", "corpus.jsonl.gz")
+    is_card = place.name == FILE or any((place / name).is_file() for name in cards)
+    return place.exists() and reference not in list_cards() and not is_card
 
 
 @contextmanager

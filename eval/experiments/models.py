@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from eval.experiments.workshop import make_workshop
 from retrievers.base import AssayError
+from retrievers.base.suggestions import suggest
 from retrievers.models import wheels
 from retrievers.models.packages import PinnedModel
 from retrievers.models.pins import DEFAULTS, PINNED
@@ -67,4 +68,5 @@ def _choose(name: str, backend: str) -> PinnedModel:
         if pin.name == name and backend in ("auto", pin.backend):
             return pin
     allowed = ", ".join(f"{pin.name} ({pin.backend})" for pin in PINNED)
-    raise AssayError(f"model {name}: not pinned for backend {backend}; there are: {allowed}")
+    near = suggest(name, (pin.name for pin in PINNED))
+    raise AssayError(f"model {name}: not pinned for backend {backend}; there are: {allowed}{near}")

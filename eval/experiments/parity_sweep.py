@@ -9,7 +9,17 @@ from eval.experiments.engine_bench import Bench, index_engine, timed
 from eval.experiments.engine_settings import ConfiguredEngine
 from eval.parity.curve import DEPTHS
 from eval.parity.examples import Example, Fused, make_example
-from eval.parity.quality import DENSE, KEYWORD, NATIVE, OURS, Rankings, measure_quality
+from eval.parity.fusions import Fusing, compare_fusions
+from eval.parity.quality import (
+    DENSE,
+    HYBRID,
+    KEYWORD,
+    NATIVE,
+    OURS,
+    Rankings,
+    measure_quality,
+    score_systems,
+)
 from eval.parity.results import Parity
 from eval.parity.timing import Timing, time_systems
 from eval.parity.verdicts import QueryVerdict, Trial, compare, diagnose
@@ -20,13 +30,15 @@ from retrievers.engines.base import Engine, Lists
 from retrievers.engines.meaning import describe_hybrid
 from retrievers.engines.parity import Formulation, Observation, list_alternatives, state
 from retrievers.engines.recall import measure_shares
-from retrievers.fusion import RrfSettings
+from retrievers.fusion import LinearSettings, RrfSettings
 from retrievers.ranking import Scored
 
 DEPTH = 100  # hits a timed query asks for
 SECONDS = 30.0  # no further round of timing is begun after that
 EXAMPLES = 3
 OURS_K = 60
+# As configs/hybrid.yaml has it.
+HYBRID_FUSION = LinearSettings(type="linear", normalisation="min-max", confidence=True)
 
 # By query id.
 Seen = Mapping[str, Observation]
@@ -48,12 +60,10 @@ def examine(
     """
     index = index_engine(bench, engine)
     name = str(engine.facts()["engine"])
-    asked = progress.track(bench.asked, f"{name}: asking", len(bench.asked))
-    seen = {
-        query.id: Observation(engine, query.text, bench.encoded[query.id], bench.vectors)
-        for query in asked
-    }
+    seen = observe(bench, engine, progress)
     found = find_parity(engine, seen, progress)
+    scores = score_systems(bench.collection, bench.queries, rank_systems(bench, seen))
+    (fused,) = compare_fusions([Fusing((configured.label,), engine.formula.statement, "", scores)])
     now = datetime.now(UTC)
     place = bench.collection.name.replace(":", ".").replace("/", ".")
     return Parity(
@@ -72,13 +82,23 @@ def examine(
         diagnosis=diagnose(found.verdicts, found.trials),
         trials=found.trials,
         examples=_pick_examples(bench, engine, seen, found.verdicts),
-        quality=measure_quality(bench.collection, bench.queries, _rank(bench, seen)),
+        quality=measure_quality(scores),
+        against=fused.against,
         timing=_time(bench, engine, progress),
         index=index,
         recall={} if engine.facts().get("exact") else measure_recalls(bench, engine),
         environment=environment.describe(),
         command=configured.command("parity", bench.collection.name, *bench.options),
     )
+
+
+def observe(bench: Bench, engine: Engine, progress: Progress) -> dict[str, Observation]:
+    """Ask an engine, which has indexed the bench, every query."""
+    name = str(engine.facts()["engine"])
+    return {
+        query.id: Observation(engine, query.text, bench.encoded[query.id], bench.vectors)
+        for query in progress.track(bench.asked, f"{name}: asking", len(bench.asked))
+    }
 
 
 def find_parity(engine: Engine, seen: Seen, progress: Progress) -> Found:
@@ -116,8 +136,28 @@ def measure_recalls(bench: Bench, engine: Engine) -> dict[int, Estimate]:
 
 
 def fuse_ours(lists: Lists) -> list[Scored]:
-    """Return our fusion of an engine's two lists: reciprocal ranks, k = 60, ranks from 1."""
+    """Return our fusion of two lists: reciprocal ranks, k = 60, ranks from 1."""
     return RrfSettings(k=OURS_K).fuse(lists._asdict())
+
+
+def fuse_hybrid(lists: Lists) -> list[Scored]:
+    """Return what the config `hybrid` makes of two lists."""
+    return HYBRID_FUSION.fuse(lists._asdict())
+
+
+def rank_systems(bench: Bench, seen: Seen) -> dict[str, Rankings]:
+    """Return the rankings of each system."""
+    listed: dict[str, Callable[[Observation], Sequence[Scored]]] = {
+        DENSE: lambda item: item.lists.dense,
+        KEYWORD: lambda item: item.lists.keyword,
+        NATIVE: lambda item: item.returned,
+        OURS: lambda item: fuse_ours(item.lists),
+        HYBRID: lambda item: fuse_hybrid(item.lists),
+    }
+    return {
+        system: bench.rank({query: choose(item) for query, item in seen.items()})
+        for system, choose in listed.items()
+    }
 
 
 def _try(formulation: Formulation, seen: Seen) -> Trial:
@@ -147,19 +187,6 @@ def _pick_examples(
         )
         for query in chosen
     )
-
-
-def _rank(bench: Bench, seen: Seen) -> dict[str, Rankings]:
-    listed: dict[str, Callable[[Observation], Sequence[Scored]]] = {
-        DENSE: lambda item: item.lists.dense,
-        KEYWORD: lambda item: item.lists.keyword,
-        NATIVE: lambda item: item.returned,
-        OURS: lambda item: fuse_ours(item.lists),
-    }
-    return {
-        system: bench.rank({query: choose(item) for query, item in seen.items()})
-        for system, choose in listed.items()
-    }
 
 
 def _time(bench: Bench, engine: Engine, progress: Progress) -> Timing | None:

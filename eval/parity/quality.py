@@ -13,7 +13,9 @@ from eval.scoring.join import Retrieved, join
 from eval.statistics.estimates import Estimate
 from retrievers.base import Chunk
 
-DENSE, KEYWORD, NATIVE, OURS = SYSTEMS = ("dense", "keyword", "native", "ours")
+DENSE, KEYWORD, NATIVE, OURS = TIMED = ("dense", "keyword", "native", "ours")
+HYBRID = "hybrid"  # what the config of that name makes of the same two lists
+SYSTEMS = (*TIMED, HYBRID)
 MEASURES = ("nDCG@10", "R@20", "Success@3")
 
 # Chunks best first, by query id.
@@ -28,14 +30,8 @@ class Quality:
     differences: tuple[Difference, ...]
 
 
-def measure_quality(
-    collection: Collection, queries: Sequence[Query], rankings: Mapping[str, Rankings]
-) -> Quality:
-    """Score the `rankings` of each system; a query that one of them lacks has no results there."""
-    scores = {
-        system: score_rankings(collection, queries, found, MEASURES)
-        for system, found in rankings.items()
-    }
+def measure_quality(scores: Mapping[str, Scores]) -> Quality:
+    """Return what the scores of each system, of all MEASURES, show of the native fusion."""
     contrasts = [Contrast(name, "", scores[OURS][name], scores[NATIVE][name]) for name in MEASURES]
     return Quality(
         means={
@@ -44,6 +40,19 @@ def measure_quality(
         },
         differences=tuple(judge_family(contrasts)),
     )
+
+
+def score_systems(
+    collection: Collection, queries: Sequence[Query], rankings: Mapping[str, Rankings]
+) -> dict[str, Scores]:
+    """Return the scores of each system in all MEASURES.
+
+    A query that a system lacks has no results there.
+    """
+    return {
+        system: score_rankings(collection, queries, found, MEASURES)
+        for system, found in rankings.items()
+    }
 
 
 def score_rankings(

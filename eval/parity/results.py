@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from eval.analysis.differences import Difference
 from eval.parity.examples import Example
 from eval.parity.quality import Quality
 from eval.parity.timing import Timing
@@ -27,6 +28,7 @@ class Parity:
 
     `label` is the engine with those of its settings that are not as by default.
     `meaning` says what hybrid means in the engine, as `retrievers.engines.meaning` describes it.
+    `against` is its nDCG@10 less that of each of `eval.parity.fusions.BASES`, adjusted together.
     `trials` are the alternatives that were tried where some queries differ. `recall` is of dense
     search against exact search by depth, empty where it is exact.
     """
@@ -47,6 +49,7 @@ class Parity:
     trials: tuple[Trial, ...]
     examples: tuple[Example, ...]
     quality: Quality
+    against: Mapping[str, Difference]
     timing: Timing | None
     index: IndexCost
     recall: Mapping[int, Estimate]
@@ -83,6 +86,7 @@ class Parity:
                 system: {name: asdict(mean) for name, mean in means.items()}
                 for system, means in self.quality.means.items()
             },
+            "against": {base: asdict(item) for base, item in self.against.items()},
             "differences": [asdict(item) for item in self.quality.differences],
             "latency_ms": self.timing and asdict(self.timing),
             "index": asdict(self.index),

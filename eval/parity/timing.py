@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from eval.parity.quality import DENSE, KEYWORD, NATIVE, OURS, SYSTEMS
+from eval.parity.quality import DENSE, KEYWORD, NATIVE, OURS, TIMED
 from eval.runs.interleaved_timing import alternate
 from eval.statistics.estimates import (
     Estimate,
@@ -43,7 +43,7 @@ def time_systems(
         chosen = {name: systems[name] for name in pair}
         taken |= time_interleaved(chosen, queries, seconds, progress)
     return Timing(
-        systems={name: find_percentiles(taken[name]) for name in SYSTEMS},
+        systems={name: find_percentiles(taken[name]) for name in TIMED},
         ratios={
             f"p{percent}": estimate_percentile_ratio(taken[OURS], taken[NATIVE], percent)
             for percent in PERCENTILES

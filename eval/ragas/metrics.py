@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from retrievers.base import AssayError
+from retrievers.base.suggestions import suggest
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,7 @@ def choose(names: Sequence[str], *, judge: bool) -> list[Metric]:
         if name not in known:
             raise AssayError(
                 f"--metrics: {name!r} is not one of ragas'; allowed: {', '.join(known)}"
+                f"{suggest(name, known)}"
             )
         if known[name].judged and not judge:
             raise AssayError(f"--metrics: {name} asks a language model: give --provider")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eval.parity.quality import MEASURES, SYSTEMS
+from eval.parity.quality import MEASURES, TIMED
 from eval.parity.results import Absence, Parity
 from eval.report.formats import amount, p_value, score, signed, size
 from eval.report.markdown import render_markdown
@@ -69,7 +69,7 @@ def render(found: Mapping[str, Any]) -> str:
             (name, [item for item in parities if item["collection"] == name])
             for name in collections
         ],
-        systems=SYSTEMS,
+        systems=TIMED,
         names=NAMES,
         shown=SHOWN,
         measures=MEASURES,

@@ -22,13 +22,17 @@ class IndexRow:
 
 
 def index_rows(index: IndexFacts) -> tuple[IndexRow, ...]:
-    """Return the stages of indexing in the order they ran."""
+    """Return the stages of indexing in the order they ran, then those of unknown seconds."""
     longest = max(index.seconds.values(), default=0) or 1
-    return tuple(
-        IndexRow(
-            stage, formats.amount(taken), round(100 * taken / longest, 2), stage in index.cached
-        )
-        for stage, taken in index.seconds.items()
+    unknown = [stage for stage in index.cached if stage not in index.seconds]
+    return (
+        *(
+            IndexRow(
+                stage, formats.amount(taken), round(100 * taken / longest, 2), stage in index.cached
+            )
+            for stage, taken in index.seconds.items()
+        ),
+        *(IndexRow(stage, "not kept", 0.0, cached=True) for stage in unknown),
     )
 
 

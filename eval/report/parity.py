@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from eval.analysis.search_space import describe
-from eval.parity.quality import MEASURES, NATIVE, OURS, SYSTEMS
+from eval.parity.fusions import BETTER
+from eval.parity.quality import HYBRID, MEASURES, NATIVE, OURS, SYSTEMS
 from eval.parity.results import Parity
+from eval.parity.timing import PERCENTILES
 from eval.report.circumstances import Pairs
 from eval.report.comparison.differences import difference_row, make_axis
 from eval.report.files import COMPARING, write_report
-from eval.report.formats import Figure, amount, count, figure, score, size
+from eval.report.formats import Figure, amount, count, figure, p_value, score, signed, size
 from eval.scoring.measures import spoken
 
 NAMES: Mapping[str, str] = {
@@ -19,7 +21,9 @@ NAMES: Mapping[str, str] = {
     "keyword": "keyword list alone",
     NATIVE: "native hybrid",
     OURS: "our RRF, k = 60",
+    HYBRID: "our hybrid",
 }
+AGAINST: Mapping[str, str] = {HYBRID: "our hybrid", OURS: "our RRF", BETTER: "the better list"}
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ def write(parity: Parity, reports: Path) -> Path:
         "systems": [system_row(parity, name) for name in SYSTEMS],
         "differences": [difference_row(item, axis.axis) for item in parity.quality.differences],
         "axis": axis,
+        "against": describe_against(parity),
         "ratios": describe_ratios(parity),
         "index": (
             ("Texts", f"{parity.index.texts:,}"),
@@ -107,12 +112,26 @@ def describe_keyword(item: Mapping[str, Any]) -> str:
 def system_row(parity: Parity, system: str) -> SystemRow:
     """Return one way to search as a row."""
     means = parity.quality.means[system]
-    times = parity.timing.systems[system] if parity.timing else {}
+    times = parity.timing.systems if parity.timing else {}
+    untimed = (Figure("–", ""),) * (len(PERCENTILES) if times else 0)
     return SystemRow(
         NAMES[system],
         tuple(figure(means[name], score) for name in MEASURES),
-        tuple(figure(item, amount) for item in times.values()),
+        tuple(figure(item, amount) for item in times[system].values())
+        if system in times
+        else untimed,
     )
+
+
+def describe_against(parity: Parity) -> list[str]:
+    """Return how far the native fusion is above our hybrid and above the better list alone."""
+    return [
+        f"{spoken(item.measure)}: native less {AGAINST[base]} {signed(item.difference.value)} "
+        f"({signed(item.difference.low)} … {signed(item.difference.high)}), "
+        f"p {p_value(item.adjusted)}: {item.verdict}"
+        for base, item in parity.against.items()
+        if base != OURS  # which stands with all measures
+    ]
 
 
 def describe_ratios(parity: Parity) -> list[str]:

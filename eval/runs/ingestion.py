@@ -183,12 +183,18 @@ class Ingestion(IngestReport):
             "environment": dict(self.environment),
         }
 
+    @cached_property
+    def _embeds(self) -> bool:
+        return any(
+            "embed" in taken for taken in (self.seconds, *(d.seconds for d in self.documents))
+        )
+
     def _went_through(self, item: DocumentFacts) -> bool:
         """Say whether no stage took what it made of the document from the cache."""
         stages = {
             "convert": item.converted,
             "chunk": item.intact is not None,
-            "embed": "embed" in self.seconds and bool(item.tokens),
+            "embed": self._embeds and bool(item.tokens),
         }
         return {name for name, needed in stages.items() if needed} <= item.seconds.keys()
 

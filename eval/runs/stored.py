@@ -37,8 +37,8 @@ from retrievers.base import (
     StageTrace,
     T,
 )
+from retrievers.base.suggestions import suggest
 from retrievers.settings import explain_error
-from retrievers.settings.errors import suggest
 from retrievers.store.files import append, write_atomically, writing
 
 FORMAT = 2

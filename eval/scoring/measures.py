@@ -9,7 +9,6 @@ is right for a query that nothing answers. An installed package may add its own 
 eval.scoring.own).
 """
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from eval.scoring import calculation, own, standard
 from eval.scoring.calculation import ByQuery, Gold, Joined, Qrels, Run, Scores
 from eval.scoring.kinds import ANY, KINDS, Bounds, Kind, Range
 from retrievers.base import AssayError
+from retrievers.base.suggestions import suggest
 from retrievers.settings.plugins import find_parts
 
 DEFAULT = (
@@ -248,13 +248,11 @@ def _refuse(name: str, parts: Iterable[str]) -> AssayError:
     """Return what is said of a name that no measure has: near ones, and what is allowed."""
     stem, rest = re.match(r"(\w*)(.*)", name, re.S).groups()  # type: ignore[union-attr]
     stems = {kind.name for kind in KINDS.values()} | {kind.spoken for kind in KINDS.values()}
-    known = {each.casefold(): each for each in stems - {""}}
-    close = difflib.get_close_matches(stem.casefold(), known, n=1)
-    near = [f"{known[match]}{rest}" for match in close if known[match] != stem]
+    near = suggest(stem, sorted(stems - {""}), rest)
     added = "".join(f", {part}" for part in parts)
     return AssayError(
         f"measures: {name!r} is not a measure that can be computed here"
-        f"{f'; did you mean {near[0]}?' if near else ''}; allowed: what ir-measures names and "
+        f"{near}; allowed: what ir-measures names and "
         "supports, such as nDCG@10, Success@3 or Hit@3, RR@10, R@20, P@5, AP, Judged@10; and "
         f"R@2000tok, Tokens@10, hit_nDCG@10, Empty{added}"
     )

@@ -35,6 +35,7 @@ from eval.targets.measurements import (
 )
 from eval.targets.results import Measured, Unit
 from retrievers.base import AssayError
+from retrievers.base.suggestions import suggest
 
 # Texts to vectors of length 1, a row each.
 Encode = Callable[[Sequence[str]], NDArray[np.floating]]
@@ -81,7 +82,8 @@ def latency(samples: Sequence[LatencySample], wanted: Latency) -> OpenEstimate:
     """Return a percentile of the milliseconds of some stages together, or of the whole search."""
     times = _by_stage(samples)
     if unknown := [name for name in wanted.stages if name not in times]:
-        raise AssayError(f"{unknown[0]}: no such stage; there are: {', '.join(times)}")
+        near = suggest(unknown[0], times)
+        raise AssayError(f"{unknown[0]}: no such stage; there are: {', '.join(times)}{near}")
     parts = [times[name] for name in wanted.stages or [TOTAL]]
     return estimate_percentile(
         [sum(values) for values in zip(*parts, strict=True)], wanted.percentile

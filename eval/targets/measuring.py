@@ -63,6 +63,11 @@ class TargetMeasurer(Protocol):
     Everything raises AssayError when a collection, a model or a server is not here.
     """
 
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """What each run and experiment took that was made, by what it is."""
+        ...
+
     def run(self, pipeline: str, dataset: str) -> StoredRun:
         """Return the stored run of a pipeline, made where there is none."""
         ...
@@ -112,7 +117,7 @@ def measure_targets(
             lines.append(Line("", "", target.as_written, None, "not measurable yet", target.reason))
         measured.append(TargetResult(name, target.criterion, target.as_written, tuple(lines)))
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Results(now, environment.describe(), tuple(measured))
+    return Results(now, environment.describe(), tuple(measured), measurer.seconds)
 
 
 def _measure_line(measurement: Measurement, measurer: TargetMeasurer) -> Line:

@@ -128,7 +128,19 @@ def render_markdown(results: Results) -> str:
     ]
     if details:
         parts.append(_table(("id", "what was measured", "beside", "runs"), details) + "\n")
+    if results.seconds:
+        taken = [(what, f"{seconds:,.1f}") for what, seconds in results.seconds.items()]
+        parts.append("## Where the time went\n")
+        parts.append(f"{describe_seconds(results.seconds)}\n")
+        parts.append(_table(("what", "seconds"), taken) + "\n")
     return "\n".join(parts)
+
+
+def describe_seconds(seconds: Mapping[str, float]) -> str:
+    """Return in a line what all took together, and the longest three."""
+    longest = list(seconds.items())[:3]
+    told = ", ".join(f"{what} {amount(taken)} s" for what, taken in longest)
+    return f"{sum(seconds.values()) / 60:.1f} minutes in all; the longest: {told}."
 
 
 def replace_table(readme: Path, table: str) -> str:

@@ -139,6 +139,7 @@ def _metrics(summary: Summary) -> dict[str, float]:
         found[f"index/{metric_name(f'{RECALL}.{leg}')}"] = recall
     for stage, seconds in manifest.index.seconds.items():
         found[f"index/seconds.{metric_name(stage)}"] = seconds
+        found[f"index/cached.{metric_name(stage)}"] = float(stage in manifest.index.cached)
     return found
 
 

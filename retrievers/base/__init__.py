@@ -121,12 +121,15 @@ class Hit:
     """A retrieved chunk, its final score, and where each leg that found it had placed it.
 
     `definitions` are of terms that the chunk uses and does not define, where the pipeline tells.
+    `pinned` tells stages that a boost has put it before all that other legs can find, so that a
+    reranker leaves it there. Stored runs do not hold it.
     """
 
     chunk: Chunk
     score: float
     legs: Mapping[str, Placed] = field(default_factory=dict)
     definitions: tuple[Definition, ...] = ()
+    pinned: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +168,8 @@ class Ranking:
 @dataclass(frozen=True, slots=True)
 class IndexReport:
     """What indexing took. `seconds` per stage are those of the work itself, also when its
-    result came from the cache (`cached` names such stages). `bytes` is the size of the indexes.
+    result came from the cache (`cached` names such stages): a stage of which that is not known is
+    not among them. `bytes` is the size of the indexes.
     `facts` is what was found of the chunks, as JSON values; reports know of `tokens`, pairs of a
     size and the number of chunks of that size, `limit`, `oversize` and `integrity_failures`; and
     `unread`, the chunks of which encoders do not read what follows on the first `window` tokens.

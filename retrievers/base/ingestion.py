@@ -34,9 +34,10 @@ class Ingested:
 class IngestReport:
     """What became of all documents.
 
-    `seconds` is the wall time by stage: chunk, context, embed and each index; `cached` names the
-    indexes found. `limit` is the chunker's maximum and `window` what the encoder reads, in tokens.
-    `facts` are the retriever's.
+    `seconds` by stage (chunk, context, embed and each index) are those of the work itself, also
+    where its result came from the cache; `cached` names such stages. A stage of which they are not
+    known is not among them. `limit` is the chunker's maximum and `window` what the encoder reads,
+    in tokens. `facts` are the retriever's.
     """
 
     documents: Sequence[Ingested]

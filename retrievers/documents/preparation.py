@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
+from math import fsum
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,8 +30,9 @@ from retrievers.store.digest import digest, digest_sources
 # What decides how a document is cut; a change to it makes the chunks in the cache void.
 SOURCES = (
     "../base/frontmatter.py", "../base/markdown.py", "../settings/files.py", "blocks.py",
-    "chunk_kinds.py", "chunkers", "cutting.py", "definitions.py", "identifiers.py", "paragraphs.py",
-    "references.py", "sentences.py", "structure.py", "tokens.py",
+    "chunk_kinds.py", "chunkers", "cutting.py", "definitions.py", "forms.py", "identifiers.py",
+    "jurisdictions.yaml", "numbered_lines.py", "numerals.py", "paragraphs.py",
+    "reference_patterns.py", "references.py", "sentences.py", "structure.py", "tokens.py",
 )  # fmt: skip
 
 
@@ -55,9 +57,9 @@ class DocumentSettings(Settings):
     )
     frontmatter: Literal["none", "chunk", "text"] = Field(
         "none",
-        description="index the YAML block at a document's head: not at all; as a chunk of its "
-        "own; or its title, description, keywords, tags, aliases, author and category with "
-        "each chunk",
+        description="index the YAML block at a document's head: not at all, unless there is no "
+        "other text; as a chunk of its own; or its title, description, keywords, tags, aliases, "
+        "author and category with each chunk",
     )
     context: ContextSettings = Field(
         default_factory=ContextSettings, description="what is put before each chunk"
@@ -66,8 +68,9 @@ class DocumentSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Chunks in descending order of id, the source of their contexts, and what it took.
+    """Chunks in descending order of id, the source of their contexts, and the seconds of cutting.
 
+    Those are of the work itself, also where all of it was `cached`; 0 where nothing is cut.
     `facts` says of the chunks that were cut: `tokens`, pairs of a size and the number of chunks
     that have it; `limit`, the chunker's maximum; `oversize`, how many exceed it; and
     `integrity_failures`, how many documents their chunks do not give back.
@@ -87,7 +90,6 @@ def prepare(
 
     Raises AssayError when there is nothing to search, or when two chunks share an id.
     """
-    begin = time.perf_counter()
     source = settings.context.resolve(documents)
     chunks: list[Chunk] = []
     cut = cut_documents(documents, settings, workshop)
@@ -95,6 +97,8 @@ def prepare(
         own = cut.chunks.get(document.id)
         plain = take_passages(document) if own is None else own
         searched = [chunk for chunk in plain if _is_searched(chunk, settings)]
+        if not searched and read_frontmatter(document.text).text:
+            searched = [chunk for chunk in plain if chunk.kind == "frontmatter"]
         contextual = contextualise(searched, document, source, settings.context.opening_words)
         chunks += _preface(contextual, document, settings, source)
     if not chunks:
@@ -103,9 +107,8 @@ def prepare(
     for one, other in pairwise(chunks):
         if one.id == other.id:
             raise AssayError(f"{one.doc_id} and {other.doc_id}: two chunks share the id {one.id}")
-    seconds = time.perf_counter() - begin
     facts = _describe(chunks, cut, settings.chunker) if cut.chunks else {}
-    return Prepared(tuple(chunks), source, seconds, not cut.seconds, facts)
+    return Prepared(tuple(chunks), source, cut.work, cut.cached, facts)
 
 
 def _is_searched(chunk: Chunk, settings: DocumentSettings) -> bool:
@@ -138,13 +141,19 @@ class Cut:
     """All chunks of each document by its id, and the tokens of each chunk by its own.
 
     `torn` names the documents that their chunks do not give back, `seconds` what those took that
-    were not known before.
+    were not known before, `work` what all took when they were cut.
     """
 
     chunks: Mapping[str, Sequence[Chunk]]
     tokens: Mapping[str, int]
     torn: Sequence[str]
     seconds: Mapping[str, float]
+    work: float
+
+    @property
+    def cached(self) -> bool:
+        """Whether there is something cut, and all of it was known."""
+        return bool(self.chunks) and not self.seconds
 
 
 def cut_documents(
@@ -155,14 +164,14 @@ def cut_documents(
 
     documents = [item for item in documents if not (settings.passages and item.passages)]
     if not documents:
-        return Cut({}, {}, (), {})
+        return Cut({}, {}, (), {}, 0.0)
     tokenizer = Tokenizer(settings.tokenizer, workshop)
     chunker = settings.chunker
     here = Path(__file__).parent
     own = digest_sources(*(here / name for name in SOURCES))
     sources = own + find_source(chunker)
     keys = {
-        item.id: digest("cut", sources, tokenizer.identity, chunker, item.id, item.text)
+        item.id: digest("timed cut", sources, tokenizer.identity, chunker, item.id, item.text)
         for item in documents
     }
     known = workshop.cache.get_many("chunks", keys.values())
@@ -171,12 +180,12 @@ def cut_documents(
     for document in workshop.progress.track(missing, "chunking", len(missing)):
         begin = time.perf_counter()
         made = chunker.chunk(document, tokenizer.offsets)
-        seconds[document.id] = time.perf_counter() - begin
-        value = {
+        value: dict[str, Any] = {
             "rows": [{**asdict(chunk), "text": ""} for chunk in made],
             "tokens": [tokenizer.count(chunk.text) for chunk in made],
             "intact": is_intact(document, made),
         }
+        value["seconds"] = seconds[document.id] = time.perf_counter() - begin
         fresh[keys[document.id]] = json.dumps(value, ensure_ascii=False).encode()
     if fresh:
         workshop.cache.put_many("chunks", fresh)
@@ -189,7 +198,8 @@ def cut_documents(
         for chunk, size in zip(made, values[name]["tokens"], strict=True)
     }
     torn = [name for name, value in values.items() if not value["intact"]]
-    return Cut(chunks, tokens, torn, seconds)
+    work = fsum(value["seconds"] for value in values.values())
+    return Cut(chunks, tokens, torn, seconds, work)
 
 
 def _describe(chunks: Sequence[Chunk], cut: Cut, chunker: Chunker) -> dict[str, Any]:

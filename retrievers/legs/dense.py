@@ -1,7 +1,7 @@
 """Dense search: cosine of the query's vector and every chunk's."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -60,12 +60,12 @@ class DenseLeg(Leg):
 
     def index(self, corpus: Corpus) -> IndexReport:
         """Encode the chunks into a matrix of a row a chunk, or a part of a chunk, at best."""
-        begin = time.perf_counter()
-        encoded = self._encode(corpus)
+        encoded, texts = self._encode(corpus)
         self._matrix = encoded.vectors
+        seconds = self._encoder.recall_seconds(texts)
         return IndexReport(
             chunks=len(corpus.chunks),
-            seconds={"embed": time.perf_counter() - begin},
+            seconds={} if seconds is None else {"embed": seconds},
             bytes=self._matrix.nbytes,
             cached=() if encoded.fresh else ("embed",),
         )
@@ -92,21 +92,27 @@ class DenseLeg(Leg):
         """The facts of the encoder."""
         return {**self._encoder.facts(), "search": "exact cosine"}
 
-    def _encode(self, corpus: Corpus) -> Encoded:
-        """Return the matrix that is searched, and set where the chunks begin in it."""
+    def _encode(self, corpus: Corpus) -> tuple[Encoded, Sequence[str]]:
+        """Return the matrix that is searched, and the texts encoded for it.
+
+        Sets where the chunks begin in it.
+        """
         self._starts = None
+        texts = [chunk.searchable for chunk in corpus.chunks]
         window = find_window([self._encoder])
         if self._windows == "none" or window is None:
-            return corpus.encode(self._encoder)
+            return corpus.encode(self._encoder), texts
         tokenizer = Tokenizer.default(self._workshop)
-        parts = [split(chunk.searchable, window, tokenizer) for chunk in corpus.chunks]
+        parts = [split(text, window, tokenizer) for text in texts]
         counts = np.array([len(part) for part in parts], np.intp)
         if not len(parts) or counts.max() == 1:
-            return corpus.encode(self._encoder)
-        encoded = self._encoder.encode([text for part in parts for text in part])
+            return corpus.encode(self._encoder), texts
+        texts = [text for part in parts for text in part]
+        encoded = self._encoder.encode(texts)
         starts = np.cumsum(counts) - counts
         if self._windows == "max":
             self._starts = starts
-            return Encoded(encoded.vectors.copy(), encoded.fresh)
+            return Encoded(encoded.vectors.copy(), encoded.fresh), texts
         sums = np.add.reduceat(encoded.vectors, starts, axis=0)
-        return Encoded(sums / np.linalg.norm(sums, axis=1, keepdims=True), encoded.fresh)
+        means = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+        return Encoded(means, encoded.fresh), texts

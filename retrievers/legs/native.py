@@ -33,13 +33,12 @@ class EngineLeg(Leg):
     def index(self, corpus: Corpus) -> IndexReport:
         """Encode the chunks and index texts and vectors in the engine."""
         texts = [chunk.searchable for chunk in corpus.chunks]
-        begin = time.perf_counter()
         encoded = corpus.encode(self._encoder)
-        seconds = time.perf_counter() - begin
+        seconds = self._encoder.recall_seconds(texts)
         report = self._engine.index(texts, encoded.vectors, self._encoder.identity)
         return IndexReport(
             chunks=len(texts),
-            seconds={"embed": seconds, **report.seconds},
+            seconds={**({} if seconds is None else {"embed": seconds}), **report.seconds},
             bytes=report.bytes,
             cached=(*(() if encoded.fresh else ("embed",)), *report.cached),
         )

@@ -1,8 +1,11 @@
 """Encoders: settings, and the cache every encoder stands behind."""
 
+import struct
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import fsum
 from typing import Annotated, Any
 
 import numpy as np
@@ -22,6 +25,8 @@ from retrievers.settings.parts import Part, find_source
 from retrievers.store.digest import digest
 
 CACHE_KIND = "embeddings"
+SECONDS_KIND = "embedding_seconds"  # of each vector, by the same key
+SECONDS = struct.Struct("<d")
 TEXTS_PER_WRITE = 64  # what a killed run loses at most
 
 
@@ -143,6 +148,18 @@ class CachingEncoder(Encoder):
         values = b"".join(known[key] for key in keys)
         return Encoded(np.frombuffer(values, np.float32).reshape(len(keys), -1), len(missing))
 
+    def recall_seconds(self, texts: Sequence[str]) -> float | None:
+        """Return the seconds that encoding the distinct `texts` took, whenever that was done.
+
+        None where some vector comes from a time when this was not kept.
+        """
+        identity = self.identity
+        keys = {digest(identity, text) for text in texts}
+        known = self._workshop.cache.get_many(SECONDS_KIND, keys)
+        if len(known) < len(keys):
+            return None
+        return fsum(SECONDS.unpack(value)[0] for value in known.values())
+
     def encode_query(self, text: str) -> Vectors:
         """Return the vector of a query: float32, shape (dimensions,)."""
         return self._encoder.encode_query(text)
@@ -156,7 +173,10 @@ class CachingEncoder(Encoder):
         keys = list(texts)
         for begin in range(0, len(keys), TEXTS_PER_WRITE):
             block = keys[begin : begin + TEXTS_PER_WRITE]
+            start = time.perf_counter()
             vectors = self._encoder.encode_passages([texts[key] for key in block])
+            share = SECONDS.pack((time.perf_counter() - start) / len(block))
+            self._workshop.cache.put_many(SECONDS_KIND, dict.fromkeys(block, share))
             values = {key: row.tobytes() for key, row in zip(block, vectors, strict=True)}
             self._workshop.cache.put_many(CACHE_KIND, values)
             yield from values.items()

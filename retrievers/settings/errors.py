@@ -1,13 +1,14 @@
 """What is wrong with settings: a line for each key, with what was given and what is allowed."""
 
-from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
+import re
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from retrievers.base import AssayError
+from retrievers.base.suggestions import suggest
 from retrievers.settings.kinds import descend, find_member, list_fields, list_models, list_tags
 
 M = TypeVar("M", bound=BaseModel)
@@ -52,12 +53,6 @@ def explain_errors(error: ValidationError, kind: Any = None, values: Any = None)
     ]
 
 
-def suggest(name: str, allowed: Iterable[str]) -> str:
-    """Return `; did you mean …?` where one of `allowed` is nearly `name`, else nothing."""
-    near = get_close_matches(name, list(allowed), n=1)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
 def _explain(
     keys: tuple[str, ...], holder: Any, place: Any, item: ErrorDetails
 ) -> tuple[tuple[str, ...], str, str]:
@@ -84,7 +79,9 @@ def _explain(
     told = kind == "value_error" and value in message
     if told or not keys or isinstance(item["input"], Mapping | BaseModel):
         return keys, message, ""
-    return keys, message, f", not {value if len(value) <= SHOWN else f'{value[:SHOWN]}…'}"
+    shown = value if len(value) <= SHOWN else f"{value[:SHOWN]}…"
+    choices = re.findall(r"'([^']*)'", context["expected"]) if kind == "literal_error" else []
+    return keys, message, f", not {shown}{suggest(str(item['input']), choices)}"
 
 
 def _locate(kind: Any, values: Any, item: ErrorDetails) -> tuple[tuple[str, ...], Any, Any]:

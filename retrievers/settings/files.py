@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from retrievers.base import AssayError
-from retrievers.settings.errors import suggest
+from retrievers.base.suggestions import suggest
 from retrievers.settings.trust import check_code
 
 DEPTH = 100

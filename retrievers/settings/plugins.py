@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from retrievers.base import AssayError
+from retrievers.base.suggestions import suggest
 
 T = TypeVar("T")
 
@@ -36,7 +37,8 @@ def load_part(group: str, name: str, base: type[T]) -> type[T]:
     """
     found = find_parts(group)
     if name not in found:
-        raise AssayError(f"{group}: {name}: not installed; there are: {', '.join(found) or 'none'}")
+        there = f"{', '.join(found) or 'none'}{suggest(name, found)}"
+        raise AssayError(f"{group}: {name}: not installed; there are: {there}")
     return load_class(found[name].value, base, f"{group}: {name}")
 
 

@@ -30,7 +30,12 @@ class RerankSettings(StageSettings):
         default_factory=CrossEncoderSettings, description="the cross-encoder, or its name"
     )
     depth: int = Field(
-        24, ge=1, description="how many hits are read; those below stay below, in their order"
+        24,
+        ge=1,
+        description=(
+            "how many hits are read; those below stay below, in their order, and exact matches "
+            "that a boost has put first stay first, unread"
+        ),
     )
 
     def build(self, workshop: Workshop) -> Stage:
@@ -58,18 +63,28 @@ class Rerank(Stage):
 
         A hit that was read has its score in the model's unit; equal scores keep their previous
         order, the later lowered by the least step there is. The n-th hit that was not read
-        has n less than the lowest score given, so that it stays below.
+        has n less than the lowest score given, so that it stays below. A model does not know that
+        a section was asked for by its number: pinned hits stay first, in their order, the n-th
+        from their end with n more than the highest score given.
         """
-        counts = {"in": len(hits), "out": len(hits), "read": min(len(hits), self._depth)}
+        pinned = [hit for hit in hits if hit.pinned]
+        others = [hit for hit in hits if not hit.pinned]
+        read, rest = others[: self._depth], others[self._depth :]
+        counts = {"in": len(hits), "out": len(hits), "read": len(read), "kept": len(pinned)}
         if not hits:
             return StageResult([], counts=counts)
-        read, rest = hits[: self._depth], hits[self._depth :]
-        scores = self._score(query, [hit.chunk.searchable for hit in read])
+        scores = self._score(query, [hit.chunk.searchable for hit in read]) if read else []
         pairs = sorted(zip(read, scores, strict=True), key=lambda pair: -pair[1])
         ranked = descend(pairs)
-        lowest = ranked[-1].score
-        ranked += [replace(hit, score=lowest - place) for place, hit in enumerate(rest, start=1)]
-        return StageResult(ranked, f"read {len(read)} of {len(hits)} hits", counts)
+        highest, lowest = (ranked[0].score, ranked[-1].score) if ranked else (0.0, 0.0)
+        first = [
+            replace(hit, score=highest + place)
+            for place, hit in zip(range(len(pinned), 0, -1), pinned, strict=True)
+        ]
+        last = [replace(hit, score=lowest - place) for place, hit in enumerate(rest, start=1)]
+        kept = f"; kept {len(pinned)} exact ones before them" if pinned else ""
+        note = f"read {len(read)} of {len(hits)} hits{kept}"
+        return StageResult([*first, *ranked, *last], note, counts)
 
     def without_query_cache(self) -> Stage:
         """The same stage, scoring every pair anew."""

@@ -23,6 +23,7 @@ from typing import ClassVar, TypeVar
 from filelock import BaseFileLock, FileLock
 
 from retrievers.base import AssayError
+from retrievers.base.suggestions import suggest
 from retrievers.store.files import writing
 
 T = TypeVar("T")
@@ -144,7 +145,8 @@ class Cache:
         """Remove the entries of `kind`, or of all kinds, and return what was removed."""
         if kind is not None and kind not in self._kinds():
             allowed = ", ".join(self._kinds()) or "none, the cache is empty"
-            raise AssayError(f"{kind}: no such kind of cache entry; there are: {allowed}")
+            near = suggest(kind, self._kinds())
+            raise AssayError(f"{kind}: no such kind of cache entry; there are: {allowed}{near}")
         removed = [usage for usage in self.usage() if kind in (None, usage.kind)]
         for usage in removed:
             shutil.rmtree(self.root / usage.kind, ignore_errors=True)

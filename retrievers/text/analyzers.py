@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BeforeValidator, Field, model_validator
 
 from retrievers.base import AssayError
+from retrievers.base.suggestions import suggest
 from retrievers.settings import Settings
 
 # What PyStemmer (Snowball) has; `porter` is the English stemmer of 1980.
@@ -156,6 +157,7 @@ def _expand_name(value: Any) -> Any:
             raise ValueError(
                 f"unknown analyzer {value!r}; allowed: plain, words, code, or a language: "
                 f"{', '.join(get_args(Language))}"
+                f"{suggest(value, ('plain', 'words', 'code', *get_args(Language)))}"
             )
         return {"type": value}
     if isinstance(value, dict):

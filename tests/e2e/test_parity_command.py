@@ -24,6 +24,8 @@ def test_an_engine_is_compared_with_its_formula(assay: Assay) -> None:
     )
     assert lines[1] == "formula: sum over both lists of 1 / (2 + rank), ranks from 0"
     assert any(line.startswith("nDCG@10: native minus ours ") for line in lines)
+    assert any(line.startswith("nDCG@10: native less our hybrid ") for line in lines)
+    assert any(line.startswith("nDCG@10: native less the better list ") for line in lines)
     page = Path(next(line for line in lines if line.startswith("report"))[8:])
     assert {file.name for file in page.parent.iterdir()} == {"parity.json", "report.html"}
     assert any(line.startswith("MLflow  run ") for line in lines)
@@ -62,7 +64,9 @@ def test_recall_by_a_setting(assay_json: Assay) -> None:
         (["parity", "qdrant-edge", "nowhere"], "nowhere: there is no such collection"),
         (["parity", "qdrant-edge", "harbourline", "scifact"], "scifact: one COLLECTION at a time"),
         (["parity", "--all", "k=2"], "k=2: settings go with one ENGINE"),
-        (["parity", "qdrant-edge", "--output", "x"], "--output: goes with --all"),
+        (["parity", "qdrant-edge", "--output", "x"], "--output: goes with --all or --fusions"),
+        (["parity", "--all", "--fusions"], "--fusions: not with --all"),
+        (["parity", "--fusions", "nowhere"], "nowhere: there is no such collection"),
         (["recall", "qdrant-edge", "--sweep", "ef"], "ef: an axis is key.path=v1,v2,v3"),
         (["recall", "qdrant-edge", "--sweep", "ef=0"], "engine qdrant-edge: ef: input should be"),
     ],

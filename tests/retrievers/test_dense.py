@@ -67,7 +67,7 @@ def test_reports_the_size_and_what_came_from_the_cache(
     assert (report.chunks, report.bytes, report.cached) == (4, 4 * 384 * 4, ())
     again = DenseLegSettings(type="dense").build(model_workshop).index(Corpus(make_chunks(TEXTS)))
     assert again.cached == ("embed",)
-    assert again.seconds["embed"] < report.seconds["embed"]
+    assert again.seconds == report.seconds
     more = leg.index(Corpus(make_chunks([*TEXTS, "one more"])))
     assert more.cached == ()
 

@@ -1,13 +1,17 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from statute import LAW
 
 from retrievers.base import Chunk, Hit, Placed
+from retrievers.documents.preparation import DocumentSettings
 from retrievers.models.base import CrossEncoder
+from retrievers.pipeline import PipelineSettings
 from retrievers.settings import Workshop
 from retrievers.stages.rerank import Rerank, RerankSettings
 from retrievers.store.cache import Cache
@@ -69,7 +73,67 @@ def test_hits_not_read_stay_below_by_the_documented_rule() -> None:
         ("d", 0.0),
     ]
     assert after.note == "read 2 of 4 hits"
-    assert after.counts == {"in": 4, "out": 4, "read": 2}
+    assert after.counts == {"in": 4, "out": 4, "read": 2, "kept": 0}
+
+
+def test_pinned_hits_stay_first_and_are_not_read() -> None:
+    table = Table({"c": 2.0, "d": 3.5})
+    a, c, b, d, e = make_hits(["a", "c", "b", "d", "e"])
+    hits = [replace(a, pinned=True), c, replace(b, pinned=True), d, e]
+    after = Rerank(table, 2, None).apply("q", hits)
+    assert [(hit.chunk.id, hit.score) for hit in after.hits] == [
+        ("a", 5.5),
+        ("b", 4.5),
+        ("d", 3.5),
+        ("c", 2.0),
+        ("e", 1.0),
+    ]
+    assert table.asked == ["c", "d"]
+    assert after.note == "read 2 of 5 hits; kept 2 exact ones before them"
+    assert after.counts == {"in": 5, "out": 5, "read": 2, "kept": 2}
+
+
+def test_where_all_are_pinned_nothing_is_read() -> None:
+    hits = [replace(hit, pinned=True) for hit in make_hits(["a", "b"])]
+    after = Rerank(Table({}), 2, None).apply("q", hits).hits
+    assert [(hit.chunk.id, hit.score) for hit in after] == [("a", 2.0), ("b", 1.0)]
+
+
+class Liar(CrossEncoder):
+    """Likes a text the better the less it has to do with boats."""
+
+    identity = "liar"
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        return [-float(text.lower().count("boat")) for text in texts]
+
+
+class LiarSettings(RerankSettings):
+    """A stage that undoes whatever it may."""
+
+    def build(self, workshop: Workshop) -> Rerank:
+        return Rerank(Liar(), 50, None)
+
+
+@pytest.mark.parametrize(
+    ("boost", "first"), [(10, "(b) The harbour master may"), (0.001, "### § 7–202. Dues.")]
+)
+def test_a_boosted_look_up_is_not_undone(boost: float, first: str, tmp_path: Path) -> None:
+    """A boost that alone puts a hit first pins it; one that only nudges leaves it to the model."""
+    settings = PipelineSettings.model_validate(
+        {
+            "legs": {"keyword": {"type": "bm25"}, "exact": {"type": "exact"}},
+            "fusion": {"type": "rrf", "boosts": {"exact": boost}},
+            "stages": [LiarSettings(type="rerank")],
+        }
+    )
+    documents = DocumentSettings.model_validate(
+        {"chunker": {"type": "structure", "max_tokens": 24, "overlap_tokens": 0}}
+    )
+    with settings.build(documents, Workshop(Cache(tmp_path))) as retriever:
+        retriever.index([LAW])
+        found = retriever.search("what boats does § 7-202(b) spare, may this chapter say", 10)
+    assert found.hits[0].chunk.text.startswith(first)
 
 
 def test_a_scored_pair_is_not_scored_again(tmp_path: Path) -> None:

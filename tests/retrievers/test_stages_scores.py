@@ -44,6 +44,14 @@ def test_recency_multiplies_by_the_age_in_days() -> None:
     assert stage.facts() == {"today": "2024-03-31"}
 
 
+@pytest.mark.parametrize(
+    ("bias", "factors"), [(0.0, [1, 1]), (0.5, [1.1, 1.05]), (1.0, [1.2, 1.1])]
+)
+def test_recency_counts_as_much_as_its_bias(bias: float, factors: list[float]) -> None:
+    _, hits = rank_dated(["2024-03-31", "2024-03-24"], [1.0, 1.0], bias=bias)
+    assert sorted((hit.score for hit in hits), reverse=True) == pytest.approx(factors)
+
+
 def test_recency_counts_from_a_given_day() -> None:
     for today in (date(2024, 4, 29), "2024-04-29"):
         _, hits = rank_dated(

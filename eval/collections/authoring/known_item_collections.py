@@ -37,6 +37,9 @@ WORDS = {
     "they stand",
     "truncated": "truncated: the beginning of a long word that one document alone has; answered "
     "wherever words begin with it",
+    "section": "section: each section that its heading numbers with a §; answered by it",
+    "paragraph": "paragraph: each numbered paragraph of those, where indentation tells what stands "
+    "under what; answered by it",
 }
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from retrievers.base import AssayError
+from retrievers.base.suggestions import suggest
 from retrievers.engines.adapter import Stored
 from retrievers.engines.postgres.server import MARK, read_stamp
 from retrievers.engines.servers import name_index
@@ -83,7 +84,8 @@ def check_server(connection: "Connection", where: str, language: str) -> dict[st
         raise AssayError(f"postgres: {where}: pgvector {vector} is too old; allowed is 0.8 on")
     if language not in languages:
         allowed = ", ".join(languages)
-        raise AssayError(f"postgres: {where}: no language {language!r}; there are: {allowed}")
+        near = suggest(language, languages)
+        raise AssayError(f"postgres: {where}: no language {language!r}; there are: {allowed}{near}")
     return {"version": server.split()[0], "pgvector": vector}
 
 

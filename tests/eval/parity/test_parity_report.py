@@ -51,7 +51,8 @@ class Elements(HTMLParser):
 def test_an_engine_that_does_what_it_says(honest: Parity) -> None:
     assert honest.verdict == "identical"
     assert honest.counts == {"identical": 8, "ties": 0, "different": 0}
-    assert list(honest.quality.means) == LISTS
+    assert list(honest.quality.means) == [*LISTS, "hybrid"]
+    assert list(honest.against) == ["hybrid", "ours", "better"]
     # Its default is the same fusion as ours.
     assert [item.difference.value for item in honest.quality.differences] == [0, 0, 0]
     assert honest.timing is not None

@@ -1,0 +1,50 @@
+"""The page of what engines' fusions are worth: `fusions.md`, made of `fusions.json` alone."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from eval.parity.fusions import BASES, MEASURE, Fusions
+from eval.parity.quality import DENSE, HYBRID, KEYWORD, NATIVE, OURS, SYSTEMS
+from eval.report.formats import p_value, score, signed
+from eval.report.markdown import render_markdown
+from eval.report.parity import AGAINST, NAMES
+from eval.runs.files import encode_json, write_together
+from eval.scoring.measures import spoken
+
+PAGE, FACTS = "fusions.md", "fusions.json"
+SHOWN = (MEASURE, "R@20")
+
+
+def write(found: Fusions, folder: Path) -> list[Path]:
+    """Write both files into `folder`, which is made, each in one piece; return their paths.
+
+    Raises AssayError when they cannot be written.
+    """
+    facts = found.as_json()
+    facts["environment"] = {
+        key: value for key, value in facts["environment"].items() if key != "command"
+    }
+    return write_together(folder, {PAGE: render(facts).encode(), FACTS: encode_json(facts)})
+
+
+def render(found: Mapping[str, Any]) -> str:
+    """Return the page of what `fusions.json` holds."""
+    return render_markdown(
+        "fusions.md.j2",
+        # Of its JSON, so that a page made of the file is the same.
+        found=json.loads(json.dumps(found)),
+        bases=BASES,
+        against=AGAINST,
+        measure=MEASURE,
+        shown=SHOWN,
+        systems=SYSTEMS,
+        fixed=(DENSE, KEYWORD, OURS, HYBRID),
+        native=NATIVE,
+        names=NAMES,
+        spoken=spoken,
+        score=score,
+        signed=signed,
+        p_value=p_value,
+    )

@@ -1,0 +1,90 @@
+"""Seconds of indexing mean the same in a first run and in one that finds all in the cache."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from processes import ROOT
+
+from eval.experiments.config import RunConfig, load_config
+from eval.report.indexing import index_rows
+from eval.runs.stored import IndexFacts
+from retrievers.base import Document, IndexReport, Passage
+from retrievers.models.encoders import SECONDS_KIND
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache, default_root
+
+DOCUMENTS = tuple(
+    Document(f"{name}.md", f"# {name}\n\n## Terms\n\n“{name}” means the {name} at the pier.\n")
+    for name in ("Quay", "Crew", "Buoy")
+)
+LEGS = (
+    "retriever.legs={dense: {type: dense}, keyword: {type: bm25}, fields: {type: bm25f}, "
+    "defined: {type: definitions}, code: {type: code}, graph: {type: graph}}",
+    "retriever.fusion={type: rrf}",
+)
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Workshop:
+    """A workshop whose cache knows nothing but the models."""
+    shared = default_root() / "models"
+    shared.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "models").symlink_to(shared)
+    return Workshop(Cache(tmp_path))
+
+
+def configure(*overrides: str, name: str = "hybrid_rrf") -> RunConfig:
+    return load_config(ROOT / f"configs/{name}.yaml", overrides)
+
+
+def index(
+    workshop: Workshop, config: RunConfig, documents: tuple[Document, ...] = DOCUMENTS
+) -> IndexReport:
+    with config.build(workshop) as retriever:
+        return retriever.index(documents)
+
+
+@pytest.mark.parametrize("config", [configure(*LEGS), configure(name="native_hybrid")])
+def test_a_warm_run_states_the_seconds_of_the_cold_one(fresh: Workshop, config: RunConfig) -> None:
+    cold, warm = index(fresh, config), index(fresh, config)
+    assert cold.cached == ()
+    assert all(taken > 0 for taken in cold.seconds.values())
+    assert warm.seconds == cold.seconds
+    assert set(warm.cached) == set(cold.seconds)
+
+
+def test_what_is_new_is_added_to_what_was_known(fresh: Workshop) -> None:
+    config = configure()
+    before = index(fresh, config, DOCUMENTS[:2])
+    after = index(fresh, config)
+    assert after.cached == ()
+    for stage in ("chunk", "dense.embed"):
+        assert after.seconds[stage] > before.seconds[stage]
+    assert index(fresh, config).seconds == after.seconds
+
+
+def test_a_collection_that_prescribes_its_passages_is_not_cut(fresh: Workshop) -> None:
+    documents = tuple(
+        replace(item, passages=(Passage(f"{item.id}#0", 0, 6),)) for item in DOCUMENTS
+    )
+    report = index(fresh, configure(), documents)
+    assert report.seconds["chunk"] == 0
+    assert "chunk" not in report.cached
+
+
+def test_seconds_that_were_not_kept_are_not_made_up(fresh: Workshop) -> None:
+    config = configure()
+    index(fresh, config)
+    fresh.cache.clear(SECONDS_KIND)
+    report = index(fresh, config)
+    assert "dense.embed" in report.cached
+    assert "dense.embed" not in report.seconds
+    facts = IndexFacts(
+        chunks=report.chunks,
+        seconds=dict(report.seconds),
+        bytes=report.bytes,
+        cached=list(report.cached),
+    )
+    rows = {row.name: row for row in index_rows(facts)}
+    assert (rows["dense.embed"].seconds, rows["dense.embed"].cached) == ("not kept", True)
