@@ -8,12 +8,13 @@ from typing import Any
 from eval.analysis.answering import Answering, examine_answering
 from eval.analysis.attribution import Attribution, attribute
 from eval.analysis.legs_alone import LegAlone, score_legs
+from eval.analysis.means import estimate_scores
 from eval.analysis.unjudged import Unjudged, examine
 from eval.runs.ann_recall import find_recalls
 from eval.runs.latency import TOTAL
 from eval.runs.stored import StoredRun, describe_unread
 from eval.scoring import measures
-from eval.statistics.estimates import Estimate, estimate_mean, estimate_percentile
+from eval.statistics.estimates import Estimate, OpenEstimate, estimate_percentile
 
 PERCENTILES = (50, 95, 99)
 
@@ -29,7 +30,7 @@ class Summary:
     run: StoredRun
     scores: Mapping[str, Mapping[str, float]]
     means: Mapping[str, Estimate]
-    latency: Mapping[str, Mapping[str, Estimate]]
+    latency: Mapping[str, Mapping[str, OpenEstimate]]
 
     @cached_property
     def by_type(self) -> Mapping[str, Mapping[str, Estimate]]:
@@ -37,10 +38,11 @@ class Summary:
         types = sorted({query.type for query in self.run.queries.values()} - {""})
         return {
             kind: {
-                name: estimate_mean(
-                    [by_query[id_] for id_, query in self.run.queries.items() if query.type == kind]
+                name: estimate_scores(
+                    name,
+                    [found[id_] for id_, query in self.run.queries.items() if query.type == kind],
                 )
-                for name, by_query in self.scores.items()
+                for name, found in self.scores.items()
             }
             for kind in types
         }
@@ -107,7 +109,7 @@ class Summary:
 def summarise(run: StoredRun, names: Sequence[str] = measures.DEFAULT) -> Summary:
     """Compute the measures `names` and the latencies of a stored run."""
     scores = measures.score(names, run.joined, run.gold)
-    means = {name: estimate_mean(list(by_query.values())) for name, by_query in scores.items()}
+    means = {name: estimate_scores(name, found.values()) for name, found in scores.items()}
     samples: dict[str, list[float]] = {}
     for sample in run.latency:
         for stage, taken in sample.milliseconds.items():
@@ -116,10 +118,19 @@ def summarise(run: StoredRun, names: Sequence[str] = measures.DEFAULT) -> Summar
     return Summary(run, scores, means, latency)
 
 
-def estimate_percentiles(times: Sequence[float]) -> dict[str, Estimate]:
+def estimate_percentiles(times: Sequence[float]) -> dict[str, OpenEstimate]:
     """Return p50, p95 and p99 of milliseconds, each with its interval."""
     return {f"p{percent}": estimate_percentile(times, percent) for percent in PERCENTILES}
 
 
-def _values(figures: Mapping[str, Estimate]) -> dict[str, float]:
+def explain_open(figures: Mapping[str, OpenEstimate], noun: str = "queries") -> str:
+    """Return in words which percentiles, by name, have no upper bound; nothing where all have."""
+    names = [name for name, figure in figures.items() if figure.high is None]
+    if not names:
+        return ""
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return f"{figures[names[0]].n} {noun} are too few to bound {listed} from above"
+
+
+def _values(figures: Mapping[str, OpenEstimate]) -> dict[str, float]:
     return {name: figure.value for name, figure in figures.items()}

@@ -163,12 +163,11 @@ def _costs(row: "Row") -> tuple[str, ...]:
 
 def _explain(found: "Ablation") -> str:
     from eval.report.formats import adjusted
-    from eval.statistics.estimates import RESAMPLES as BOOTSTRAPS
     from eval.statistics.significance import RESAMPLES
 
     family = adjusted(found.tests, "of both tables together")
     return (
-        f"Intervals: paired bootstrap, {BOOTSTRAPS:,} resamples. p: randomisation of signs, "
+        f"Intervals: Student's over queries, paired. p: randomisation of signs, "
         f"{RESAMPLES:,} draws, {family}{', ' * bool(family)}none where "
         "too few queries changed. changed: queries whose first ten hits differ. tokens: by how "
         "many the first ten hits grow. p95: milliseconds of the part itself by the traces. in all: "

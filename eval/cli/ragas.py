@@ -105,7 +105,7 @@ def _print_scored(scored: "Scored") -> None:
         _print_result(console, result)
         print_places(scores=result.path, mlflow_run=run_id)
     click.echo(
-        "Intervals: 95 %, bootstrap over queries. τ: Kendall's tau-b of the two scores over"
+        "Intervals: 95 %, Student's over queries. τ: Kendall's tau-b of the two scores over"
         " queries.\ndiffer: queries whose scores differ. docs/ragas.md explains where, and why."
     )
     if scored.ledger:

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from eval.analysis.summary import Summary
+from eval.analysis.summary import Summary, explain_open
 from eval.cli.output import make_console, make_table, print_table
-from eval.report.formats import retried
+from eval.report.formats import interval, retried
 from eval.runs.ann_recall import EXPLANATION, find_recalls
 from eval.runs.latency import TOTAL
 from eval.runs.stored import describe_without_hits
 from eval.scoring.measures import find
-from eval.statistics.estimates import Estimate
+from eval.statistics.estimates import OpenEstimate
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -29,6 +29,8 @@ def print_summary(summary: Summary, reused: bool = False) -> None:
     print_table(console, _measures(summary))
     if summary.latency:
         print_table(console, _latency(summary))
+        if few := explain_open(summary.latency[TOTAL]):
+            console.print(f"{few}.", style="yellow", soft_wrap=True)
     for leg, recall in find_recalls(manifest.facts).items():
         console.print(f"{leg}: {EXPLANATION} {recall:.3f}", style="yellow", markup=False)
     for line in summary.cautions:
@@ -66,5 +68,5 @@ def _table(first: str, *others: str) -> "Table":
     return table
 
 
-def _interval(estimate: Estimate, digits: int) -> str:
-    return f"{estimate.low:.{digits}f} – {estimate.high:.{digits}f}"
+def _interval(estimate: OpenEstimate, digits: int) -> str:
+    return interval(estimate, f"{{:.{digits}f}}".format)

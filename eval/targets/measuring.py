@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.analysis.summary import explain_open
 from eval.collections.collection import Collection
 from eval.runs import environment
 from eval.runs.ingestion import Ingestion
@@ -15,6 +16,7 @@ from eval.runs.latency import LatencySample
 from eval.runs.stored import StoredRun
 from eval.statistics.estimates import (
     Estimate,
+    OpenEstimate,
     estimate_mean_ratio,
     estimate_percentile,
     estimate_percentile_ratio,
@@ -160,7 +162,7 @@ def measure(wanted: Measurement, measurer: TargetMeasurer) -> Measured:
         case Latency(chunks=int(chunks)):
             samples = measurer.time_grown(wanted.pipeline, wanted.dataset, chunks)
             found = figures.latency(samples, wanted)
-            return _now(found, "ms", figures.warn_of_few(found.n, wanted.percentile))
+            return _now(found, "ms", figures.warn_of_few(found, wanted.percentile))
         case LatencyRatio():
             times = measurer.interleave(wanted.base, wanted.pipeline, wanted.dataset)
             return _ratio(*times, wanted)
@@ -195,7 +197,8 @@ def _ingest(wanted: Ingest, measurer: TargetMeasurer) -> Measured:
         return _pace(made, wanted.contexts)
     if wanted.figure == "seconds_per_document":
         times = [sum(item.seconds.values()) for item in made.documents]
-        return _now(estimate_percentile(times, 95), "s")
+        found = estimate_percentile(times, 95)
+        return _now(found, "s", explain_open({"p95": found}, "documents"))
     cut = [item for item in made.documents if item.intact is not None]
     if not cut:
         raise AssayError(f"{wanted.dataset}: prescribes its passages, so that nothing is cut")
@@ -253,6 +256,6 @@ def _count(number: int, of: int, noun: str) -> Measured:
     return _now(Estimate(number, number, number, of), "count", f"of {of:,} {noun}")
 
 
-def _now(estimate: Estimate, unit: Unit, note: str = "") -> Measured:
+def _now(estimate: OpenEstimate, unit: Unit, note: str = "") -> Measured:
     when = datetime.now(UTC).isoformat(timespec="seconds")
     return Measured(estimate, unit, when, note=note)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from eval.statistics.estimates import Estimate
+from eval.statistics.estimates import OpenEstimate, make_estimate
 from eval.targets.verdict import Verdict, conclude
 
 FORMAT = 1
@@ -19,7 +19,7 @@ class Measured:
     `measured` is when, as ISO 8601; `note` is what a reader should know of it.
     """
 
-    estimate: Estimate
+    estimate: OpenEstimate
     unit: Unit
     measured: str
     runs: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Measured:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "Measured":
         """Return what `as_json` made the values of."""
-        estimate, runs = Estimate(**values["estimate"]), tuple(values["runs"])
+        estimate, runs = make_estimate(**values["estimate"]), tuple(values["runs"])
         return cls(**{**values, "estimate": estimate, "runs": runs})
 
 

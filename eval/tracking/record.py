@@ -16,7 +16,7 @@ from eval.runs.flattening import flatten
 from eval.runs.latency import TOTAL
 from eval.runs.stored import MANIFEST, CollectionFacts, Manifest
 from eval.scoring.measures import choose_headline
-from eval.statistics.estimates import Estimate
+from eval.statistics.estimates import OpenEstimate
 
 ARTIFACTS = (
     RUN,
@@ -143,9 +143,10 @@ def _metrics(summary: Summary) -> dict[str, float]:
     return found
 
 
-def with_interval(name: str, estimate: Estimate) -> dict[str, float]:
-    """Return an estimate and the ends of its interval by their names in MLflow."""
-    return {name: estimate.value, f"{name}.low": estimate.low, f"{name}.high": estimate.high}
+def with_interval(name: str, estimate: OpenEstimate) -> dict[str, float]:
+    """Return an estimate and the ends that its interval has by their names in MLflow."""
+    ends = {f"{name}.low": estimate.low, f"{name}.high": estimate.high}
+    return {name: estimate.value} | {key: end for key, end in ends.items() if end is not None}
 
 
 def _dataset(collection: CollectionFacts) -> dict[str, str]:
