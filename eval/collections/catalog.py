@@ -10,6 +10,7 @@ from eval.collections.formats.irds import PREFIX
 from eval.collections.formats.reading import find_suffix
 from retrievers.base import AssayError
 from retrievers.base.suggestions import suggest
+from retrievers.store.paths import parse_path
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -40,7 +41,7 @@ def find_card(name: str) -> Card:
     named = list_cards()
     if name in named:
         return read_card(named[name])
-    folder = Path(name).expanduser()
+    folder = parse_path(name, "collection")
     if folder.name == FILE and folder.is_file():
         return read_card(folder)
     if (folder / FILE).is_file():

@@ -15,6 +15,7 @@ from retrievers.base import AssayError
 from retrievers.config import PipelineConfig
 from retrievers.settings import explain_errors
 from retrievers.settings.files import read_mapping
+from retrievers.store.paths import parse_path
 
 
 class RunConfig(PipelineConfig):
@@ -43,7 +44,7 @@ def load_config(path: Path, overrides: Sequence[str] = (), engine: str | None = 
     Before these, its legs move to `engine`: see `eval.experiments.engine_choice`. Raises AssayError
     naming the file, the key, what is wrong and what is allowed.
     """
-    values = _read_with_bases(path, ())
+    values = _read_with_bases(parse_path(path, "config"), ())
     if engine is not None:
         choose_engine(values, engine)
     return make_config(values, overrides, str(path))
@@ -62,7 +63,7 @@ def make_config(
     """
     if isinstance(base := values.get("base"), str):
         own = {key: value for key, value in values.items() if key != "base"}
-        values = merge(_read_with_bases(Path(base), ()), own)
+        values = merge(_read_with_bases(parse_path(base, source), ()), own)
     for override in overrides:
         apply_override(values, override, RunConfig)
     values |= options or {}
@@ -103,4 +104,5 @@ def _read_with_bases(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
         return values
     if not isinstance(base, str):
         raise AssayError(f"{path}: base: must be the path of a YAML file beside this one")
-    return merge(_read_with_bases(path.parent / base, (*above, path.resolve())), values)
+    named = parse_path(base, f"{path}: base", path.parent)
+    return merge(_read_with_bases(named, (*above, path.resolve())), values)

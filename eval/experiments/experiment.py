@@ -29,6 +29,7 @@ from eval.runs.replay import Replay, RunFile, make_run_file, read_run_file
 from eval.runs.stored import StoredRun
 from eval.scoring import measures
 from retrievers.base import AssayError, Progress, Retriever
+from retrievers.store.paths import parse_path
 
 DEPTH = 100
 # Keys of a config that a function, an object and rankings have too.
@@ -128,12 +129,14 @@ def find_collection(given: Any) -> Collection:
 
 def find_config(config: str | Path) -> Path:
     """Return the path of a config that is given by its path, or by its name in `configs/`."""
-    return Path(config) if is_config(str(config)) else Path("configs", f"{config}.yaml")
+    if is_config(str(config)):
+        return parse_path(config, "config")
+    return parse_path(f"{config}.yaml", "config", Path("configs"))
 
 
 def names_system(reference: str | Path) -> bool:
     """Say whether `reference` is a config or a run file; any other names a stored run."""
-    path = Path(reference)
+    path = parse_path(reference, "run")
     return is_config(str(path)) or find_config(path).exists() or path.is_file()
 
 
