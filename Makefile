@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help setup eval check-config compare ablate gate targets notebooks mlflow engines-up engines-down \
-	test test-st bench torture lock clean
+	test test-st test-live bench torture lock clean
 
 BIN := .venv/bin
 CONFIGS := $(sort $(filter-out gate targets,$(basename $(notdir $(wildcard configs/*.yaml)))))
@@ -55,6 +55,9 @@ test: .venv/dev.installed ## lint, check types and run all tests but those of `s
 
 test-st: .venv/st.installed ## install sentence-transformers with torch and run the tests of `st`
 	$(BIN)/pytest -m st $(PYTEST_ARGS)
+
+test-live: .venv/dev.installed ## run the tests of servers that WEAVIATE_URL, OPENSEARCH_URL or QDRANT_URL names
+	$(BIN)/pytest -m live $(PYTEST_ARGS)
 
 bench: setup ## measure latency by number of chunks: [BENCH_ARGS="..."]
 	@$(BIN)/python -m benchmarks.latency $(BENCH_ARGS)
