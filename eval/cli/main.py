@@ -100,8 +100,23 @@ def _offer_trust(command: click.Command) -> None:
         command.params.append(TRUST)
 
 
+def _print_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from retrievers.base.installation import find_version
+
+        click.echo(f"assay, version {find_version()}")
+        context.exit()
+
+
 @click.group(cls=LazyGroup)
-@click.version_option(package_name="assay")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
 @click.option(
     DEBUG, is_flag=True, expose_value=False, help="Show where an error was raised (ASSAY_DEBUG=1)."
 )

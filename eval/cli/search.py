@@ -22,6 +22,7 @@ EXCERPT = 240  # characters of a hit that are shown
 @options.CONFIG
 @click.argument("query")
 @options.OVERRIDES
+@options.dataset("overrides")
 @click.option("--k", type=click.IntRange(1), default=5, show_default=True, help="Hits to show.")
 @click.option("--context", is_flag=True, help="Print the context that a prompt would get.")
 @options.JSON

@@ -1,0 +1,138 @@
+"""Assay as others have it: its wheel in an environment of its own, in a repository of theirs."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from processes import ROOT
+
+Call = Callable[..., subprocess.CompletedProcess[str]]
+
+DOCUMENTS = {
+    "ferry": "# The ferry\n\nThe ferry sails twice a day, at nine and at five.\n",
+    "dogs": "# Animals\n\nDogs stay on deck. Cats travel in a basket.\n",
+    "bikes": "# Luggage\n\nBicycles travel free of charge. Trunks cost four crowns.\n",
+    "weather": "# Storms\n\nIn a storm the ferry stays in the harbour of Brill.\n",
+}
+QUESTIONS = """\
+question,quote
+When does the ferry sail?,"at nine and at five"
+Where do dogs stay?,Dogs stay on deck
+What do bicycles cost?,Bicycles travel free of charge
+Where is the ferry in a storm?,stays in the harbour of Brill
+"""
+
+
+def call(*command: str | Path, cwd: Path, **environment: str) -> str:
+    """Return what a command printed; it must succeed."""
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    call(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=ROOT)
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment that holds the wheel alone.
+
+    What the wheel needs is linked from this one, where the locks put it.
+    """
+    folder = tmp_path_factory.mktemp("environment")
+    call(sys.executable, "-m", "venv", "--without-pip", folder, cwd=folder)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    pip = (sys.executable, "-m", "pip", "--python", folder / "bin/python")
+    call(*pip, "install", "--quiet", "--no-deps", "--no-index", wheel, cwd=folder)
+    (shared,) = {Path(path) for path in sys.path if path.endswith("site-packages")}
+    (packages / "shared.pth").write_text(f"{shared}\n")
+    return folder / "bin"
+
+
+@pytest.fixture
+def installed(environment: Path, tmp_path: Path) -> Callable[..., str]:
+    """Call a program of that environment in a repository of its own; PYTHONPATH names nothing."""
+    here = tmp_path / "theirs"
+    here.mkdir()
+    keep = {"PYTHONPATH": "", "ASSAY_REPORTS": "", "ASSAY_DATASET": "", "ASSAY_TRUST": ""}
+    tracking = {"MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path}/mlflow.db", "GITHUB_ACTIONS": ""}
+
+    def run(program: str, *arguments: str, **more: str) -> str:
+        found = environment / program
+        return call(
+            found if found.exists() else program,
+            *arguments,
+            cwd=here,
+            **{**keep, **tracking, **more},
+        )
+
+    return run
+
+
+def test_from_a_folder_of_documents_to_the_gate(
+    installed: Callable[..., str], tmp_path: Path
+) -> None:
+    here = tmp_path / "theirs"
+    (here / "docs").mkdir()
+    for name, text in DOCUMENTS.items():
+        (here / f"docs/{name}.md").write_text(text)
+    (here / "questions.csv").write_text(QUESTIONS)
+    installed("git", "init", "--quiet")
+
+    init = ("init", "docs", "--questions", "questions.csv", "--output", "judged")
+    made = json.loads(installed("assay", *init, "--ci", "github", "--json"))
+    assert (made["documents"], made["queries"], made["unlocated"]) == (4, 4, [])
+    (here / "mine.yaml").write_text("base: bm25\nname: mine\ndataset: judged\n")
+
+    run = json.loads(installed("assay", "run", "mine.yaml", "--no-track", "--json"))
+    compared = installed("assay", "compare", "bm25", "mine.yaml", "--dataset", "./judged")
+    assert "mine against bm25" in compared
+    installed("assay", "baseline", "accept", "mine")
+    code = "from eval import run; print(run('bm25', collection='./judged', track=False).id)"
+    again = installed("python", "-c", code).split()[-1]
+    assert again.startswith("bm25-docs-")
+
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    installed("git", "add", ".")
+    installed("git", *identity, "commit", "--quiet", "--message", "Judge our documents")
+    kept = set(installed("git", "ls-files").split())
+    assert {"reports/baselines/mine@docs.json", ".github/workflows/assay.yml"} <= kept
+    assert not {name for name in kept if name.startswith(f"reports/{run['run']}")}
+
+    # What CI has: the repository as committed, in another place.
+    clone = tmp_path / "clone"
+    call("git", "clone", "--quiet", here, clone, cwd=tmp_path)
+    here.rename(tmp_path / "moved")
+    clone.rename(here)
+    gated = json.loads(installed("assay", "gate", "mine.yaml", "--json"))
+    assert gated["verdict"] in ("pass", "cannot tell")
+    manifest = json.loads(next(here.glob("reports/mine-*/manifest.json")).read_text())
+    assert manifest["environment"]["git"] == {}
+    head = installed("git", "rev-parse", "HEAD").strip()
+    assert manifest["environment"]["repository"] == head
+
+
+def test_what_ships_is_there(installed: Callable[..., str]) -> None:
+    listed = json.loads(installed("assay", "dataset", "list", "--json"))["datasets"]
+    assert [(entry["name"], entry["available"]) for entry in listed] == [("tarnwick", True)]
+    shown: dict[str, Any] = json.loads(installed("assay", "config", "show", "hybrid_rrf", "--json"))
+    assert (shown["name"], shown["dataset"]) == ("hybrid_rrf", "tarnwick")
+    assert shutil.which("assay")
+    assert installed("assay", "--version").startswith("assay, version ")
