@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -58,10 +57,11 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     folder = tmp_path_factory.mktemp("environment")
     call(sys.executable, "-m", "venv", "--without-pip", folder, cwd=folder)
-    (packages,) = folder.glob("lib/python*/site-packages")
-    pip = (sys.executable, "-m", "pip", "--python", folder / "bin/python")
+    python = folder / "bin/python"
+    pip = (sys.executable, "-m", "pip", "--python", python)
     call(*pip, "install", "--quiet", "--no-deps", "--no-index", wheel, cwd=folder)
-    (shared,) = {Path(path) for path in sys.path if path.endswith("site-packages")}
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (shared,) = {path for path in sys.path if path.endswith("site-packages")}
     (packages / "shared.pth").write_text(f"{shared}\n")
     return folder / "bin"
 
@@ -102,7 +102,8 @@ def test_from_a_folder_of_documents_to_the_gate(
     (here / "mine.yaml").write_text("base: bm25\nname: mine\ndataset: judged\n")
 
     run = json.loads(installed("assay", "run", "mine.yaml", "--no-track", "--json"))
-    compared = installed("assay", "compare", "bm25", "mine.yaml", "--dataset", "./judged")
+    compare = ("compare", "bm25", "mine.yaml", "--dataset", "judged", "--no-track")
+    compared = installed("assay", *compare)
     assert "mine against bm25" in compared
     installed("assay", "baseline", "accept", "mine")
     code = "from eval import run; print(run('bm25', collection='./judged', track=False).id)"
@@ -134,5 +135,4 @@ def test_what_ships_is_there(installed: Callable[..., str]) -> None:
     assert [(entry["name"], entry["available"]) for entry in listed] == [("tarnwick", True)]
     shown: dict[str, Any] = json.loads(installed("assay", "config", "show", "hybrid_rrf", "--json"))
     assert (shown["name"], shown["dataset"]) == ("hybrid_rrf", "tarnwick")
-    assert shutil.which("assay")
     assert installed("assay", "--version").startswith("assay, version ")
