@@ -24,7 +24,11 @@ def find_version() -> str:
 
 
 def hint_extra(extra: str) -> str:
-    """Return the command that installs an extra beside this Assay."""
-    if find_checkout():
-        return f"make extra NAME={extra}"
-    return f"pip install '{DISTRIBUTION}[{extra}]'"
+    """Say that an extra is needed, with the command that installs it beside this Assay.
+
+    Every hint at an extra is written here.
+    """
+    command = f"make extra NAME={extra}"
+    if not find_checkout():
+        command = f"pip install '{DISTRIBUTION}[{extra}]'"
+    return f"needs the extra `{extra}`: {command}"

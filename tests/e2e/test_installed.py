@@ -2,11 +2,15 @@
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from processes import ROOT
@@ -136,3 +140,68 @@ def test_what_ships_is_there(installed: Callable[..., str]) -> None:
     shown: dict[str, Any] = json.loads(installed("assay", "config", "show", "hybrid_rrf", "--json"))
     assert (shown["name"], shown["dataset"]) == ("hybrid_rrf", "tarnwick")
     assert installed("assay", "--version").startswith("assay, version ")
+
+
+def read_extras() -> list[str]:
+    """Return the extras that hints name: in the sources, and those of engines and of SDKs."""
+    from eval.experiments.engine_settings import list_engines
+
+    files = [path for room in ("eval", "retrievers") for path in ROOT.glob(f"{room}/**/*.py")]
+    hint = re.compile(r"hint_extra\([\"']([\w-]+)")
+    literal = {name for path in files for name in hint.findall(path.read_text())}
+    engines = {engine.settings.capabilities.extra for engine in list_engines()}
+    return sorted({*literal, *engines, "anthropic", "openai"} - {""})
+
+
+def test_no_hint_is_written_by_hand() -> None:
+    for room in ("eval", "retrievers"):
+        for path in ROOT.glob(f"{room}/**/*.py"):
+            if path.name not in ("installation.py", "workflows.py"):
+                assert "pip install" not in path.read_text(), path
+
+
+def test_every_hint_of_a_wheel_can_be_followed(
+    installed: Callable[..., str], environment: Path, wheel: Path, tmp_path: Path
+) -> None:
+    """By pip, from the wheel and what is installed here: all extras but that of torch."""
+    extras = read_extras()
+    assert {"ragas", "st", "irds", "redis", "weaviate", "otel", "local-llm"} <= set(extras)
+    code = "import sys; from retrievers.base.installation import hint_extra\n"
+    code += "for extra in sys.argv[1:]: print(hint_extra(extra))"
+    lines = installed("python", "-c", code, *extras).splitlines()
+    commands = [shlex.split(line.partition(": ")[2]) for line in lines]
+    assert commands == [["pip", "install", f"retrieval-assay[{extra}]"] for extra in extras]
+    pip = (sys.executable, "-m", "pip", "--python", str(environment / "python"), "install")
+    options = ("--dry-run", "--no-index", "--find-links", str(wheel.parent))
+    named = [name for *_, name in commands if name != "retrieval-assay[st]"]
+    done = subprocess.run([*pip, *options, *named], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "does not provide the extra" not in done.stderr
+    with ZipFile(wheel) as packed:
+        (about,) = (name for name in packed.namelist() if name.endswith("/METADATA"))
+        assert "\nProvides-Extra: st\n" in packed.read(about).decode()
+
+
+def test_every_hint_of_a_checkout_can_be_followed(tmp_path: Path) -> None:
+    for name in (
+        "pyproject.toml",
+        "Makefile",
+        "README.md",
+        "requirements",
+        "scripts",
+        "eval",
+        "retrievers",
+    ):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    follow = {"PIP_DRY_RUN": "1", "PIP_NO_INDEX": "1"}
+    said = call("scripts/extra.sh", "ragas", cwd=tmp_path, **follow)
+    assert "retrieval-assay" in said
+    refused = subprocess.run(
+        ["scripts/extra.sh", "rags"], cwd=tmp_path, capture_output=True, text=True
+    )
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    assert refused.returncode == 2
+    assert refused.stderr.strip() == f"NAME=rags: no extra; there are: {' '.join(extras)}"
