@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from benchmarks.contenders import Contender
-from eval.statistics.estimates import Estimate, estimate_percentile
+from eval.statistics.estimates import OpenEstimate, estimate_percentile
 
 WANTED_CHUNKS = 10_000
 WANTED_P95 = {"bm25": 5.0, "semantic": 10.0, "hybrid_rrf": 15.0, "native_hybrid": 15.0}
@@ -28,8 +28,8 @@ class Samples:
 class Times:
     """Percentiles over queries, in milliseconds."""
 
-    p50: Estimate
-    p95: Estimate
+    p50: OpenEstimate
+    p95: OpenEstimate
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from benchmarks.report import Times, make_times
 from eval.experiments import synthetic_corpus as growth
 from eval.experiments.config import RunConfig, load_config
 from eval.experiments.ingestion import forgetful
-from eval.report.formats import amount
+from eval.report.formats import amount, interval
 from eval.runs.latency import LatencySettings, measure
 from retrievers.base import Progress
 from retrievers.settings import Workshop
@@ -66,10 +66,7 @@ def print_stages(pipelines: Sequence[Timed]) -> None:
             cells = [
                 text
                 for estimate in (times.p50, times.p95)
-                for text in (
-                    amount(estimate.value),
-                    f"{amount(estimate.low)} – {amount(estimate.high)}",
-                )
+                for text in (amount(estimate.value), interval(estimate, amount))
             ]
             slow = name != "total" and times.p95.value > WANTED_P95
             table.add_row(name, *cells, f"over {WANTED_P95:g}" if slow else "")

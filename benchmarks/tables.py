@@ -5,8 +5,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from benchmarks.report import Report, Row, Size, Times
-from eval.report.formats import amount, size
-from eval.statistics.estimates import Estimate
+from eval.report.formats import amount, interval, size
+from eval.statistics.estimates import OpenEstimate
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -79,7 +79,8 @@ def _notes(report: Report) -> Iterator[str]:
     """Yield what a reader needs to judge the figures."""
     yield (
         "Every contender answers every query (100 passages wanted) in one process, one at a time, "
-        "in an order drawn anew for each query, after a warm-up. Intervals are of the bootstrap."
+        "in an order drawn anew for each query, after a warm-up. Intervals lie between "
+        "order statistics."
     )
     where = "one core" if report.core is not None else "one thread (no single core: not possible)"
     yield f"Machine: {where} of {report.environment['processor']}."
@@ -115,8 +116,8 @@ def _cells(times: Times) -> tuple[str, str, str, str]:
     return (*_cell(times.p50), *_cell(times.p95))
 
 
-def _cell(estimate: Estimate) -> tuple[str, str]:
-    return amount(estimate.value), f"{amount(estimate.low)} – {amount(estimate.high)}"
+def _cell(estimate: OpenEstimate) -> tuple[str, str]:
+    return amount(estimate.value), interval(estimate, amount)
 
 
 def _table(title: str) -> "Table":

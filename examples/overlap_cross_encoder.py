@@ -1,6 +1,7 @@
 """A cross-encoder of your own, which counts the words that query and passage share."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from retrievers.models.base import CrossEncoder
 from retrievers.models.cross_encoders import CrossEncoderChoice
@@ -9,6 +10,8 @@ from retrievers.settings import Workshop
 
 class OverlapSettings(CrossEncoderChoice):
     """The share of the query's words that the passage holds."""
+
+    scores: Literal["probability"] = "probability"
 
     def build(self, workshop: Workshop) -> CrossEncoder:
         return Overlap()

@@ -32,7 +32,8 @@ class Fusion(Settings, ABC):
         default_factory=dict,
         description=(
             "by a leg's name, what is added to the score of each chunk it found, divided by its "
-            "rank there; 10 for exact matches puts them first, in that leg's order"
+            "rank there; 10 for exact matches puts them first, in that leg's order, and no "
+            "reranker moves what a boost alone puts before all that the other legs can find"
         ),
     )
 
@@ -48,6 +49,12 @@ class Fusion(Settings, ABC):
             for rank, (position, _) in enumerate(legs.get(name, ()), start=1):
                 scores[position] += boost / rank
         return ordered(scores.items())
+
+    def lifts(self, ranks: Mapping[str, int], top: float) -> bool:
+        """Say whether one boost alone puts a chunk of these `ranks`, by leg, above a score."""
+        return any(
+            boost / ranks[name] > top for name, boost in self.boosts.items() if name in ranks
+        )
 
     @abstractmethod
     def top(self, legs: Iterable[str]) -> float:

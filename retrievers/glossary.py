@@ -27,7 +27,8 @@ CACHE_KIND = "definitions"
 # What decides which definitions are found; a change to it makes those in the cache void.
 SOURCES = (
     "../base/frontmatter.py", "../base/markdown.py", "../settings/files.py", "blocks.py",
-    "definitions.py", "identifiers.py", "paragraphs.py", "sentences.py", "structure.py",
+    "definitions.py", "forms.py", "identifiers.py", "jurisdictions.yaml", "numbered_lines.py",
+    "paragraphs.py", "sentences.py", "structure.py",
 )  # fmt: skip
 
 # A definition and the titles of its section and those above it, outermost first.

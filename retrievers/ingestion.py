@@ -146,6 +146,8 @@ class _Inspector:
             embedded=fresh,
             seconds=seconds,
             note=structure.frontmatter.note if structure else "",
+            combined=sum(_is_combined(chunk, structure) for chunk in chunks) if structure else 0,
+            split=sum(_is_split(chunk, structure) for chunk in chunks) if structure else 0,
         )
 
     def _decisions(self, structure: Structure | None) -> Mapping[str, int]:
@@ -153,3 +155,20 @@ class _Inspector:
             return {}
         tokens = TokenMap(structure.text, self._tokenizer.offsets)
         return dict(self._chunker.combine(structure, tokens).decisions)
+
+
+def _is_combined(chunk: Chunk, structure: Structure) -> bool:
+    """Say whether a chunk holds text of several sections, bare headings apart."""
+    texts = (
+        structure.text[max(section.body, chunk.start) : min(section.end, chunk.end)]
+        for section in structure.sections_within(chunk.start, chunk.end)
+    )
+    return chunk.kind != "frontmatter" and sum(bool(text.strip()) for text in texts) > 1
+
+
+def _is_split(chunk: Chunk, structure: Structure) -> bool:
+    """Say whether a chunk begins or ends within a section."""
+    if chunk.kind == "frontmatter":
+        return False
+    within = structure.sections_within(chunk.start, chunk.end)
+    return chunk.start > within[0].start or chunk.end < within[-1].end

@@ -37,6 +37,8 @@ from retrievers.stages.base import Stage, describe_order, find_disorder
 from retrievers.stages.registry import AnyStage
 from retrievers.stages.scale import find_unscaled
 
+TOLERANCE = 0.01  # of the sum of weights
+
 
 class PipelineSettings(Settings):
     """Query steps, legs, their fusion, and the stages after it."""
@@ -70,6 +72,19 @@ class PipelineSettings(Settings):
             return self.legs
         return {name: leg for name, leg in self.legs.items() if leg.kind == self.mode}
 
+    def doubt_weights(self) -> str:
+        """Say in words that weights which are shares, one being below 1, do not add up to 1."""
+        given = self.fusion.weights if self.fusion and self.mode == "hybrid" else {}
+        total = sum(given.get(name, 1.0) for name in self.legs)
+        if min(given.values(), default=1.0) >= 1 or abs(total - 1) <= TOLERANCE:
+            return ""
+        missing = sorted(self.legs.keys() - given.keys())
+        without = f", that of {', '.join(missing)} being 1" if missing else ""
+        return (
+            f"fusion.weights: they add up to {total:g}{without}, and shares of legs add up to 1; "
+            "what is compared with the scores, as boosts and thresholds are, weighs differently"
+        )
+
     @model_validator(mode="after")
     def _fits(self) -> "PipelineSettings":
         names = ", ".join(self.legs)
@@ -96,7 +111,8 @@ class PipelineSettings(Settings):
                     )
         if problem := find_disorder([stage.type for stage in self.stages]):
             raise ValueError(f"stages: {problem}")
-        if problem := find_unscaled(self.stages, self.fusion, leg.kind):
+        searching = {name: leg.kind for name, leg in self.active.items()}
+        if problem := find_unscaled(self.stages, self.fusion, searching):
             raise ValueError(f"stages: {problem}")
         return self
 
@@ -135,6 +151,8 @@ class Pipeline(Retriever):
         parts: Parts | None = None,
     ) -> None:
         telemetry.start(workshop.progress)
+        if parts is None and (doubt := settings.doubt_weights()):
+            workshop.progress.say(f"warning: {doubt}")
         self._parts = parts or Parts()
         self._settings = settings
         self._documents = documents
@@ -212,7 +230,7 @@ class Pipeline(Retriever):
         results = self._legs.search(request, down)
         trace += self._legs.trace(results)
         begin = time.perf_counter()
-        hits = self._legs.place(self._fuse(results, request.factors), results)
+        hits = self._pin(self._legs.place(self._fuse(results, request.factors), results))
         named = {hit.chunk.id: hit.chunk for hit in hits}
         if self._settings.fusion:
             trace.append(_entry("fusion", "fusion", begin, hits))
@@ -294,6 +312,18 @@ class Pipeline(Retriever):
         if self._settings.fusion:
             return self._settings.fusion.fuse(candidates, factors)
         return next(iter(candidates.values()))
+
+    def _pin(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """Return `hits`, those marked that a boost puts before all that other legs can find."""
+        fusion = self._settings.fusion
+        if not fusion or not fusion.boosts:
+            return hits
+        top = self._top()
+        ranks = [{name: at.rank for name, at in hit.legs.items()} for hit in hits]
+        return [
+            replace(hit, pinned=fusion.lifts(held, top))
+            for hit, held in zip(hits, ranks, strict=True)
+        ]
 
     def _top(self) -> float:
         fusion = self._settings.fusion

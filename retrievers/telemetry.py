@@ -13,6 +13,8 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,6 +37,7 @@ Attributes = dict[str, str | bool | int | float]
 # None while telemetry is off: all that a search looks at then.
 tracer: "Tracer | None" = None
 _lock = threading.Lock()
+_silent = ContextVar("silent", default=False)
 _asked = False
 
 
@@ -82,6 +85,16 @@ def disable() -> None:
     tracer, _asked = None, True
 
 
+@contextmanager
+def silence() -> Iterator[None]:
+    """Make no spans of what is searched within: a warm-up is no search of the user's."""
+    token = _silent.set(True)
+    try:
+        yield
+    finally:
+        _silent.reset(token)
+
+
 def start(progress: Progress) -> None:
     """Do as the environment says, the first time this is called and unless the program has said.
 
@@ -106,7 +119,7 @@ def record(search: Search, ranking: Ranking) -> None:
 
     A step's span is as long as the step was, and begins where the step before it ended.
     """
-    if tracer is None:
+    if tracer is None or _silent.get():
         return
     from opentelemetry.trace import set_span_in_context
 

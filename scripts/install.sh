@@ -38,9 +38,17 @@ make_venv() {
     fi
 }
 
+# Brings pip and setuptools, of which Python's own are old, to those of the lock: before all else,
+# since pip then installs the rest.
+upgrade_tools() {
+    awk '/^(pip|setuptools)==/ { inside = 1 } inside { print } !/\\$/ { inside = 0 }' "$lock" >.venv/tools.txt
+    "${pip[@]}" install --quiet --no-deps --require-hashes --requirement .venv/tools.txt
+}
+
 install() {
-    # A lock is complete, so there is nothing to resolve.
-    "${pip[@]}" install --no-deps --require-hashes --progress-bar off --requirement "$lock" &&
+    upgrade_tools &&
+        # A lock is complete, so there is nothing to resolve.
+        "${pip[@]}" install --no-deps --require-hashes --progress-bar off --requirement "$lock" &&
         "${pip[@]}" install --no-deps --no-build-isolation --editable . &&
         if [ $# -gt 0 ]; then "${pip[@]}" install "$@"; fi
 }

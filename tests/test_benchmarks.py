@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks import encoding, reranking
 from benchmarks.contenders import Contender
 from benchmarks.experiment import PIPELINES
 from benchmarks.memory import check_memory
@@ -181,7 +182,33 @@ def test_the_steps_of_the_reference_pipelines_are_timed(report: Any) -> None:
 
 def test_points_that_another_beats_are_off_the_front() -> None:
     def point(p95: float, quality: float) -> Point:
-        return Point("boats", "model", 10, 128, quality, 0.0, 1.0, p95 / 2, p95, 20, 20)
+        return Point("boats", {}, quality, 0.0, -0.1, 0.1, 10.0, p95 / 2, p95, 1.0, 20, 20)
 
     found = mark([point(0.0, 0.4), point(50.0, 0.6), point(90.0, 0.5), point(200.0, 0.7)])
     assert [item.front for item in found] == [True, True, False, True]
+
+
+def test_reranking_is_judged_and_timed_in_every_way(capsys: pytest.CaptureFixture[str]) -> None:
+    options = "--collections harbourline --queries 3 --timed 2 --depth 2 --threads 2 --json"
+    reranking.main(options.split())
+    told = json.loads(capsys.readouterr().out)
+    none, first, *others = told["points"]
+    assert (none["keys"], none["p95"], none["read"]) == ({}, 0, 0)
+    assert [point["keys"] for point in (first, *others)] == list(map(dict, reranking.WAYS))
+    assert (first["difference"], first["faster"]) == (0, 1)
+    for point in others:
+        assert 0 < point["p50"] <= point["p95"]
+        assert 0 < point["read"] <= 2
+        assert point["low"] <= point["difference"] <= point["high"]
+
+
+def test_encoding_tells_rate_and_likeness(capsys: pytest.CaptureFixture[str]) -> None:
+    encoding.main(["--passages", "3", "--json"])
+    told = json.loads(capsys.readouterr().out)
+    rows = {row["name"]: row for row in told["rows"]}
+    assert rows["as given"]["faster"] == 1
+    for name in ("as given", "fused", "fused, one thread"):
+        assert rows[name]["moves"] <= 1e-6
+        assert rows[name]["lowest_cosine"] > 0.98
+        assert 0 < rows[name]["low"] <= rows[name]["rate"] <= rows[name]["high"]
+    assert rows["as given, batches of 8"]["moves"] > 1e-6  # why nothing here is put in batches

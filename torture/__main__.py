@@ -1,11 +1,16 @@
-"""`make torture`: all campaigns, and their table in docs/reliability.md."""
+"""`make torture`: all campaigns, and their table in docs/reliability.md.
+
+Long campaigns can be run in pieces, by seed: each with `--keep`, and then their table by `--of`.
+"""
 
 import argparse
+import json
 import os
 import platform
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,13 +32,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=1800, help="in which all must be over")
     parser.add_argument("--write", action="store_true", help=f"the table into {PAGE.name}")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="what was found, as JSON")
+    parser.add_argument(
+        "--of", type=Path, nargs="+", metavar="FILE", help="run nothing: join these"
+    )
     given = parser.parse_args()
-    begin = time.monotonic()
-    deadline = begin + given.seconds
-    outcomes = torture_readers(given.cases, given.seed, deadline, _say)
-    outcomes += torture_disks(given.disks, given.seed, deadline, _say)
-    outcomes += torture_kills(given.kills, given.seed, deadline, _say)
-    table = render(outcomes, time.monotonic() - begin)
+    outcomes, seconds = _join(given.of) if given.of else _run(given)
+    if given.keep:
+        found = [asdict(outcome) for outcome in outcomes]
+        given.keep.write_text(json.dumps({"seconds": seconds, "outcomes": found}, indent=1))
+    table = render(outcomes, seconds)
     print(table)
     for outcome in outcomes:
         for failure in outcome.failures:
@@ -41,6 +49,21 @@ def main() -> int:
     if given.write:
         _write(PAGE, table)
     return int(any(outcome.failures for outcome in outcomes))
+
+
+def _run(given: argparse.Namespace) -> tuple[list[Outcome], float]:
+    begin = time.monotonic()
+    deadline = begin + given.seconds
+    outcomes = torture_readers(given.cases, given.seed, deadline, _say)
+    outcomes += torture_disks(given.disks, given.seed, deadline, _say)
+    outcomes += torture_kills(given.kills, given.seed, deadline, _say)
+    return outcomes, time.monotonic() - begin
+
+
+def _join(files: Sequence[Path]) -> tuple[list[Outcome], float]:
+    pieces = [json.loads(file.read_bytes()) for file in files]
+    outcomes = [Outcome(**item) for piece in pieces for item in piece["outcomes"]]
+    return outcomes, sum(piece["seconds"] for piece in pieces)
 
 
 def render(outcomes: Sequence[Outcome], seconds: float) -> str:

@@ -15,6 +15,15 @@ ROOT = Path(__file__).parents[1]
 COLLECTION = ROOT / "datasets" / "harbourline"
 CONFIG = f"base: {ROOT}/configs/bm25.yaml\ndataset: mine\nlatency: {{queries: 0}}\n"
 CALL = [sys.executable, "-c", "from eval.cli.main import main; main()"]
+SWEEP = "base: mine.yaml\naxes: {depth: [5, 10]}\ncollections: [mine]\n"
+K1 = "retriever.legs.keyword.k1=1.0,1.4"
+TARGETS = """
+targets:
+  T-1:
+    criterion: found
+    as_written: half is found
+    measurements: [{type: score, pipeline: mine, dataset: mine, measure: R@20, at_least: 0.5}]
+"""
 QUESTIONS = "question,quote\nWhat may passengers choose?,the passenger may choose between\n"
 
 
@@ -33,12 +42,15 @@ def prepare(folder: Path) -> None:
     card = folder / "datasets" / "mine" / "dataset.yaml"
     card.write_text(card.read_text().replace("name: harbourline", "name: mine"))
     (folder / "mine.yaml").write_text(CONFIG)
+    (folder / "sweep.yaml").write_text(SWEEP)
+    (folder / "targets.yaml").write_text(TARGETS)
     (folder / "questions.csv").write_text(QUESTIONS)
-    run = json.loads(call(folder, "run", "mine.yaml", "--no-track", "--json").stdout)["run"]
-    (folder / "stored").write_text(run)
-    done = call(folder, "pool", run, "--output", "pool.csv")
-    if done.returncode:
-        raise RuntimeError(done.stderr)
+    _write_rankings(folder / "datasets" / "mine", folder / "other.jsonl")
+    run = _prepare(folder, "run", "mine.yaml", "--no-track")["run"]
+    other = _prepare(folder, "import", "other.jsonl", "--dataset", "mine", "--no-track")["runs"]
+    (folder / "stored").write_text(f"{run} {other[0]['run']}")
+    _prepare(folder, "pool", run, "--output", "pool.csv")
+    call(folder, "baseline", "accept", run)  # refused where the work tree is changed
     rows = list(csv.DictReader((folder / "pool.csv").open(encoding="utf-8-sig", newline="")))
     with (folder / "pool.csv").open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
@@ -48,19 +60,41 @@ def prepare(folder: Path) -> None:
 
 def list_commands(folder: Path, *, track: bool) -> list[Command]:
     """Return the commands; with `track` those too that log to MLflow, which take longer."""
-    run = (folder / "stored").read_text()
+    run, other = (folder / "stored").read_text().split()
     commands = [
         Command("run", ["run", "mine.yaml", "--no-track", "--again"], _measures),
         Command("label", ["label", "pool.csv"], _judgments),
         Command("init", ["init", "datasets/mine/docs", "--questions", "questions.csv",
                          "--name", "made", "--force"], _found),
-        Command("ingest", ["ingest", "datasets/mine/docs", "--no-track"], _documents),
+        Command("ingest", ["ingest", "datasets/mine/docs", "--config", "mine.yaml",
+                           "--no-track"], _documents),
         Command("report", ["report", run], _stored),
         Command("seal", ["dataset", "seal", "mine"], _judgments),
+        Command("derive", ["dataset", "derive", "mine", "--output", "datasets/derived", "--force"],
+                _derived),
+        Command("import", ["import", "other.jsonl", "--dataset", "mine", "--no-track"], _stored),
+        Command("compare", ["compare", run, other, "--no-track"], _stored),
+        Command("sweep", ["sweep", "sweep.yaml", "--no-track"], _stored),
+        Command("tune", ["tune", "mine.yaml", "--over", K1, "--folds", "2", "--repeats", "1",
+                         "--output", "tuned.yaml", "--no-track"], _tuned),
+        Command("targets", ["targets", "--file", "targets.yaml", "--output", "told",
+                            "--no-track"], _stored),
     ]  # fmt: skip
+    if (folder / "reports" / "baselines").exists():
+        commands += [
+            Command("baseline", ["baseline", "accept", run], _baseline),
+            Command("gate", ["gate", run, "--junit", "gate.xml", "--markdown", "gate.md"], _gate),
+        ]
     if track:
         commands.append(Command("log", ["log", run], _stored))
     return commands
+
+
+def list_writers(folder: Path) -> list[Command]:
+    """Return `list_commands`, and what refuses to be called twice."""
+    run, _ = (folder / "stored").read_text().split()
+    pool = Command("pool", ["pool", run, "--output", "again.csv"], _stored)
+    return [*list_commands(folder, track=True), pool]
 
 
 def start(folder: Path, arguments: Sequence[str], **environment: str) -> "subprocess.Popen[str]":
@@ -81,6 +115,23 @@ def call(folder: Path, *arguments: str, **environment: str) -> "subprocess.Compl
     process = start(folder, arguments, **environment)
     output, errors = process.communicate(timeout=300)
     return subprocess.CompletedProcess(arguments, process.returncode, output, errors)
+
+
+def _prepare(folder: Path, *arguments: str) -> dict[str, Any]:
+    done = call(folder, *arguments, "--json")
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    said: dict[str, Any] = json.loads(done.stdout)
+    return said
+
+
+def _write_rankings(collection: Path, path: Path) -> None:
+    """Write rankings that are another system's: every query finds all documents, by name."""
+    docs = collection / "docs"
+    documents = sorted(file.relative_to(docs).as_posix() for file in docs.rglob("*.md"))
+    queries = (collection / "queries.jsonl").read_text().splitlines()
+    rows = [{"query_id": json.loads(line)["_id"], "ranking": documents} for line in queries]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -106,7 +157,23 @@ def _found(folder: Path, _said: dict[str, Any]) -> Any:
 
 
 def _documents(_folder: Path, said: dict[str, Any]) -> Any:
-    return [entry["id"] for entry in said["documents"]]
+    return said["documents"], said["chunks"]
+
+
+def _derived(folder: Path, _said: dict[str, Any]) -> Any:
+    return (folder / "datasets" / "derived" / "queries.jsonl").read_text()
+
+
+def _baseline(folder: Path, _said: dict[str, Any]) -> Any:
+    return [sorted(json.loads(path.read_text())) for path in folder.glob("reports/baselines/*")]
+
+
+def _gate(folder: Path, said: dict[str, Any]) -> Any:
+    return said["verdict"], (folder / "gate.md").read_text()
+
+
+def _tuned(folder: Path, _said: dict[str, Any]) -> Any:
+    return (folder / "tuned.yaml").read_text()
 
 
 def _stored(_folder: Path, said: dict[str, Any]) -> Any:

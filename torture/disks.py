@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from torture.commands import call, list_commands, prepare
+from torture.commands import call, list_writers, prepare
 from torture.kills import Outcome
 
 LARGEST = 1 << 20  # bytes that are left of the disk at most
@@ -19,6 +19,8 @@ def torture_disks(
     cases: int, seed: int, deadline: float, say: Callable[[str], None]
 ) -> list[Outcome]:
     """Let commands run on a small tmpfs with so many bytes left; nothing where it is not root's."""
+    if cases <= 0:
+        return []
     outcome = Outcome("full disk (tmpfs)", seed)
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory() as name:
@@ -28,7 +30,7 @@ def torture_disks(
         prepare(origin)
         shutil.rmtree(origin / "cache")
         size = sum(path.stat().st_blocks * 512 for path in origin.rglob("*")) + (1 << 20)
-        commands = list_commands(origin, track=True)
+        commands = list_writers(origin)
         while outcome.cases < cases and time.monotonic() < deadline:
             left = chance.randrange(LARGEST)
             mount = ["mount", "-t", "tmpfs", "-o", f"size={size + left}", "none", str(disk)]

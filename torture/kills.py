@@ -30,6 +30,8 @@ def torture_kills(
     kills: int, seed: int, deadline: float, say: Callable[[str], None], *, track: bool = True
 ) -> list[Outcome]:
     """Kill every command in turn, in a fresh and in a warm folder, until `deadline`."""
+    if kills <= 0:
+        return []
     with tempfile.TemporaryDirectory() as name:
         origin = Path(name, "origin")
         origin.mkdir()
@@ -40,23 +42,31 @@ def torture_kills(
             for state in ("fresh", "warm")
             for command in commands
         ]
-        expected = {}
-        for command in commands:
-            folder = _copy(origin, "warm")
-            begin = time.monotonic()
-            shown = _finish(folder, command)
-            expected[command.name] = (shown, time.monotonic() - begin)
-            shutil.rmtree(folder)
+        expected: dict[str, tuple[Any, float]] = {}
         chance = random.Random(seed)
         while sum(outcome.cases for outcome in outcomes) < kills and time.monotonic() < deadline:
             for number, outcome in enumerate(outcomes):
                 command = commands[number % len(commands)]
                 state = "fresh" if number < len(commands) else "warm"
+                if command.name not in expected:
+                    expected[command.name] = _call_undisturbed(origin, command)
                 _kill(origin, command, state, expected[command.name], chance, outcome)
                 say(f"{outcome.name}: {outcome.cases} kills, {len(outcome.failures)} failures")
                 if time.monotonic() >= deadline:
                     break
         return outcomes
+
+
+def _call_undisturbed(origin: Path, command: Command) -> tuple[Any, float]:
+    """Return what comes of a command, and the seconds it takes. Raises RuntimeError if it fails."""
+    folder = _copy(origin, "warm")
+    begin = time.monotonic()
+    shown = _finish(folder, command)
+    seconds = time.monotonic() - begin
+    shutil.rmtree(folder)
+    if isinstance(shown, _Failed):
+        raise RuntimeError(f"{command.name}, undisturbed: {shown}")
+    return shown, seconds
 
 
 def _kill(
@@ -90,8 +100,12 @@ def _finish(folder: Path, command: Command) -> Any:
     """Return what comes of a command that nobody disturbs; else what it said."""
     done = call(folder, *command.arguments, "--json")
     if done.returncode or "Traceback" in done.stderr:
-        return f"exit code {done.returncode}: {done.stderr}"
+        return _Failed(f"exit code {done.returncode}: {done.stderr}")
     return command.show(folder, json.loads(done.stdout))
+
+
+class _Failed(str):
+    """What a command said that failed."""
 
 
 def _copy(origin: Path, state: str) -> Path:

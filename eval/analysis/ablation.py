@@ -10,7 +10,7 @@ import numpy as np
 from eval.analysis.ablation_variants import Part, Variant
 from eval.analysis.differences import Contrast, Difference, judge_family
 from eval.runs.stored import StoredRun
-from eval.statistics.estimates import Estimate, estimate_percentile
+from eval.statistics.estimates import OpenEstimate, estimate_percentile
 
 MEASURES = ("nDCG@10", "Success@1", "R@20")
 TOKENS = "Tokens@10"
@@ -88,7 +88,7 @@ class Row:
     changed_top: int = 0
     tokens: float = 0.0
     own: Times | None = None
-    total: Estimate | None = None
+    total: OpenEstimate | None = None
 
     @property
     def label(self) -> str:
@@ -275,7 +275,7 @@ def milliseconds(value: float) -> str:
     return f"{value:.0f}" if value >= 10 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
-def _compare_totals(without: Observed, with_: Observed) -> Estimate | None:
+def _compare_totals(without: Observed, with_: Observed) -> OpenEstimate | None:
     if not with_.times or not without.times:
         return None
     pairs = zip(without.times, with_.times, strict=True)

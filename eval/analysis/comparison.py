@@ -14,8 +14,8 @@ from eval.analysis.run_labels import label_runs
 from eval.analysis.summary import Summary, summarise
 from eval.runs.interleaved_timing import InterleavedTiming
 from eval.runs.latency import TOTAL
-from eval.runs.stored import StoredRun, describe_unread
-from eval.scoring.measures import choose_headline, find
+from eval.runs.stored import StoredRun, describe_unread, describe_without_hits
+from eval.scoring.measures import choose_headline, find, spoken
 from eval.statistics.estimates import Estimate, estimate_percentile_ratio
 from eval.statistics.significance import ALPHA, POWER
 from retrievers.base import AssayError
@@ -124,10 +124,18 @@ class Comparison:
             for run in self.runs
             if (line := describe_unread(run.manifest.index))
         ]
+        found += [
+            f"{run.manifest.name}: {line}"
+            for run in self.runs
+            if (line := describe_without_hits(run))
+        ]
         count = len(self.base.run.queries)
         if any(run.manifest.sampled for run in self.runs):
             of = self.base.run.manifest.collection.queries
             found.append(f"a sample: {count} of the collection's {of} queries")
+        for pair, label in zip(self.pairs, self.labels[1:], strict=True):
+            if resting := [item for item in pair.shown if item.presumes_symmetry]:
+                found.append(f"{label}: {_caution(resting)}")
         if set(self.searched) != {count}:
             each = ", ".join(map(str, self.searched))
             found.append(
@@ -248,6 +256,17 @@ def _judge_pairs(
 def _adjust_alone(contrasts: Sequence[Contrast]) -> dict[str, float]:
     found = zip(contrasts, adjust_family(contrasts), strict=True)
     return {item.measure: pair[1] for item, pair in found if pair}
+
+
+def _caution(differences: Sequence[Difference]) -> str:
+    names = ", ".join(
+        f"{spoken(item.measure)} of {item.type}" if item.type else spoken(item.measure)
+        for item in differences
+    )
+    return (
+        f"that {names} differ{'s' * (len(differences) == 1)} presumes that large gains are as rare "
+        "as large losses: a few queries more that go all the other way would undo it"
+    )
 
 
 def _latency(

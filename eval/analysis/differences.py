@@ -7,14 +7,16 @@ from typing import Literal
 
 import numpy as np
 
+from eval.analysis.means import estimate_changes
 from eval.scoring.measures import find
-from eval.statistics.estimates import Estimate, estimate_mean
+from eval.statistics.estimates import Estimate
 from eval.statistics.max_t import randomise_family
 from eval.statistics.significance import (
     ALPHA,
     TIE,
     can_reach,
     detectable,
+    presumes_symmetry,
     smallest_p,
     spread,
     standardise,
@@ -33,12 +35,13 @@ Verdict = Literal["better", "worse", "no difference shown", "too few queries"]
 class Difference:
     """How much one measure differs from the base, over all queries or those of one `type`.
 
-    `base` and `other` are means; `difference` is other - base with its paired bootstrap interval;
+    `base` and `other` are means; `difference` is other - base with its paired interval;
     `p` is from the two-sided randomisation test of this difference alone and `adjusted` of the
     family it is judged in; too few queries for any p-value to reach .05 are not tested.
     `effect_size` is Cohen's d_z, the mean difference over its standard deviation `deviation`.
     `detectable` is the smallest difference shown with power 0.8 at level .05 by this many queries
-    with this deviation. None stands for what is not defined.
+    with this deviation. None stands for what is not defined. `presumes_symmetry` says of a
+    difference that is shown that it is only if large gains and losses are equally rare.
     """
 
     measure: str
@@ -56,6 +59,7 @@ class Difference:
     ties: int
     losses: int
     verdict: Verdict
+    presumes_symmetry: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +123,7 @@ def _judge(
     wins = sum(sign * value > TIE for value in differences)
     losses = sum(sign * value < -TIE for value in differences)
     shown = None if deviation is None else detectable(deviation, len(differences))
-    estimate = estimate_mean(differences)
+    estimate = estimate_changes(contrast.measure, differences)
     verdict: Verdict = "no difference shown"
     if adjusted is not None and adjusted <= ALPHA:
         verdict = "better" if sign * estimate.value > 0 else "worse"
@@ -141,4 +145,12 @@ def _judge(
         ties=len(differences) - wins - losses,
         losses=losses,
         verdict=verdict,
+        presumes_symmetry=verdict in ("better", "worse")
+        and presumes_symmetry(differences, _find_largest(contrast.measure, differences)),
     )
+
+
+def _find_largest(measure: str, differences: Sequence[float]) -> float:
+    """Return the largest difference there can be by a measure; of those seen where none is."""
+    largest = find(measure).change[1]
+    return largest if np.isfinite(largest) else float(np.max(np.abs(differences)))

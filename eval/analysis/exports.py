@@ -18,6 +18,7 @@ RUN = "run.trec"
 QRELS = "qrels.trec"
 ITEMS = "items.csv"
 PER_QUERY = "per_query.parquet"
+PER_QUERY_CSV = "per_query.csv"
 ATTRIBUTION = "attribution.json"
 
 
@@ -33,7 +34,9 @@ def export(summary: Summary) -> None:
     write_atomically(run.folder / RUN, _trec_run(run).encode())
     write_atomically(run.folder / QRELS, _trec_qrels(run).encode())
     write_atomically(run.folder / ITEMS, _items(run).encode())
-    write_atomically(run.folder / PER_QUERY, _per_query(summary))
+    table = tabulate_queries(summary)
+    write_atomically(run.folder / PER_QUERY, _as_parquet(table))
+    write_atomically(run.folder / PER_QUERY_CSV, _as_csv(table).encode())
     write_atomically(run.folder / ATTRIBUTION, _attribution(summary).encode())
 
 
@@ -88,13 +91,22 @@ def tabulate_queries(summary: Summary) -> "Table":
     return pa.table(columns)
 
 
-def _per_query(summary: Summary) -> bytes:
+def _as_parquet(table: "Table") -> bytes:
     import pyarrow as pa
     from pyarrow import parquet
 
     sink = pa.BufferOutputStream()
-    parquet.write_table(tabulate_queries(summary), sink)
+    parquet.write_table(table, sink)
     return bytes(sink.getvalue())
+
+
+def _as_csv(table: "Table") -> str:
+    """Return the table for spreadsheets: a line a query, nothing where there is no value."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(table.column_names)
+    rows.writerows(row.values() for row in table.to_pylist())
+    return text.getvalue()
 
 
 def _attribution(summary: Summary) -> str:

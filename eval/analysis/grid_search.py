@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from pydantic import Field, model_validator
 
+from eval.analysis.means import estimate_scores
 from eval.analysis.search_space import Axes, Point, unite
 from eval.analysis.summary import Summary
 from eval.runs.latency import TOTAL
 from eval.scoring.measures import HEADLINE
-from eval.statistics.estimates import Estimate, estimate_mean
+from eval.statistics.estimates import Estimate, OpenEstimate
 from retrievers.settings import Settings
 
 CONFIG = "config"  # the axis of configs, where there are several
@@ -61,7 +62,7 @@ class Figures:
     run: str
     means: Mapping[str, Estimate]
     scores: Mapping[str, Mapping[str, float]]
-    latency: Mapping[str, Estimate]
+    latency: Mapping[str, OpenEstimate]
     degraded: Mapping[str, int]
 
     @classmethod
@@ -223,7 +224,10 @@ class Sweep:
             key=key,
             value=value,
             points=len(members),
-            mean=estimate_mean([float(np.mean([run[id_] for run in scores])) for id_ in shared]),
+            mean=estimate_scores(
+                self.headline,
+                (float(np.mean([run[id_] for run in scores])) for id_ in shared),
+            ),
             best=max(figures.means[self.headline].value for figures in members),
             latency=float(np.mean(times)) if times else None,
         )

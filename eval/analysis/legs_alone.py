@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from eval.analysis.candidate_lists import FUSION, LEG, Trail, follow, order_steps
+from eval.analysis.means import estimate_changes, estimate_scores
 from eval.runs.stored import StoredRun
 from eval.scoring import measures
 from eval.scoring.join import Retrieved, join
-from eval.statistics.estimates import Estimate, estimate_mean
+from eval.statistics.estimates import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def _compare(
     return LegAlone(
         leg=leg,
         measure=measure,
-        scored=estimate_mean(list(alone.values())),
-        fused=estimate_mean(list(fused.values())),
-        gain=estimate_mean([score - fused[query] for query, score in alone.items()]),
+        scored=estimate_scores(measure, alone.values()),
+        fused=estimate_scores(measure, fused.values()),
+        gain=estimate_changes(measure, (score - fused[query] for query, score in alone.items())),
     )

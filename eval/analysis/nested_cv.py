@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.analysis.search_space import Point
-from eval.statistics.estimates import SEED, Estimate, estimate_grouped_mean
+from eval.scoring.measures import find
+from eval.statistics.estimates import SEED, Estimate, Range, estimate_grouped_mean
 from eval.statistics.significance import ALPHA, TIE
 from retrievers.base import AssayError
 
@@ -152,13 +153,14 @@ def tune(
     folds = deal(queries.types, groups, design)
     held = hold_out(gains, folds)
     best = int(choose(gains.mean(axis=1)[:, None])[0])
-    shown = [_estimate(row, groups) for row in gains]
+    found = find(measure)
+    shown = [_estimate(row, groups, found.change) for row in gains]
     return Tuning(
         measure=measure,
         queries=len(queries.ids),
         groups=count,
         design=design,
-        given=_estimate(scores[0], groups),
+        given=_estimate(scores[0], groups, found.kind.within),
         points=tuple(
             Tried(settings, float(row.mean()), gain, int(times))
             for (settings, _), row, gain, times in zip(
@@ -167,7 +169,7 @@ def tune(
         ),
         best=best - 1 if best else None,
         naive=shown[best],
-        held_out=_estimate(held.gains, groups),
+        held_out=_estimate(held.gains, groups, found.change),
         p=randomise_gains(gains, groups, folds),
         kept=int(held.chosen[0]),
     )
@@ -246,5 +248,5 @@ def _number(groups: Sequence[str]) -> Integers:
     return np.array([numbers.setdefault(name, len(numbers)) for name in groups], dtype=np.intp)
 
 
-def _estimate(values: Matrix, groups: Integers) -> Estimate:
-    return estimate_grouped_mean(values.tolist(), groups.tolist())
+def _estimate(values: Matrix, groups: Integers, within: Range) -> Estimate:
+    return estimate_grouped_mean(values.tolist(), groups.tolist(), within)

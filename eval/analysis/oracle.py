@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from eval.analysis.candidate_lists import LEG, Step, Trail
+from eval.analysis.means import estimate_scores
 from eval.collections.collection import GoldItem
 from eval.runs.stored import StoredRun
 from eval.scoring import measures
 from eval.scoring.join import JoinedHit
-from eval.statistics.estimates import Estimate, estimate_mean
+from eval.statistics.estimates import Estimate
 
 UNION = "all legs"
 
@@ -47,7 +48,7 @@ def find_ceilings(
 def measure_reached(run: StoredRun, k: int) -> dict[str, Estimate]:
     """Return what the run itself scores in the measures of a ceiling."""
     scores = measures.score([f"nDCG@{k}", f"R@{k}", "Success@1"], run.joined, run.gold)
-    return {name: estimate_mean(list(by_query.values())) for name, by_query in scores.items()}
+    return {name: estimate_scores(name, by_query.values()) for name, by_query in scores.items()}
 
 
 def _list(trail: Trail, name: str) -> Mapping[str, int]:
@@ -74,7 +75,7 @@ def _ceiling(
         step=name,
         candidates=sum(map(len, lists)) / len(lists),
         measures={
-            measure: estimate_mean(list(scores[measure].values()))
+            measure: estimate_scores(measure, scores[measure].values())
             for measure in (f"nDCG@{k}", f"R@{k}", "Success@1")
         },
     )

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eval.analysis.comparability import check_comparable
+from eval.analysis.means import estimate_scores
 from eval.collections.authoring.worksheet import Pair, trim
 from eval.collections.collection import GoldItem, Query
 from eval.runs.stored import StoredRun
 from eval.scoring import measures
 from eval.scoring.join import Retrieved, covers
-from eval.statistics.estimates import Estimate, estimate_mean
+from eval.statistics.estimates import Estimate
 from retrievers.base import AssayError, Chunk
 
 DEPTH = 10
@@ -75,8 +76,8 @@ def make_pool(runs: Sequence[StoredRun], depth: int = DEPTH) -> Pool:
     return Pool(
         pairs=tuple(pair for _, _, pair in found),
         judged={
-            run.manifest.id: estimate_mean(
-                list(measures.score([name], run.joined, run.gold)[name].values())
+            run.manifest.id: estimate_scores(
+                name, measures.score([name], run.joined, run.gold)[name].values()
             )
             for run in runs
         },

@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from eval.analysis.answering import Answering, examine_answering
 from eval.analysis.attribution import Attribution, attribute
 from eval.analysis.legs_alone import LegAlone, score_legs
+from eval.analysis.means import estimate_scores
 from eval.analysis.unjudged import Unjudged, examine
 from eval.runs.ann_recall import find_recalls
 from eval.runs.latency import TOTAL
 from eval.runs.stored import StoredRun, describe_unread
 from eval.scoring import measures
-from eval.statistics.estimates import Estimate, estimate_mean, estimate_percentile
+from eval.statistics.estimates import Estimate, OpenEstimate, estimate_percentile
 
 PERCENTILES = (50, 95, 99)
 
@@ -28,7 +30,7 @@ class Summary:
     run: StoredRun
     scores: Mapping[str, Mapping[str, float]]
     means: Mapping[str, Estimate]
-    latency: Mapping[str, Mapping[str, Estimate]]
+    latency: Mapping[str, Mapping[str, OpenEstimate]]
 
     @cached_property
     def by_type(self) -> Mapping[str, Mapping[str, Estimate]]:
@@ -36,10 +38,11 @@ class Summary:
         types = sorted({query.type for query in self.run.queries.values()} - {""})
         return {
             kind: {
-                name: estimate_mean(
-                    [by_query[id_] for id_, query in self.run.queries.items() if query.type == kind]
+                name: estimate_scores(
+                    name,
+                    [found[id_] for id_, query in self.run.queries.items() if query.type == kind],
                 )
-                for name, by_query in self.scores.items()
+                for name, found in self.scores.items()
             }
             for kind in types
         }
@@ -55,10 +58,16 @@ class Summary:
         return score_legs(self.run, measures.choose_headline(self.scores))
 
     @cached_property
+    def answering(self) -> Answering | None:
+        """What is returned where nothing answers; None where each query has an answer."""
+        return examine_answering(self.run)
+
+    @cached_property
     def cautions(self) -> tuple[str, ...]:
         """What of the pipeline itself holds back its scores, in sentences with figures."""
         better = [item.words for item in self.legs if item.gain.value > 0]
-        return (*better, *filter(None, [describe_unread(self.run.manifest.index)]))
+        mixed = self.answering.caution if self.answering else ""
+        return (*better, *filter(None, [describe_unread(self.run.manifest.index), mixed]))
 
     @cached_property
     def unjudged(self) -> tuple[Unjudged, ...]:
@@ -74,11 +83,13 @@ class Summary:
             "collection": manifest.collection.name,
             "queries": len(self.run.queries),
             "sampled": manifest.sampled,
+            "queries_without_hits": len(self.run.without_hits),
             "measures": {
                 name: {"mean": mean.value, "low": mean.low, "high": mean.high}
                 for name, mean in self.means.items()
             },
             "legs": {item.leg: item.as_json() for item in self.legs},
+            "answering": self.answering.as_json() if self.answering else None,
             "unjudged": {item.measure: item.as_json() for item in self.unjudged},
             "latency_ms": _values(self.latency[TOTAL]) if self.latency else None,
             "stages_ms": {
@@ -98,7 +109,7 @@ class Summary:
 def summarise(run: StoredRun, names: Sequence[str] = measures.DEFAULT) -> Summary:
     """Compute the measures `names` and the latencies of a stored run."""
     scores = measures.score(names, run.joined, run.gold)
-    means = {name: estimate_mean(list(by_query.values())) for name, by_query in scores.items()}
+    means = {name: estimate_scores(name, found.values()) for name, found in scores.items()}
     samples: dict[str, list[float]] = {}
     for sample in run.latency:
         for stage, taken in sample.milliseconds.items():
@@ -107,10 +118,19 @@ def summarise(run: StoredRun, names: Sequence[str] = measures.DEFAULT) -> Summar
     return Summary(run, scores, means, latency)
 
 
-def estimate_percentiles(times: Sequence[float]) -> dict[str, Estimate]:
+def estimate_percentiles(times: Sequence[float]) -> dict[str, OpenEstimate]:
     """Return p50, p95 and p99 of milliseconds, each with its interval."""
     return {f"p{percent}": estimate_percentile(times, percent) for percent in PERCENTILES}
 
 
-def _values(figures: Mapping[str, Estimate]) -> dict[str, float]:
+def explain_open(figures: Mapping[str, OpenEstimate], noun: str = "queries") -> str:
+    """Return in words which percentiles, by name, have no upper bound; nothing where all have."""
+    names = [name for name, figure in figures.items() if figure.high is None]
+    if not names:
+        return ""
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return f"{figures[names[0]].n} {noun} are too few to bound {listed} from above"
+
+
+def _values(figures: Mapping[str, OpenEstimate]) -> dict[str, float]:
     return {name: figure.value for name, figure in figures.items()}

@@ -15,11 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from eval.analysis.means import estimate_scores
 from eval.runs.stored import StoredRun
 from eval.scoring import measures
 from eval.scoring.bounds import bound, count_above
 from eval.scoring.calculation import Gold, Joined, Scores
-from eval.statistics.estimates import Estimate, estimate_mean
+from eval.statistics.estimates import SHARE, Estimate, estimate_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,11 @@ def examine(run: StoredRun, scores: Mapping[str, Mapping[str, float]]) -> tuple[
         found.append(
             Unjudged(
                 measure=name,
-                scored=_mean(scores[name]),
-                judged=_mean(share_judged(name, run.joined, run.gold)),
-                condensed=_mean(condensed[name]),
-                lower=_mean(limits[0]) if limits else None,
-                upper=_mean(limits[1]) if limits else None,
+                scored=estimate_scores(name, scores[name].values()),
+                judged=estimate_mean([*share_judged(name, run.joined, run.gold).values()], SHARE),
+                condensed=estimate_scores(name, condensed[name].values()),
+                lower=estimate_scores(name, limits[0].values()) if limits else None,
+                upper=estimate_scores(name, limits[1].values()) if limits else None,
             )
         )
     return tuple(found)
@@ -85,10 +86,6 @@ def condense(names: Sequence[str], joined: Joined, gold: Gold) -> Scores:
     """Return the measures `names` of the rankings without their unjudged hits."""
     lists = {query: [hit for hit in hits if hit.judged] for query, hits in joined.items()}
     return measures.score(names, lists, gold)
-
-
-def _mean(by_query: Mapping[str, float]) -> Estimate:
-    return estimate_mean(list(by_query.values()))
 
 
 def _figures(mean: Estimate) -> dict[str, float]:

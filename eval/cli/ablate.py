@@ -28,7 +28,7 @@ STYLES = {"better": "green", "worse": "red"}
 @options.MEASURES
 @click.option(
     "--timed",
-    type=click.IntRange(0),
+    type=options.at_least(0),
     default=5,
     show_default=True,
     help="Queries on which all variants are timed by turns.",
@@ -73,7 +73,8 @@ def ablate(
     page = report.write(found, reports_folder() / found.id)
     tracked = track_runs(no_track, records, page.parent, workshop.progress)
     present(found, as_json, _print, report=page, mlflow_parent=tracked)
-    sys.exit(1 if found.failed else 0)
+    if found.failed:
+        sys.exit(1)
 
 
 def _list(plan: "Plan", as_json: bool) -> None:
@@ -163,12 +164,11 @@ def _costs(row: "Row") -> tuple[str, ...]:
 
 def _explain(found: "Ablation") -> str:
     from eval.report.formats import adjusted
-    from eval.statistics.estimates import RESAMPLES as BOOTSTRAPS
     from eval.statistics.significance import RESAMPLES
 
     family = adjusted(found.tests, "of both tables together")
     return (
-        f"Intervals: paired bootstrap, {BOOTSTRAPS:,} resamples. p: randomisation of signs, "
+        f"Intervals: Student's over queries, paired. p: randomisation of signs, "
         f"{RESAMPLES:,} draws, {family}{', ' * bool(family)}none where "
         "too few queries changed. changed: queries whose first ten hits differ. tokens: by how "
         "many the first ten hits grow. p95: milliseconds of the part itself by the traces. in all: "

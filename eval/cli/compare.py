@@ -23,7 +23,7 @@ STYLES = {"better": "green", "worse": "red", "too few queries": "yellow"}
 @options.MEASURES
 @click.option(
     "--effect",
-    type=click.FloatRange(0, 1, min_open=True),
+    type=options.Fraction(),
     help="The smallest difference that would matter.  [default: 0.05]",
 )
 @click.option("--no-report", is_flag=True, help="Write no report, and log nothing to MLflow.")
@@ -155,7 +155,6 @@ def _print_costs(console: "Console", compared: "Comparison", pair: "Pair") -> No
 
 def _explain(compared: "Comparison") -> str:
     from eval.report.formats import adjusted
-    from eval.statistics.estimates import RESAMPLES as BOOTSTRAPS
     from eval.statistics.significance import ALPHA, POWER, RESAMPLES
 
     family = adjusted(compared.tests, "over all queries together")
@@ -163,7 +162,7 @@ def _explain(compared: "Comparison") -> str:
         family = f", {family}{', and for those by type together' * bool(compared.tests_by_type)}"
     return (
         f"shows: the smallest difference that a paired t-test of these queries finds with power "
-        f"{POWER} at level {ALPHA}. Intervals: paired bootstrap, {BOOTSTRAPS:,} resamples. "
+        f"{POWER} at level {ALPHA}. Intervals: Student's over queries, paired. "
         f"p: randomisation of signs, {RESAMPLES:,} draws{family}; better or worse "
         f"at {ALPHA}; none for groups too small to reach it. d: mean difference over its standard "
         "deviation (d_z). +/=/−: queries won, tied, lost. too few queries: a difference of "

@@ -41,7 +41,7 @@ NAMED = 5  # chunks without a context that are shown by name
 @options.THINKING
 @click.option(
     "--window-tokens",
-    type=click.IntRange(min=500),
+    type=options.at_least(500),
     help="Longest prompt; of longer documents a part is shown.  [default: the model's]",
 )
 @options.TIMEOUT

@@ -23,9 +23,9 @@ def derive(collection: str, output: Path, kinds: str | None, force: bool, as_jso
     """Make look-up queries of the documents of COLLECTION, and a collection of both.
 
     COLLECTION is a name or a folder: a collection's, or one of Markdown and text files. The kinds
-    are title, heading, keyword, identifier and truncated (a word's beginning), answered by what
-    they name; and duplicate, which plants copies of documents. No retrieval system is run, and
-    what is ambiguous is left out.
+    are title, heading, keyword, identifier, truncated (a word's beginning), section and paragraph
+    (of statutes, by number), answered by what they name; and duplicate, which plants copies of
+    documents. No retrieval system is run, and what is ambiguous is left out.
     """
     from dataclasses import asdict
 

@@ -24,7 +24,7 @@ STYLES = {"found": "green", "in no chunk": "red", "in no leg": "red", "beyond de
 @options.dataset("overrides")
 @click.option("--query", help="The id of a query: tell of each of its gold items.")
 @click.option(
-    "-k", default=10, type=click.IntRange(min=1), help="How many hits count.", show_default=True
+    "-k", default=10, type=options.at_least(1), help="How many hits count.", show_default=True
 )
 @options.JSON
 def explain(run: str, overrides: tuple[str, ...], query: str | None, k: int, as_json: bool) -> None:

@@ -30,7 +30,7 @@ SELF_TEST = "bm25"
     help="Annotate and write a step summary; the default where GITHUB_ACTIONS is true.",
 )
 @click.option("--self-test", is_flag=True, help="Check the gate itself on resampled runs.")
-@click.option("--trials", type=click.IntRange(200), default=1000, help="Trials of --self-test.")
+@click.option("--trials", type=options.at_least(200), default=1000, help="Trials of --self-test.")
 @options.JSON
 def gate(
     target: str | None,

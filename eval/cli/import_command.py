@@ -12,7 +12,7 @@ from eval.cli.output import print_json, print_places
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--dataset", required=True, help="The collection it was searched on.")
 @click.option("--name", help="What to call the run; with several systems, the beginning of it.")
-@click.option("--depth", type=click.IntRange(1), default=100, show_default=True)
+@click.option("--depth", type=options.at_least(1), default=100, show_default=True)
 @click.option(
     "--missing",
     type=click.Choice(["fail", "zero", "drop"]),

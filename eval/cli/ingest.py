@@ -31,7 +31,7 @@ def ingest(
     no_track: bool,
     as_json: bool,
 ) -> None:
-    """Convert, cut, embed and index DOCUMENTS, which are a folder of files or a collection.
+    """Convert, cut, embed and index DOCUMENTS: a folder of files, one file, or a collection.
 
     Reports sizes, checks and times, and what could not be read. Only what changed since the last
     time is done anew, by what files hold. Overrides change single keys of the config.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--highest",
-    type=click.IntRange(1),
+    type=options.at_least(1),
     help="The highest grade there is; by default the highest given in the collection.",
 )
 @options.JSON

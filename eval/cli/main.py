@@ -7,11 +7,14 @@ from collections.abc import Sequence
 
 import click
 
+from eval import untracked
+
 COMMANDS = {
     "run": ("eval.cli.run:run", "Run a pipeline on a judged collection."),
     "search": ("eval.cli.search:search", "Search for one query and explain every step."),
     "compare": ("eval.cli.compare:compare", "Compare runs with a base, query by query."),
     "tune": ("eval.cli.tune:tune", "Find the best settings, and what they gain held out."),
+    "threshold": ("eval.cli.threshold:threshold", "Fit when to return nothing at all."),
     "sweep": ("eval.cli.sweep:sweep", "Run every combination of settings and collections."),
     "parity": ("eval.cli.parity:parity", "Compare an engine's hybrid search with its formula."),
     "recall": ("eval.cli.recall:recall", "Measure what approximate search misses and saves."),
@@ -60,6 +63,17 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         _offer_trust(command)
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; end with 3 where it did its work, but a tracking store failed."""
+        with untracked.collect_failures() as failed:
+            done = super().invoke(ctx)
+        if failed:
+            code = untracked.EXIT_CODE
+            line = f"assay: NOT TRACKED: {failed[0]} failed, see above; exit code {code}"
+            click.echo(line, err=True)
+            ctx.exit(code)
+        return done
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -126,7 +140,7 @@ def assay() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; end the process with 0, 1 (a defect) or 2 (something to mend).
+    """Run the command line; end the process with 0, 1 (a defect), 2 (something to mend) or 3.
 
     What went wrong is told in one line; the traceback is shown where it is asked for.
     """

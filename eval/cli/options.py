@@ -3,10 +3,19 @@
 import json
 from collections.abc import Callable
 from functools import wraps
+from math import isnan
 from pathlib import Path
 from typing import Any
 
 import click
+
+LARGEST = 1_000_000  # as numbers of a config
+
+
+def at_least(least: int) -> click.IntRange:
+    """Return the type of a whole number from `least` to the most that a config may say."""
+    return click.IntRange(least, LARGEST)
+
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 CONFIG = click.argument("config", type=click.Path(path_type=Path))
@@ -19,9 +28,7 @@ NO_TRACK = click.option("--no-track", is_flag=True, help="Do not log to MLflow."
 MEASURES = click.option(
     "--measures", help="What to compare, separated by commas, by ir-measures' names."
 )
-LIMIT = click.option(
-    "--limit", type=click.IntRange(1), help="Ask only so many queries: a quick look."
-)
+LIMIT = click.option("--limit", type=at_least(1), help="Ask only so many queries: a quick look.")
 BASELINES = click.option(
     "--baselines",
     type=click.Path(path_type=Path),
@@ -63,6 +70,20 @@ def dataset(parameter: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
         return call
 
     return offer
+
+
+class Fraction(click.FloatRange):
+    """A number above 0, at most 1; click lets NaN pass every range."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 1, min_open=True)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number that `value` is."""
+        number = super().convert(value, param, ctx)
+        return self.fail(f"{value!r} is not a number", param, ctx) if isnan(number) else number
 
 
 def split_names(text: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -67,18 +66,6 @@ def track(no_track: bool, log: Callable[[], T], kept: str, progress: "Progress")
     from eval.tracking import attempt
 
     return None if no_track else attempt(log, kept, progress)
-
-
-def end_untracked() -> None:
-    """End with 3 where the tracking store is a file: it stays broken, unlike a server that is down.
-
-    To be called last, after a run was shown that `track` could not send.
-    """
-    from eval.tracking.store import is_local, redact, tracking_uri
-
-    if is_local(uri := tracking_uri()):
-        click.echo(f"assay: NOT TRACKED: {redact(uri)} failed, see above; exit code 3", err=True)
-        sys.exit(3)
 
 
 def track_runs(

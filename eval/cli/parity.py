@@ -71,4 +71,5 @@ def parity(
     parities = list(examine_all(request, limit, workshop))
     delivered = deliver(parities, every, output, not no_track, workshop.progress)
     present(delivered, as_json, print_all if every else print_one)
-    sys.exit(1 if any(item.failed for item in delivered.absent) else 0)
+    if any(item.failed for item in delivered.absent):
+        sys.exit(1)

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 @options.dataset("runs")
 @click.option(
     "--depth",
-    type=click.IntRange(1),
+    type=options.at_least(1),
     default=10,
     show_default=True,
     help="Judge the first so many hits of every query.",
 )
-@click.option("--limit", type=click.IntRange(1), help="Write only so many pairs, the first.")
+@click.option("--limit", type=options.at_least(1), help="Write only so many pairs, the first.")
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -26,9 +26,9 @@ EXCERPT = 60  # characters of a query
 @options.dataset("runs")
 @click.option("--metrics", help="By ragas' names, separated by commas.  [default: all]")
 @click.option(
-    "-k", default=5, type=click.IntRange(min=1), help="How many hits count.", show_default=True
+    "-k", default=5, type=options.at_least(1), help="How many hits count.", show_default=True
 )
-@click.option("--limit", type=click.IntRange(min=1), help="Only so many queries, evenly spaced.")
+@click.option("--limit", type=options.at_least(1), help="Only so many queries, evenly spaced.")
 @click.option(
     "--provider",
     type=click.Choice(["anthropic", "openai", "local"]),
@@ -106,7 +106,7 @@ def _print_scored(scored: "Scored") -> None:
         _print_result(console, result)
         print_places(scores=result.path, mlflow_run=run_id)
     click.echo(
-        "Intervals: 95 %, bootstrap over queries. τ: Kendall's tau-b of the two scores over"
+        "Intervals: 95 %, Student's over queries. τ: Kendall's tau-b of the two scores over"
         " queries.\ndiffer: queries whose scores differ. docs/ragas.md explains where, and why."
     )
     if scored.ledger:

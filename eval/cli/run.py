@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from eval.cli import options
-from eval.cli.output import end_untracked, present
+from eval.cli.output import present
 
 
 @click.command()
@@ -33,7 +33,6 @@ def run(
     With --engine a leg of type native_hybrid searches in that engine; where there is none, a dense
     leg does, and is fused here with the others. `assay engines list` has the names.
 
-    The exit code is 3 where the run is whole but the tracking store is a file and failed.
     """
     from functools import partial
 
@@ -49,5 +48,3 @@ def run(
     tracked = None if no_track else track(summary, progress)
     show = partial(print_summary, reused=outcome.reused)
     present(summary, as_json, show, report=page, mlflow_run=tracked)
-    if tracked is None and not no_track:
-        end_untracked()

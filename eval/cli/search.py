@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
     from eval.experiments.search import Found
     from retrievers.base import Hit
+    from retrievers.base.surroundings import Pointer, Surroundings
 
-EXCERPT = 240  # characters of a hit that are shown
+EXCERPT = 240  # characters of a hit or its context that are shown
+SHOWN = 5  # references of a hit that are shown
 
 
 @click.command()
@@ -23,13 +25,15 @@ EXCERPT = 240  # characters of a hit that are shown
 @click.argument("query")
 @options.OVERRIDES
 @options.dataset("overrides")
-@click.option("--k", type=click.IntRange(1), default=5, show_default=True, help="Hits to show.")
+@click.option("--k", type=options.at_least(1), default=5, show_default=True, help="Hits to show.")
 @click.option("--context", is_flag=True, help="Print the context that a prompt would get.")
 @options.JSON
 def search(
     config: Path, query: str, overrides: tuple[str, ...], k: int, context: bool, as_json: bool
 ) -> None:
     """Search the collection of CONFIG for QUERY: hits, and a trace of every step.
+
+    dataset=PATH may also name a folder of documents, or one file, that is no collection.
 
     Times are those of a second search, when models are loaded, without any cache of answers. The
     context holds what the stage `context` keeps; without that stage, the hits shown.
@@ -51,6 +55,9 @@ def _print(found: "Found") -> None:
         console.print("nothing is found")
     for rank, hit in found.shown:
         _print_hit(console, rank, hit)
+        if around := found.surroundings.get(hit.chunk.id):
+            _print_around(console, around)
+        _print_definitions(console, hit)
     if hits:
         console.print(f"\n{len(hits)} hits in all")
     print_table(console, _tabulate(found))
@@ -64,15 +71,53 @@ def _print_hit(console: "Console", rank: int, hit: "Hit") -> None:
     path = " > ".join(filter(None, (*chunk.headings, chunk.title)))
     legs = ", ".join(f"{name} {placed.rank}" for name, placed in hit.legs.items())
     place = f"{chunk.doc_id} {chunk.start}–{chunk.end}"
-    text = " ".join(chunk.text.split())
-    excerpt = text if len(text) <= EXCERPT else f"{text[:EXCERPT].rstrip()} …"
     console.print()
     console.print(f"{rank}. {path or chunk.doc_id}", style="bold", markup=False)
     beside = (f"score {hit.score:.4g}", f"ranks: {legs or 'in no leg'}", place)
-    console.print(f"   {'; '.join(beside)}", style="dim", markup=False)
-    console.print(f"   {excerpt}", markup=False)
+    _say(console, "; ".join(beside))
+    _say(console, " ".join(filter(None, (chunk.kind, chunk.section_id))))
+    if chunk.context:
+        _say(console, f"context: {_shorten(chunk.context)}")
+    console.print(f"   {_shorten(chunk.text)}", markup=False)
+
+
+def _print_around(console: "Console", around: "Surroundings") -> None:
+    shares = ["combined"] * around.combined + ["split"] * around.split
+    below = [f"below {' > '.join(around.parents)}"] * bool(around.parents)
+    _say(console, ", ".join([f"chunk {around.order} of {around.total}", *shares, *below]))
+    written = (
+        f"{item.text} ({'another law' if item.external else ', '.join(item.targets)})"
+        for item in around.references
+    )
+    for name, items in (
+        ("refers to", list(dict.fromkeys(written))),
+        ("points at", list(map(_describe_pointer, around.outgoing))),
+        ("pointed at from", list(map(_describe_pointer, around.incoming))),
+    ):
+        if items:
+            more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
+            _say(console, f"{name}: {'; '.join(items[:SHOWN])}{more}")
+
+
+def _print_definitions(console: "Console", hit: "Hit") -> None:
     for item in hit.definitions:
-        console.print(f"   {item.term}: {' '.join(item.text.split())}", style="dim", markup=False)
+        place = f"{item.doc_id} {item.start}–{item.end}"
+        _say(console, f"{item.term}: {' '.join(item.text.split())} ({place})")
+        for exception in item.exceptions:
+            _say(console, f"   except: {' '.join(exception.split())}")
+
+
+def _describe_pointer(pointer: "Pointer") -> str:
+    return " ".join(filter(None, (pointer.doc_id, pointer.section_id, f"({pointer.kind})")))
+
+
+def _shorten(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= EXCERPT else f"{text[:EXCERPT].rstrip()} …"
+
+
+def _say(console: "Console", line: str) -> None:
+    console.print(f"   {line}", style="dim", markup=False)
 
 
 def _tabulate(found: "Found") -> "Table":

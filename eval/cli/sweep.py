@@ -52,7 +52,8 @@ def sweep(
     page = report.write(found, reports_folder() / found.id)
     tracked = track_runs(no_track, records, page.parent, workshop.progress)
     present(found, as_json, _print, report=page, mlflow_parent=tracked)
-    sys.exit(1 if found.failed else 0)
+    if found.failed:
+        sys.exit(1)
 
 
 def _list(settings: "SweepSettings", tasks: "Sequence[Task]", as_json: bool) -> None:

@@ -2,13 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from eval.analysis.summary import Summary
+from eval.analysis.summary import Summary, explain_open
 from eval.cli.output import make_console, make_table, print_table
-from eval.report.formats import retried
+from eval.report.formats import interval, retried
 from eval.runs.ann_recall import EXPLANATION, find_recalls
 from eval.runs.latency import TOTAL
+from eval.runs.stored import describe_without_hits
 from eval.scoring.measures import find
-from eval.statistics.estimates import Estimate
+from eval.statistics.estimates import OpenEstimate
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -23,9 +24,13 @@ def print_summary(summary: Summary, reused: bool = False) -> None:
     console.print(
         f"{manifest.name} on {manifest.collection.name} (n = {count}{sample})", style="bold"
     )
+    if silent := describe_without_hits(summary.run):
+        console.print(silent, style="bold red")
     print_table(console, _measures(summary))
     if summary.latency:
         print_table(console, _latency(summary))
+        if few := explain_open(summary.latency[TOTAL]):
+            console.print(f"{few}.", style="yellow", soft_wrap=True)
     for leg, recall in find_recalls(manifest.facts).items():
         console.print(f"{leg}: {EXPLANATION} {recall:.3f}", style="yellow", markup=False)
     for line in summary.cautions:
@@ -43,6 +48,8 @@ def _measures(summary: Summary) -> "Table":
     for name, mean in summary.means.items():
         digits = find(name).kind.digits
         table.add_row(find(name).spoken, f"{mean.value:.{digits}f}", _interval(mean, digits))
+    for words, share in summary.answering.rows if summary.answering else ():
+        table.add_row(f"{words} (n = {share.n})", f"{share.value:.3f}", _interval(share, 3))
     return table
 
 
@@ -61,5 +68,5 @@ def _table(first: str, *others: str) -> "Table":
     return table
 
 
-def _interval(estimate: Estimate, digits: int) -> str:
-    return f"{estimate.low:.{digits}f} – {estimate.high:.{digits}f}"
+def _interval(estimate: OpenEstimate, digits: int) -> str:
+    return interval(estimate, f"{{:.{digits}f}}".format)

@@ -61,7 +61,8 @@ def targets(
     from eval.experiments.target_settings import check, choose, load_settings
     from eval.progress import ConsoleProgress
     from eval.targets.measuring import measure_targets
-    from eval.targets.output import replace_table, write, write_table
+    from eval.targets.output import describe_seconds, replace_table, write, write_table
+    from eval.targets.plan import describe_plan
     from eval.tracking.targets import log_targets
     from retrievers.base import AssayError
 
@@ -75,7 +76,11 @@ def targets(
     below = reports_folder() / "targets"
     measurer = ProjectTargetMeasurer(settings, path.parent, below / "measured", again, progress)
     check(settings, measurer, path)
+    for line in describe_plan(chosen):
+        progress.say(line)
     results = measure_targets(chosen, measurer, progress)
+    if results.seconds:
+        progress.say(describe_seconds(results.seconds))
     files = write(results, output or below)
     if readme:
         write_table(readme, results)

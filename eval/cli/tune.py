@@ -14,11 +14,11 @@ from eval.cli.output import print_json, print_places
 @options.dataset("overrides")
 @click.option("--space", type=click.Path(path_type=Path), help="A YAML file of values to try.")
 @click.option("--over", multiple=True, metavar="KEY=V1,V2", help="Values to try; repeatable.")
-@click.option("--trials", type=click.IntRange(1), help="Try so many points, drawn at random.")
+@click.option("--trials", type=options.at_least(1), help="Try so many points, drawn at random.")
 @click.option("--measure", default="nDCG@10", show_default=True, help="What is to rise.")
-@click.option("--folds", type=click.IntRange(2), default=5, show_default=True)
-@click.option("--repeats", type=click.IntRange(1), default=20, show_default=True)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--folds", type=options.at_least(2), default=5, show_default=True)
+@click.option("--repeats", type=options.at_least(1), default=20, show_default=True)
+@click.option("--seed", type=options.at_least(0), default=0, show_default=True)
 @click.option(
     "--group-by",
     type=click.Choice(["text", "document"]),

@@ -72,6 +72,12 @@ class Card(Settings):
     min_grade: int = Field(
         1, ge=1, description="judgments below this grade count as grade 0, not relevant"
     )
+    answering_grade: int | None = Field(
+        None,
+        ge=1,
+        description="the grade from which a text answers its query, where that is above min_grade; "
+        "a query without such a text is one that nothing answers",
+    )
     sizes: Sizes | None = Field(None, description="written by `assay dataset seal`")
     digests: dict[str, Sha256] = Field(
         default_factory=dict, description="SHA-256 by file; written by `assay dataset seal`"
@@ -87,6 +93,11 @@ class Card(Settings):
     def folder(self) -> Path:
         """The folder that a relative location starts from."""
         return self._path.parent if self._path else Path()
+
+    @property
+    def answers_from(self) -> int:
+        """The least grade of a text that answers its query."""
+        return max(self.answering_grade or 1, self.min_grade)
 
     @property
     def variants(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from eval.collections.formats.reading import find_suffix
 from eval.shipped import find_shipped
 from retrievers.base import AssayError
 from retrievers.base.suggestions import suggest
+from retrievers.store.paths import parse_path
 
 
 def dataset_folders() -> list[Path]:
@@ -39,7 +40,7 @@ def find_card(name: str) -> Card:
     named = list_cards()
     if name in named:
         return read_card(named[name])
-    folder = Path(name).expanduser()
+    folder = parse_path(name, "collection")
     if folder.name == FILE and folder.is_file():
         return read_card(folder)
     if (folder / FILE).is_file():

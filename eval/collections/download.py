@@ -10,6 +10,7 @@ from pathlib import Path
 from eval.collections.card import Download
 from retrievers.base import AssayError
 from retrievers.store.cache import Cache, default_root
+from retrievers.store.paths import parse_path
 
 KIND = "collections"
 TIMEOUT = 60.0
@@ -18,8 +19,15 @@ FAULTS = (tarfile.TarError, zipfile.BadZipFile, zlib.error)
 
 
 def folder_of(download: Download) -> Path:
-    """Return where the archive's files lie once they have been fetched."""
-    return default_root() / KIND / download.sha256 / FILES / download.folder
+    """Return where the archive's files lie once they have been fetched.
+
+    Raises AssayError where the card names a folder outside the archive.
+    """
+    files = default_root() / KIND / download.sha256 / FILES
+    folder = parse_path(download.folder, "location.folder", files)
+    if not folder.resolve().is_relative_to(files.resolve()):
+        raise AssayError(f"location.folder: {download.folder}: lies outside the archive")
+    return folder
 
 
 def fetch(download: Download) -> Path:
@@ -29,6 +37,7 @@ def fetch(download: Download) -> Path:
     that counts. Raises AssayError when the download fails, its digest is another, or it is no
     archive, or one that would write outside its folder or more than the card allows.
     """
+    found = folder_of(download)
 
     def make(folder: Path) -> None:
         archive = folder / "archive"
@@ -37,10 +46,9 @@ def fetch(download: Download) -> Path:
         archive.unlink()
 
     Cache(default_root()).folder(KIND, download.sha256, make)
-    folder = folder_of(download)
-    if not folder.is_dir():
+    if not found.is_dir():
         raise AssayError(f"{download.url}: the archive holds no folder {download.folder!r}")
-    return folder
+    return found
 
 
 def _download(download: Download, target: Path) -> None:

@@ -1,6 +1,6 @@
 """Collections made of Python objects: mappings, rows or DataFrames instead of files."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from re import fullmatch
 
@@ -94,8 +94,13 @@ def read_documents(documents: Table) -> dict[str, Document]:
 
 def make_unjudged(documents: Table, name: str = IN_MEMORY) -> Collection:
     """Return a collection that can be searched and not judged. Raises AssayError."""
-    texts = tuple(read_documents(documents).values())
-    return Collection(name, name, texts, (), {}, Card(name=name, title=name, format=IN_MEMORY))
+    return gather_unjudged(tuple(read_documents(documents).values()), name)
+
+
+def gather_unjudged(documents: Sequence[Document], name: str) -> Collection:
+    """Return a collection of `documents` that can be searched and not judged."""
+    card = Card(name=name, title=name, format=IN_MEMORY)
+    return Collection(name, name, tuple(documents), (), {}, card)
 
 
 def _read_gold(

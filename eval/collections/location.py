@@ -7,6 +7,7 @@ from pathlib import Path
 from eval.collections.card import Card, Download
 from retrievers.base import AssayError
 from retrievers.settings.trust import check_place
+from retrievers.store.paths import parse_path
 
 VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
@@ -23,9 +24,10 @@ def find_data(card: Card) -> Path:
     card names what lies elsewhere (see `retrievers.settings.trust`).
     """
     root = _find_root(card)
-    if card.path:
-        for name in filter(None, (*card.names(), card.contexts_file)):
-            check_place(root / name, root, card.path)
+    for name in filter(None, (*card.names(), card.contexts_file)):
+        file = parse_path(name, card.path or card.name, root)
+        if card.path:
+            check_place(file, root, card.path)
     return root
 
 
@@ -44,17 +46,22 @@ def why_unavailable(card: Card) -> str:
     if isinstance(card.location, Download):
         from eval.collections.download import folder_of
 
-        return "" if folder_of(card.location).exists() else "downloaded at first use"
+        try:
+            return "" if folder_of(card.location).exists() else "downloaded at first use"
+        except AssayError as error:
+            return str(error)
     try:
         root = _find_folder(card, card.location)
+        files = {name: parse_path(name, card.path or card.name, root) for name in card.names()}
     except AssayError as error:
         return str(error)
-    missing = [name for name in card.names() if not (root / name).exists()]
+    missing = [name for name, file in files.items() if not file.exists()]
     return f"{root} lacks {', '.join(missing)}" if missing else ""
 
 
 def _find_folder(card: Card, location: str) -> Path:
-    folder = card.folder / Path(VARIABLE.sub(lambda at: _expand(card, at), location)).expanduser()
+    named = VARIABLE.sub(lambda at: _expand(card, at), location)
+    folder = parse_path(named, f"collection {card.name}", card.folder)
     if not folder.is_dir():
         raise AssayError(f"collection {card.name}: there is no folder {folder}")
     if card.path:

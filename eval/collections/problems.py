@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from eval.collections.formats.rows import Row, RowError
-from retrievers.base import AssayError
+from retrievers.base import AssayError, cut
 
 SHOWN = 3  # places of a fault in a summary
 MOST = 1000  # characters of a message or a file: a name in it may be of any length
@@ -43,13 +43,13 @@ class Problems:
     def error(self, file: Path, line: int, message: str) -> None:
         """Report what makes the collection unusable."""
         if self.strict:
-            raise AssayError(f"{place(_cut(str(file)), line)}: {_cut(message)}")
-        self.found.append(Problem(_cut(str(file)), line, "error", _cut(message)))
+            raise AssayError(f"{place(cut(str(file), MOST), line)}: {cut(message, MOST)}")
+        self.found.append(Problem(cut(str(file), MOST), line, "error", cut(message, MOST)))
 
     def warn(self, file: Path, line: int, message: str) -> None:
         """Report what is doubtful and does not stop loading."""
         if not self.strict:
-            self.found.append(Problem(_cut(str(file)), line, "warning", _cut(message)))
+            self.found.append(Problem(cut(str(file), MOST), line, "warning", cut(message, MOST)))
 
     @contextmanager
     def of(self, row: Row) -> Iterator[None]:
@@ -88,7 +88,3 @@ def summarise(problems: Sequence[Problem]) -> list[str]:
 def place(file: str, line: int) -> str:
     """Return `file:line`, or `file` alone for line 0."""
     return f"{file}:{line}" if line else file
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MOST else f"{text[:MOST]}…"

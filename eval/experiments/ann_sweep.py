@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from eval.analysis.means import estimate_scores
 from eval.analysis.search_space import describe, parse_axis
 from eval.collections.catalog import find
 from eval.collections.collection import Query
@@ -19,7 +20,6 @@ from eval.parity.quality import score_rankings
 from eval.parity.results import IndexCost
 from eval.parity.timing import find_percentiles, time_interleaved
 from eval.runs import environment
-from eval.statistics.estimates import estimate_mean
 from retrievers.base import AssayError
 from retrievers.engines.base import Engine
 from retrievers.ranking import Scored
@@ -152,7 +152,7 @@ def _measure(
             value=variant.value,
             label=variant.label,
             recall=measure_recalls(bench, engine),
-            quality=estimate_mean(list(scores.values())),
+            quality=estimate_scores(MEASURE, scores.values()),
             latency={depth: find_percentiles(taken[depth][str(at)]) for depth in DEPTHS},
             seconds=cost.seconds,
             bytes=cost.bytes,

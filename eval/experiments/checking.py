@@ -12,7 +12,7 @@ from eval.experiments.named_configs import is_config
 from eval.experiments.overrides import apply_override
 from eval.experiments.workshop import make_workshop
 from retrievers import conformance
-from retrievers.base import AssayError, Document, IndexReport, Quiet, Ranking, Retriever
+from retrievers.base import AssayError, Document, IndexReport, Quiet, Ranking, Retriever, cut
 from retrievers.conformance import QUERIES, ConformanceError, Rule
 from retrievers.documents import conformance as chunker_rules
 from retrievers.documents.chunkers import Chunker
@@ -189,6 +189,5 @@ def _try(rule: Rule[Any], part: str, *given: Any) -> Verdict:
         reason = " ".join(str(error).split())
         if not isinstance(error, ConformanceError | AssayError):
             reason = f"{type(error).__name__}: {reason}"
-        why = reason if len(reason) <= SHOWN else f"{reason[:SHOWN]}…"
-        return Verdict(part, rule.name, FAILED, why)
+        return Verdict(part, rule.name, FAILED, cut(reason, SHOWN))
     return Verdict(part, rule.name, PASSED)

@@ -66,7 +66,7 @@ def make_config(
     """
     if isinstance(base := values.get("base"), str):
         own = {key: value for key, value in values.items() if key != "base"}
-        values = merge(_read_with_bases(find_config(base), ()), own)
+        values = merge(_read_with_bases(find_config(base, source), ()), own)
     for override in overrides:
         apply_override(values, override, RunConfig)
     values |= options or {}

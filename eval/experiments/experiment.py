@@ -29,6 +29,7 @@ from eval.runs.replay import Replay, RunFile, make_run_file, read_run_file
 from eval.runs.stored import StoredRun
 from eval.scoring import measures
 from retrievers.base import AssayError, Progress, Retriever
+from retrievers.store.paths import parse_path
 
 DEPTH = 100
 # Keys of a config that a function, an object and rankings have too.
@@ -128,7 +129,7 @@ def find_collection(given: Any) -> Collection:
 
 def names_system(reference: str | Path) -> bool:
     """Say whether `reference` is a config or a run file; any other names a stored run."""
-    return is_config(str(reference)) or Path(reference).is_file()
+    return is_config(str(reference)) or parse_path(reference, "run").is_file()
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from eval.runs.stored import StoredRun
 from retrievers.base import AssayError, Progress
 from retrievers.settings import validate
 from retrievers.settings.files import parse_yaml, read_text
+from retrievers.store.paths import parse_path
 
 DEFAULT_SETTINGS = Path("configs/gate.yaml")
 
@@ -95,7 +96,7 @@ def _contender(base: str, target: str, overrides: Sequence[str]) -> Contender:
     """
     if is_config(base):
         return make_contender(base, overrides)
-    folder = Path(base)
+    folder = parse_path(base, "--base")
     if not folder.is_dir():
         raise AssayError(f"--base: {base}: neither a config nor the folder of a checkout")
     own = folder.resolve() / ".venv" / "bin" / "python"

@@ -31,6 +31,7 @@ from retrievers.base import AssayError
 from retrievers.settings import Workshop, validate
 from retrievers.settings.files import read_mapping
 from retrievers.store.digest import digest
+from retrievers.store.paths import parse_path
 from retrievers.variants import Variants
 
 
@@ -114,7 +115,7 @@ def _place(folder: Path, collection: str) -> str:
     """Return a collection as a sweep file in `folder` names it: a path is from there."""
     if "/" not in collection or collection.startswith(PREFIX):
         return collection
-    return os.path.normpath(folder / Path(collection).expanduser())
+    return os.path.normpath(parse_path(collection, "folder", folder))
 
 
 def _list_on(

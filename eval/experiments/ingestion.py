@@ -18,17 +18,18 @@ from eval.runs import environment
 from eval.runs.ingestion import DocumentFacts, Ingestion, SkippedFile
 from retrievers.base import Document
 from retrievers.base.ingestion import Ingested
-from retrievers.documents.folder import FolderDocument, Skipped, read_folder
+from retrievers.documents.folder import FolderDocument, Skipped, read_place
 from retrievers.ingestion import ingest
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
+from retrievers.store.paths import parse_path
 
 PIPELINE_KEYS = {"name", "description", "documents", "retriever"}
 
 
 @dataclass(frozen=True)
 class Source:
-    """Documents to ingest. `files` are those of them, by id, that were read from a folder.
+    """Documents to ingest. `files` are those of them, by id, that were read from files.
 
     `seconds` and `cached` are of their conversion, as `IngestReport` has them.
     """
@@ -44,7 +45,7 @@ class Source:
 def run_ingestion(
     reference: str, settings: RunConfig, workshop: Workshop, anew: bool = False
 ) -> Ingestion:
-    """Ingest the folder or collection that `reference` names by the pipeline of `settings`.
+    """Ingest the folder, file or collection that `reference` names by the pipeline of `settings`.
 
     `anew` finds nothing in the cache but models.
     """
@@ -74,26 +75,33 @@ def run_ingestion(
 
 
 def open_source(reference: str, workshop: Workshop) -> Source:
-    """Return the documents of a collection, or of a folder that is none.
+    """Return the documents of a collection, or of a folder or file that is none.
 
     Raises AssayError when it is neither, or holds no documents.
     """
-    folder = Path(reference)
-    is_collection = (folder / FILE).is_file() or (folder / "corpus.jsonl").is_file()
-    if reference in list_cards() or is_collection or not folder.is_dir():
+    if not is_bare(reference):
         card = find_card(reference)
         found = loading.open_source(card, Problems(strict=True)).documents()
         return Source(card.name, tuple(found.values()))
-    read = read_folder(folder, workshop)
+    place = Path(reference)
+    read = read_place(place, workshop)
     converted = [item.converted for item in read.documents if not item.converted.encoding]
     return Source(
-        name=re.sub(r"[^\w.-]+", "-", folder.resolve().name) or "folder",
+        name=re.sub(r"[^\w.-]+", "-", place.resolve().name).strip("-.") or "folder",
         documents=[make_document(item.id, item.converted.text) for item in read.documents],
         files={item.id: item for item in read.documents},
         skipped=read.skipped,
         seconds={"convert": fsum(item.seconds for item in converted)},
         cached=("convert",) if converted and all(item.cached for item in converted) else (),
     )
+
+
+def is_bare(reference: str) -> bool:
+    """Say whether `reference` is a folder or file of documents, and no collection."""
+    place = parse_path(reference, "documents")
+    cards = (FILE, "corpus.jsonl", "corpus.jsonl.gz")
+    is_card = place.name == FILE or any((place / name).is_file() for name in cards)
+    return place.exists() and reference not in list_cards() and not is_card
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from pathlib import Path
 from eval.shipped import find_shipped
 from retrievers.base import AssayError
 from retrievers.base.suggestions import suggest
+from retrievers.store.paths import parse_path
 
 SUFFIXES = (".yaml", ".yml")
 NO_PIPELINES = ("gate", "targets")  # settings of commands that lie beside configs
@@ -26,14 +27,15 @@ def is_config(reference: str) -> bool:
     return reference.endswith(SUFFIXES) or reference in list_configs()
 
 
-def find_config(config: str | Path) -> Path:
-    """Return the path of a config that is given by its path or by its name.
+def find_config(config: str | Path, source: str = "config") -> Path:
+    """Return the path of a config that `source` gives by its path or by its name.
 
     Raises AssayError, listing the names there are, for a name that no config has.
     """
-    named, path = list_configs(), Path(config)
+    named = list_configs()
     if str(config) in named:
         return named[str(config)]
+    path = parse_path(config, source)
     if path.is_file() or (path.suffix in SUFFIXES and any(path.parent.glob("*.yaml"))):
         return path  # where it is missing, its reader lists those beside it
     raise AssayError(_refuse(path.stem if path.suffix in SUFFIXES else str(config), str(config)))
@@ -46,14 +48,16 @@ def find_base(base: str, path: Path, above: Collection[Path]) -> Path:
     anywhere. The files `above`, which are based on one another down to `path`, are passed over for
     a name, so that a config may bear that of its base. Raises AssayError.
     """
-    beside = path.parent / base
+    source = f"{path}: base"
+    beside = parse_path(base, source, path.parent)
     if base.endswith(SUFFIXES) or beside.is_file():
         return beside
-    shipped = find_shipped("configs") / f"{base}.yaml"
-    for named in (path.parent / f"{base}.yaml", Path("configs", f"{base}.yaml"), shipped):
+    folders = (path.parent, Path("configs"), find_shipped("configs"))
+    for folder in folders if base == Path(base).name else ():
+        named = parse_path(f"{base}.yaml", source, folder)
         if named.is_file() and named.resolve() not in above:
             return named
-    raise AssayError(f"{path}: base: {_refuse(base, base)}")
+    raise AssayError(f"{source}: {_refuse(base, base)}")
 
 
 def _refuse(name: str, given: str) -> str:

@@ -24,7 +24,7 @@ from eval.parity.results import Parity
 from eval.parity.timing import Timing, time_systems
 from eval.parity.verdicts import QueryVerdict, Trial, compare, diagnose
 from eval.runs import environment
-from eval.statistics.estimates import Estimate, estimate_mean
+from eval.statistics.estimates import SHARE, Estimate, estimate_mean
 from retrievers.base import Progress
 from retrievers.engines.base import Engine, Lists
 from retrievers.engines.meaning import describe_hybrid
@@ -130,7 +130,7 @@ def measure_recalls(bench: Bench, engine: Engine) -> dict[int, Estimate]:
     """Return the recall of dense search against exact search by depth."""
     vectors = [bench.encoded[query.id] for query in bench.asked]
     return {
-        depth: estimate_mean(measure_shares(engine.dense, bench.vectors, vectors, depth))
+        depth: estimate_mean(measure_shares(engine.dense, bench.vectors, vectors, depth), SHARE)
         for depth in DEPTHS
     }
 

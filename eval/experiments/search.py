@@ -1,17 +1,23 @@
 """One query on the collection of a config: what is found, and what every step did."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from eval.collections.collection import Query
+from eval.collections.collection import Collection, Query
+from eval.collections.in_memory import gather_unjudged
 from eval.collections.loading import load
 from eval.experiments.config import RunConfig
+from eval.experiments.ingestion import is_bare, open_source
 from eval.experiments.workshop import make_workshop
 from eval.runs import execution
-from retrievers.base import Hit, Ranking, StageTrace
+from retrievers import telemetry
+from retrievers.base import Document, Hit, Ranking, Retriever, StageTrace
+from retrievers.base.surroundings import Surroundings
 from retrievers.pipeline import PipelineSettings
+from retrievers.settings import Workshop
 from retrievers.stages.context import assemble
+from retrievers.surroundings import Surveyor
 
 
 class Step(NamedTuple):
@@ -27,7 +33,10 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found; `k` of its hits are to be shown. `context` is None if not asked for."""
+    """What a search found; `k` of its hits are to be shown. `context` is None if not asked for.
+
+    `surroundings` are those of the hits to be shown, by chunk id, as far as they are known.
+    """
 
     pipeline: str
     collection: str
@@ -35,6 +44,7 @@ class Found:
     ranking: Ranking
     k: int
     context: str | None
+    surroundings: Mapping[str, Surroundings] = field(default_factory=dict)
 
     @property
     def shown(self) -> list[tuple[int, Hit]]:
@@ -59,7 +69,10 @@ class Found:
             "collection": self.collection,
             "query": self.query,
             "found": len(self.ranking.hits),
-            "hits": [_describe(rank, hit) for rank, hit in self.shown],
+            "hits": [
+                _describe(rank, hit, self.surroundings.get(hit.chunk.id))
+                for rank, hit in self.shown
+            ],
             "trace": [
                 {
                     "name": step.name,
@@ -80,25 +93,51 @@ class Found:
 def search(settings: RunConfig, query: str, k: int, context: bool) -> Found:
     """Search the collection of `settings` for `query`, twice, and return the second search.
 
+    A folder or file of documents without a card is searched too.
+
     By then models are loaded; no answer comes from a cache. With `context` it holds what a prompt
     would get: what the stage `context` keeps, or without that stage the first `k` hits.
     """
-    collection = load(settings.dataset)
-    with settings.build(make_workshop()) as retriever:
+    workshop = make_workshop()
+    collection = open_collection(settings.dataset, workshop)
+    with settings.build(workshop) as retriever:
         execution.index(retriever, collection)
         asked = Query(repr(query), query)
-        execution.search(retriever, collection, asked, 1)
+        with telemetry.silence():
+            execution.search(retriever, collection, asked, 1)
         uncached = retriever.without_query_cache()
         ranking = execution.search(uncached, collection, asked, max(k, settings.depth))
+        around = survey(retriever, collection.documents, ranking.hits[:k], workshop)
     recipe = settings.retriever
     stages = recipe.stages if isinstance(recipe, PipelineSettings) else []
     budgeted = any(stage.type == "context" for stage in stages)
     assembled = assemble(ranking.hits if budgeted else ranking.hits[:k]) if context else None
-    return Found(settings.name, collection.name, query, ranking, k, assembled)
+    return Found(settings.name, collection.name, query, ranking, k, assembled, around)
 
 
-def _describe(rank: int, hit: Hit) -> dict[str, Any]:
+def open_collection(reference: str, workshop: Workshop) -> Collection:
+    """Return the collection that `reference` names, or the documents of a bare folder or file."""
+    if not is_bare(reference):
+        return load(reference)
+    source = open_source(reference, workshop)
+    return gather_unjudged(source.documents, source.name)
+
+
+def survey(
+    retriever: Retriever, documents: Sequence[Document], hits: Sequence[Hit], workshop: Workshop
+) -> dict[str, Surroundings]:
+    """Return the surroundings of `hits` by chunk id; none where `retriever` lists no chunks."""
+    chunks = retriever.list_chunks()
+    if not (chunks and hits):
+        return {}
+    surveyor = Surveyor(chunks, documents, workshop)
+    found = ((hit.chunk.id, surveyor.survey(hit)) for hit in hits)
+    return {id_: around for id_, around in found if around is not None}
+
+
+def _describe(rank: int, hit: Hit, around: Surroundings | None) -> dict[str, Any]:
     chunk = hit.chunk
+    sections = around.defined_in if around else [""] * len(hit.definitions)
     return {
         "rank": rank,
         "id": chunk.id,
@@ -107,10 +146,17 @@ def _describe(rank: int, hit: Hit) -> dict[str, Any]:
         "end": chunk.end,
         "title": chunk.title,
         "headings": list(chunk.headings),
+        "kind": chunk.kind,
+        "section_id": chunk.section_id,
         "score": hit.score,
         "legs": {
             name: {"rank": placed.rank, "score": placed.score} for name, placed in hit.legs.items()
         },
+        "context": chunk.context,
         "text": chunk.text,
-        "definitions": {item.term: item.text for item in hit.definitions},
+        "definitions": [
+            {**asdict(item), "section_id": section}
+            for item, section in zip(hit.definitions, sections, strict=True)
+        ],
+        **(around.as_json() if around else {}),
     }

@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.collections.authoring.known_item_collections import KINDS, make_lookups, read_origins
 from eval.collections.collection import Collection
 from eval.collections.loading import load
 from eval.experiments import synthetic_corpus as growth
@@ -37,6 +39,7 @@ SOURCES = (
     "cli/timing.py", "experiments/contender.py", "experiments/ingestion.py",
     "experiments/synthetic_corpus.py",
     "experiments/target_measurer.py", "runs/ingestion.py", "runs/interleaved_timing.py",
+    "collections/authoring/known_item_queries.py", "collections/authoring/provisions.py",
     "statistics/estimates.py", "targets/figures.py", "targets/measuring.py",
     "targets/staleness.py",
 )  # fmt: skip
@@ -64,12 +67,20 @@ class ProjectTargetMeasurer:
         self._again = again
         self._progress = progress
         self._made: dict[tuple[Any, ...], Any] = {}
+        self._seconds: dict[str, float] = {}
+
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """What each run and experiment of this call took, by what it is, the longest first."""
+        return dict(sorted(self._seconds.items(), key=lambda item: -item[1]))
 
     def run(self, pipeline: str, dataset: str) -> StoredRun:
         """Return the stored run of a pipeline, made where there is none."""
 
         def make() -> StoredRun:
-            run = make_run(self.config(pipeline, dataset), self._again, self._progress).run
+            self._derive(dataset)
+            with self._timing(f"run of {pipeline} on {dataset}"):
+                run = make_run(self.config(pipeline, dataset), self._again, self._progress).run
             assert isinstance(run, StoredRun)
             return run
 
@@ -79,21 +90,24 @@ class ProjectTargetMeasurer:
 
     def collection(self, dataset: str) -> Collection:
         """Return a collection."""
-        found = self._once(lambda: load(dataset), "collection", dataset)
+        self._derive(dataset)
+        found = self._once(lambda: load(self._place(dataset)), "collection", dataset)
         assert isinstance(found, Collection)
         return found
 
     @contextmanager
     def build(self, pipeline: str, dataset: str) -> Iterator[Retriever]:
         """Yield a pipeline, not yet indexed."""
+        self._derive(dataset)
         with self.config(pipeline, dataset).build(make_workshop()) as retriever:
             yield retriever
 
     def time_grown(self, pipeline: str, dataset: str, chunks: int) -> Sequence[LatencySample]:
         """Time a pipeline on the passages of a collection and as many composed ones as it takes."""
+        self._derive(dataset)
         config = self.config(pipeline, dataset)
         with forgetful(make_workshop()) as workshop:
-            passages = growth.compose([growth.read_source(dataset, workshop)], chunks)
+            passages = growth.compose([growth.read_source(self._place(dataset), workshop)], chunks)
             growth.embed(growth.find_encoders([config]), passages, workshop)
             with config.build(workshop) as retriever:
                 retriever.index(growth.make_documents(passages))
@@ -117,8 +131,9 @@ class ProjectTargetMeasurer:
         """Ingest a collection; `anew` finds nothing in the cache but models."""
 
         def make() -> Ingestion:
+            self._derive(dataset)
             config = self.config(pipeline, dataset)
-            return run_ingestion(dataset, config, make_workshop(), anew)
+            return run_ingestion(self._place(dataset), config, make_workshop(), anew)
 
         found = self._once(make, "ingest", pipeline, dataset, anew)
         assert isinstance(found, Ingestion)
@@ -136,7 +151,8 @@ class ProjectTargetMeasurer:
                 return Measured.from_json(json.loads(path.read_bytes()))
             except (OSError, ValueError, KeyError, TypeError):
                 pass
-        found = make()
+        with self._timing(measurement.describe()):
+            found = make()
         write_atomically(path, encode_json(found.as_json()))
         return found
 
@@ -149,7 +165,31 @@ class ProjectTargetMeasurer:
 
     def _arguments(self, pipeline: str, dataset: str) -> tuple[str, list[str]]:
         reference = self._settings.locate(pipeline)
-        return str(self._configs / reference.config), [*reference.overrides, f"dataset={dataset}"]
+        overrides = [*reference.overrides, f"dataset={self._place(dataset)}"]
+        return str(self._configs / reference.config), overrides
+
+    def _place(self, dataset: str) -> str:
+        """Return what commands call a collection: of one that is derived, its folder."""
+        derived = dataset in self._settings.collections
+        return str(self._stored / "collections" / dataset) if derived else dataset
+
+    def _derive(self, dataset: str) -> None:
+        """Make a collection that is derived, once a call."""
+        if wanted := self._settings.collections.get(dataset):
+            kinds = [kind for kind in KINDS if kind in wanted.kinds]
+            place = Path(self._place(dataset))
+
+            def make() -> None:
+                self._progress.say(f"{dataset}: look-ups of {wanted.derive}")
+                make_lookups(read_origins(wanted.derive), kinds, place, force=True)
+
+            self._once(make, "derived", dataset)
+
+    @contextmanager
+    def _timing(self, what: str) -> Iterator[None]:
+        begin = time.monotonic()
+        yield
+        self._seconds[what] = time.monotonic() - begin
 
     def _identify(self, measurement: Measurement) -> str:
         """Return the digest of all that an experiment depends on but the machine."""

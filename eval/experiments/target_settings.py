@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from eval.collections.authoring.known_item_collections import KINDS
 from eval.collections.catalog import find
 from eval.experiments.target_measurer import ProjectTargetMeasurer
 from eval.scoring.measures import check_names
@@ -25,11 +26,18 @@ def check(settings: TargetsSettings, measurer: ProjectTargetMeasurer, path: Path
 
     That a collection's data or a model is not here is no error of the file.
     """
+    for name, collection in settings.collections.items():
+        place = f"{path}: collections.{name}"
+        with _naming(f"{place}.derive"):
+            find(collection.derive)
+        if unknown := [kind for kind in collection.kinds if kind not in KINDS]:
+            raise AssayError(f"{place}.kinds: {unknown[0]!r}: allowed: {', '.join(KINDS)}")
     for name, target in settings.targets.items():
         for at, measurement in enumerate(target.measurements):
             place = f"{path}: {name}: measurements.{at}"
-            with _naming(f"{place}.dataset"):
-                find(measurement.dataset)
+            if measurement.dataset not in settings.collections:
+                with _naming(f"{place}.dataset"):
+                    find(measurement.dataset)
             for key, pipeline in measurement.pipelines.items():
                 with _naming(f"{place}.{key}"):
                     measurer.config(pipeline, measurement.dataset)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eval.analysis.summary import Summary, summarise
-from eval.runs.stored import StoredRun
+from eval.runs.stored import StoredRun, describe_without_hits
 from eval.scoring.measures import DEFAULT, choose_headline
 from retrievers.base import AssayError
 
@@ -64,6 +64,8 @@ class Result:
             f"degraded on {queries} of {n} queries: {line}"
             for line, queries in manifest.degraded.items()
         ]
+        if silent := describe_without_hits(self.stored):
+            found.insert(0, silent)
         if manifest.sampled:
             found.append(f"a sample: {n} of the collection's {manifest.collection.queries} queries")
         return tuple(found)

@@ -1,29 +1,40 @@
 """What the Python API returns for one query: hits and trace as DataFrames."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from retrievers.base import Ranking
+from retrievers.base.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+AROUND = ("order", "total", "combined", "split", "parents", "outgoing", "incoming")
+
 
 @dataclass(frozen=True, repr=False)
 class SearchResult:
-    """The answer of the pipeline `name` to one query; `ranking` holds all of it as objects."""
+    """The answer of the pipeline `name` to one query; `ranking` holds all of it as objects.
+
+    `surroundings` holds by chunk id where a hit stands, and what points from it and at it.
+    """
 
     query: str
     name: str
     collection: str
     ranking: Ranking
+    surroundings: Mapping[str, Surroundings] = field(default_factory=dict)
 
     @cached_property
     def hits(self) -> "DataFrame":
         """By rank: `chunk`, `document`, its span from `start` to `end`, `score`, and `text`.
 
-        `rank.<leg>` is the rank at which a leg lists the chunk, none where it does not.
+        `rank.<leg>` is the rank at which a leg lists the chunk, none where it does not. `kind`,
+        `section`, `headings` and `context` are the chunk's; `order`, `total`, `combined`, `split`,
+        `parents`, `outgoing` and `incoming` those of its surroundings, none where a retriever
+        lists no chunks; `definitions` are objects with a term's text, exceptions and source.
         """
         from pandas import DataFrame, RangeIndex
 
@@ -33,6 +44,7 @@ class SearchResult:
             f"rank.{leg}": [hit.legs[leg].rank if leg in hit.legs else None for hit in hits]
             for leg in legs
         }
+        around = [self.surroundings.get(hit.chunk.id) for hit in hits]
         columns = {
             "chunk": [hit.chunk.id for hit in hits],
             "document": [hit.chunk.doc_id for hit in hits],
@@ -40,6 +52,12 @@ class SearchResult:
             "end": [hit.chunk.end for hit in hits],
             "score": [hit.score for hit in hits],
             **ranks,
+            "kind": [hit.chunk.kind for hit in hits],
+            "section": [hit.chunk.section_id for hit in hits],
+            "headings": [hit.chunk.headings for hit in hits],
+            **{name: [getattr(item, name, None) for item in around] for name in AROUND},
+            "definitions": [hit.definitions for hit in hits],
+            "context": [hit.chunk.context for hit in hits],
             "text": [hit.chunk.text for hit in hits],
         }
         index = RangeIndex(1, len(hits) + 1, name="rank")
@@ -75,4 +93,5 @@ class SearchResult:
         from eval.frames.tables import render
 
         title = f"{self.name} on {self.collection}: {self.query}"
-        return render(title, self.warnings, self.hits.rename_axis(None))
+        shown = (name for name in self.hits if name not in (*AROUND, "definitions", "headings"))
+        return render(title, self.warnings, self.hits[list(shown)].rename_axis(None))

@@ -1,38 +1,45 @@
 """Figures as DataFrames, and DataFrames as HTML."""
 
+import math
 from collections.abc import Iterable, Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
 from eval.report.formats import score
-from eval.statistics.estimates import Estimate
+from eval.statistics.estimates import OpenEstimate
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-def tabulate_estimates(estimates: Mapping[str, Estimate], index: str, value: str) -> "DataFrame":
-    """Return a row an estimate, by name: `value`, `low`, `high` and `n`."""
+def tabulate_estimates(
+    estimates: Mapping[str, OpenEstimate], index: str, value: str
+) -> "DataFrame":
+    """Return a row an estimate, by name: `value`, `low`, `high` and `n`; NaN where no end is."""
     from pandas import DataFrame, Index
 
-    rows = [[item.value, item.low, item.high, item.n] for item in estimates.values()]
+    rows = [[*_list_numbers(item), item.n] for item in estimates.values()]
     names = Index(list(estimates), name=index)
     return DataFrame(rows, index=names, columns=[value, "low", "high", "n"])
 
 
 def tabulate_grid(
-    grid: Mapping[str, Mapping[str, Estimate]], index: str, value: str
+    grid: Mapping[str, Mapping[str, OpenEstimate]], index: str, value: str
 ) -> "DataFrame":
     """Return a row a key of `grid`; below each inner key the columns `value`, `low` and `high`."""
     from pandas import DataFrame, Index, MultiIndex
 
     names = list(next(iter(grid.values()), {}))
     rows = [
-        [number for name in names for number in (row[name].value, row[name].low, row[name].high)]
-        for row in grid.values()
+        [number for name in names for number in _list_numbers(row[name])] for row in grid.values()
     ]
     columns = MultiIndex.from_product([names, [value, "low", "high"]])
     return DataFrame(rows, index=Index(list(grid), name=index), columns=columns)
+
+
+def _list_numbers(estimate: OpenEstimate) -> tuple[float, float, float]:
+    low, high = (math.nan if end is None else end for end in (estimate.low, estimate.high))
+    return estimate.value, low, high
 
 
 def render(title: str, notes: Iterable[str], table: "DataFrame") -> str:

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from eval.gate.rule import find_regressions
 from eval.gate.settings import GateSettings
 from eval.statistics.estimates import SEED
-from eval.statistics.max_t import randomise_drops, state_power
-from eval.statistics.significance import POWER, spread
+from eval.statistics.max_t import randomise_drops
+from eval.statistics.power import DropPower
+from eval.statistics.significance import POWER
 from retrievers.base import Progress
 
 Scores = NDArray[np.float64]
@@ -106,8 +107,6 @@ class _Trial:
     means: tuple[float, ...]
     p: tuple[float, ...]
     p_beyond: tuple[float, ...]  # of a drop beyond the minimum effect
-    critical: float
-    deviation: float  # of the first measure
 
 
 def check(scores: Scores, settings: GateSettings, trials: int, progress: Progress) -> SelfTest:
@@ -117,22 +116,23 @@ def check(scores: Scores, settings: GateSettings, trials: int, progress: Progres
     """
     quiet = {
         share: [
-            _try(_resample(scores, share, 0.0, seed), settings)
+            _try(*_resample(scores, share, 0.0, seed), settings)
             for seed in progress.track(range(trials), f"unchanged, {share:.0%} moved", trials)
         ]
         for share in MOVED
     }
     planted, found = [], {}
+    pilots = [_foresee(*_resample(scores, BESIDES, 0.0, seed), settings) for seed in range(PILOTS)]
     for power in POWERS:
-        lost = _find_share(scores, settings, power)
+        lost = _find_share(scores, pilots, power)
         if lost is None:
             break
         drop = lost * float(scores[:, 0].mean())
         found[power] = [
-            _try(_resample(scores, BESIDES, lost, seed), settings)
+            _try(*_resample(scores, BESIDES, lost, seed), settings)
             for seed in progress.track(range(trials), f"planted drops of {drop:.3f}", trials)
         ]
-        stated = _state(found[power], drop, len(scores), settings)
+        stated = _state(pilots, drop)
         hits = sum(trial.regressed[0] for trial in found[power])
         planted.append(Planted(drop, stated, trials, hits))
     return SelfTest(
@@ -147,18 +147,26 @@ def check(scores: Scores, settings: GateSettings, trials: int, progress: Progres
     )
 
 
-def _resample(scores: Scores, moved: float, lost: float, seed: int) -> Scores:
-    """Return the differences head - base of a trial, of the shape of `scores`."""
+def _resample(scores: Scores, moved: float, lost: float, seed: int) -> tuple[Scores, Scores]:
+    """Return the scores of base and head in a trial, both of the shape of `scores`."""
     rng = np.random.default_rng((SEED, round(1000 * moved), seed))
     n = len(scores)
     base = scores[rng.integers(n, size=n)]
     other = scores[rng.integers(n, size=n)]
     head = np.where(rng.random((n, 1)) < moved, other, base)
     head = np.where(rng.random((n, 1)) < lost, 0.0, head)
-    return np.asarray(head - base)
+    return base, head
 
 
-def _try(differences: Scores, settings: GateSettings) -> _Trial:
+def _foresee(base: Scores, head: Scores, settings: GateSettings) -> DropPower:
+    """Return what power the gate would state for the first measure after such a run."""
+    level, effect = settings.false_alarms, next(iter(settings.measures.values()))
+    critical = randomise_drops(head - base, level).critical
+    return DropPower(base[:, 0], head[:, 0] - base[:, 0], critical, level, effect)
+
+
+def _try(base: Scores, head: Scores, settings: GateSettings) -> _Trial:
+    differences = head - base
     regressed, test = find_regressions(differences, settings)
     effects = np.array(list(settings.measures.values()))
     beyond = randomise_drops(differences + effects, settings.false_alarms)
@@ -167,36 +175,26 @@ def _try(differences: Scores, settings: GateSettings) -> _Trial:
         means=tuple(differences.mean(axis=0).tolist()),
         p=test.p_values,
         p_beyond=beyond.p_values,
-        critical=test.critical,
-        deviation=spread(differences[:, 0].tolist()) or 0.0,
     )
 
 
-def _state(trials: Sequence[_Trial], drop: float, n: int, settings: GateSettings) -> float:
+def _state(pilots: Sequence[DropPower], drop: float) -> float:
     """Return the power that the gate states for a `drop` in the first measure, on average."""
-    effect = next(iter(settings.measures.values()))
-    return float(
-        np.mean([state_power(drop, item.deviation, n, item.critical, effect) for item in trials])
-    )
+    return float(np.mean([pilot.state(drop) for pilot in pilots]))
 
 
-def _find_share(scores: Scores, settings: GateSettings, power: float) -> float | None:
+def _find_share(scores: Scores, pilots: Sequence[DropPower], power: float) -> float | None:
     """Return the share of queries to take the scores from so that `power` is stated.
 
     None where even the loss of nearly all would be found less often.
     """
-
-    def state(lost: float) -> float:
-        samples = (_resample(scores, BESIDES, lost, seed) for seed in range(PILOTS))
-        pilots = [_try(sample, settings) for sample in samples]
-        return _state(pilots, lost * float(scores[:, 0].mean()), len(scores), settings)
-
+    mean = float(scores[:, 0].mean())
     low, high = 0.0, 0.9
-    if state(high) < power:
+    if _state(pilots, high * mean) < power:
         return None
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        low, high = (middle, high) if state(middle) < power else (low, middle)
+        low, high = (middle, high) if _state(pilots, middle * mean) < power else (low, middle)
     return high
 
 

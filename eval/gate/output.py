@@ -105,7 +105,8 @@ def explain(report: GateReport) -> str:
         "regression: the drop is at least what matters, and random signs, over all gated measures "
         f"together, make it unlikely (p of at most {report.false_alarms:g}). warning: the same, p "
         f"of at most {SUSPICION:g}; look at the queries that lost. pass: the interval excludes a "
-        "drop that matters. finds: the smallest drop found with power 0.8. These "
+        "drop that matters. finds: the smallest drop found with power 0.8, spread over all "
+        "queries or the loss of a few. These "
         f"{n} queries can give a p of {smallest_p(n):.2g} at best."
     )
 

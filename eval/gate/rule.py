@@ -20,12 +20,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from eval.analysis.means import estimate_changes
 from eval.gate.baseline import Baseline, list_changes, list_obstacles, make
 from eval.gate.settings import GateSettings, LatencyLimits
 from eval.runs.stored import StoredRun
-from eval.statistics.estimates import Estimate, estimate_mean, estimate_percentile_ratio
-from eval.statistics.max_t import DropTest, find_drop, randomise_drops
-from eval.statistics.significance import TIE, spread
+from eval.statistics.estimates import Estimate, estimate_percentile_ratio
+from eval.statistics.max_t import DropTest, randomise_drops
+from eval.statistics.power import DropPower
+from eval.statistics.significance import TIE
 from retrievers.base import AssayError
 
 Verdict = Literal["pass", "regression", "warning", "cannot tell"]
@@ -39,8 +41,8 @@ class MeasureVerdict:
 
     `difference` is the mean of head - base over queries with its 95 % interval. `p` is one-sided,
     for a drop, and adjusted for all gated measures. `finds` is the smallest true drop that is
-    found with power 0.8 given how much these differences vary; None where it is not known,
-    because none differs, or where no drop would be found.
+    found with power 0.8, be it spread over all queries or the loss of a few, given how much these
+    differences vary; None where no drop would be found.
     """
 
     measure: str
@@ -219,14 +221,15 @@ def _judge_measures(
     after = np.array([[head[query][name] for name in names] for query in head])
     regressed, test = find_regressions(after - before, settings)
     for at, (name, effect) in enumerate(settings.measures.items()):
-        differences = (after - before)[:, at].tolist()
-        estimate = estimate_mean(differences)
+        differences = (after - before)[:, at]
+        estimate = estimate_changes(name, differences)
         verdict: Verdict = "pass" if estimate.low > -effect else "cannot tell"
         if estimate.value <= TIE - effect and test.p_values[at] <= SUSPICION:
             verdict = "regression" if regressed[at] else "warning"
-        deviation, n = spread(differences), len(differences)
-        wins = sum(value > TIE for value in differences)
-        losses = sum(value < -TIE for value in differences)
+        power = DropPower(before[:, at], differences, test.critical, settings.false_alarms, effect)
+        n = len(differences)
+        wins = int(np.count_nonzero(differences > TIE))
+        losses = int(np.count_nonzero(differences < -TIE))
         yield MeasureVerdict(
             measure=name,
             verdict=verdict,
@@ -235,7 +238,7 @@ def _judge_measures(
             difference=estimate,
             p=test.p_values[at],
             minimum_effect=effect,
-            finds=find_drop(deviation, n, test.critical, effect) if deviation else None,
+            finds=power.find(),
             wins=wins,
             ties=n - wins - losses,
             losses=losses,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from eval.statistics.estimates import Estimate
+from eval.statistics.estimates import Estimate, OpenEstimate
 
 MEASURE = "nDCG@10"
 # Passages that a search is asked for: many indexes look at no fewer candidates than that.
@@ -24,7 +24,7 @@ class Point:
     label: str
     recall: Mapping[int, Estimate]
     quality: Estimate
-    latency: Mapping[int, Mapping[str, Estimate]]
+    latency: Mapping[int, Mapping[str, OpenEstimate]]
     seconds: float
     bytes: int
 

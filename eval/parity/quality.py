@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from eval.analysis.differences import Contrast, Difference, judge_family
+from eval.analysis.means import estimate_scores
 from eval.collections.collection import Collection, Query
 from eval.runs.gold_ranks import matches_itself
 from eval.scoring import measures
 from eval.scoring.calculation import Scores
 from eval.scoring.join import Retrieved, join
-from eval.statistics.estimates import Estimate, estimate_mean
+from eval.statistics.estimates import Estimate
 from retrievers.base import Chunk
 
 DENSE, KEYWORD, NATIVE, OURS = TIMED = ("dense", "keyword", "native", "ours")
@@ -34,7 +35,7 @@ def measure_quality(scores: Mapping[str, Scores]) -> Quality:
     contrasts = [Contrast(name, "", scores[OURS][name], scores[NATIVE][name]) for name in MEASURES]
     return Quality(
         means={
-            system: {name: estimate_mean(list(found[name].values())) for name in MEASURES}
+            system: {name: estimate_scores(name, found[name].values()) for name in MEASURES}
             for system, found in scores.items()
         },
         differences=tuple(judge_family(contrasts)),

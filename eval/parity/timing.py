@@ -5,14 +5,19 @@ from dataclasses import dataclass
 
 from eval.parity.quality import DENSE, KEYWORD, NATIVE, OURS, TIMED
 from eval.runs.interleaved_timing import alternate
-from eval.statistics.estimates import Estimate, estimate_percentile, estimate_percentile_ratio
+from eval.statistics.estimates import (
+    Estimate,
+    OpenEstimate,
+    estimate_percentile,
+    estimate_percentile_ratio,
+)
 from retrievers.base import Progress, T
 
 PERCENTILES = (50, 95)
 WARM_UP = 5
 
 # {"p50": …, "p95": …} in milliseconds.
-Percentiles = Mapping[str, Estimate]
+Percentiles = Mapping[str, OpenEstimate]
 
 
 @dataclass(frozen=True)
@@ -20,7 +25,7 @@ class Timing:
     """Percentiles by system, and those of native over ours, paired by query."""
 
     systems: Mapping[str, Percentiles]
-    ratios: Percentiles
+    ratios: Mapping[str, Estimate]
 
 
 def time_systems(

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from eval.analysis.means import estimate_scores
 from eval.ragas.metrics import Metric
 from eval.ragas.scores import Scores
 from eval.runs.stored import StoredRun
 from eval.scoring import measures
-from eval.statistics.estimates import Estimate, estimate_mean
+from eval.statistics.estimates import SHARE, Estimate, estimate_mean
 
 SHOWN = 10  # queries on which a metric and its measure disagree most
 SAME = 1e-6  # scores closer than this are the same: ragas adds 1e-10 to a denominator
@@ -79,7 +80,7 @@ def _compare(
     values = scores.values
     if not values:
         return Beside(scores, None, measure)
-    mean = estimate_mean(list(values.values()))
+    mean = estimate_mean(list(values.values()), SHARE)
     if not measure:
         return Beside(scores, mean)
     pairs = [
@@ -91,7 +92,7 @@ def _compare(
         scores,
         mean,
         measure,
-        estimate_mean([pair.measure for pair in pairs]),
+        estimate_scores(measure, [pair.measure for pair in pairs]),
         correlate(pairs),
         len(apart),
         tuple(sorted(apart, key=_gap, reverse=True)[:SHOWN]),

@@ -6,7 +6,7 @@ from pathlib import Path
 from eval.analysis.ablation import Ablation, Row
 from eval.report.comparison.differences import DifferenceRow, difference_row, make_axis
 from eval.report.files import COMPARING, write_report
-from eval.report.formats import adjusted, amount, count, score
+from eval.report.formats import adjusted, amount, count, interval, score
 from eval.report.plots import LinearAxis
 from eval.scoring.measures import spoken
 
@@ -96,7 +96,7 @@ def _part_row(row: Row, axis: LinearAxis) -> PartRow:
         tokens=f"{row.tokens:+,.0f}" if shown else "",
         p50=amount(row.own.p50) if row.own else "–",
         p95=amount(row.own.p95) if row.own else "–",
-        total=f"{row.total.value:+.1f} ({row.total.low:+.1f} … {row.total.high:+.1f})"
+        total=f"{row.total.value:+.1f} ({interval(row.total, '{:+.1f}'.format, ' … ')})"
         if row.total
         else "–",
         run=row.run,

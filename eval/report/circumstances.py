@@ -10,7 +10,6 @@ import yaml
 from eval.analysis.summary import Summary
 from eval.report.formats import count, retried
 from eval.runs.stored import CollectionFacts, Manifest
-from eval.statistics.estimates import RESAMPLES
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -59,9 +58,10 @@ def _method(manifest: Manifest) -> Pairs:
         ),
         (
             "Intervals",
-            f"95 %, percentile bootstrap over queries, {RESAMPLES:,} resamples. They say how far "
-            "another sample of such queries could differ. Compare two runs by a paired test, not "
-            "by whether their intervals overlap.",
+            "95 %. Of means: Student's over queries, exact binomial where every score is 0 or 1. "
+            "Of percentiles of latency: between two of the times, as the binomial distribution has "
+            "it. They say how far another sample of such queries could differ. Compare two runs "
+            "by a paired test, not by whether their intervals overlap.",
         ),
         (
             "Tokens",

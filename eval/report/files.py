@@ -9,7 +9,6 @@ from eval.report.circumstances import describe_environment
 from eval.report.markdown import render_markdown
 from eval.report.page import render_page
 from eval.runs.files import encode_json
-from eval.statistics.estimates import RESAMPLES
 from retrievers.store.files import write_atomically
 
 COMPARING = ("report.css", "comparison.css")  # the styles of pages that show differences
@@ -38,13 +37,12 @@ def write_report(
 ) -> Path:
     """Write `<kind>.json`, `report.html` and with `markdown` `report.md` into `folder`, made here.
 
-    Templates bear the name of the `kind`. Beside `values` they are given `environment`, `command`
-    and `resamples`. Return the path of the page.
+    Templates bear the name of the `kind`. Beside `values` they are given `environment` and
+    `command`. Return the path of the page.
     """
     values = {
         "environment": ((kind.capitalize(), found.id), *describe_environment(found.environment)),
         "command": shlex.join(map(str, found.environment.get("command", ()))),
-        "resamples": RESAMPLES,
         **values,
     }
     write_atomically(folder / f"{kind}.json", encode_json(found.as_json()))

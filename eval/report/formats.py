@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eval.statistics.estimates import Estimate
+from eval.statistics.estimates import OpenEstimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,9 +14,17 @@ class Figure:
     interval: str
 
 
-def figure(estimate: Estimate, shape: Callable[[float], str]) -> Figure:
+def figure(estimate: OpenEstimate, shape: Callable[[float], str]) -> Figure:
     """Return `estimate` with each number formatted by `shape`."""
-    return Figure(shape(estimate.value), f"{shape(estimate.low)} – {shape(estimate.high)}")
+    return Figure(shape(estimate.value), interval(estimate, shape))
+
+
+def interval(estimate: OpenEstimate, shape: Callable[[float], str], between: str = " – ") -> str:
+    """Return the ends of an interval: `1.2 – 3.4`, `≥ 1.2` without an upper one; else a dash."""
+    low, high = (None if end is None else shape(end) for end in (estimate.low, estimate.high))
+    if low and high:
+        return f"{low}{between}{high}"
+    return f"≥ {low}" if low else f"≤ {high}" if high else "–"
 
 
 def score(value: float) -> str:

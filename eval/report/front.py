@@ -11,7 +11,7 @@ from eval.analysis.grid_search import COST, Figures, Result, Sweep
 from eval.analysis.search_space import label
 from eval.report.formats import amount, score
 from eval.report.plots import LinearAxis, LogAxis, Tick, Whisker, whisker
-from eval.statistics.estimates import Estimate
+from eval.statistics.estimates import OpenEstimate
 
 STEPS = (1.0, 2.0, 5.0, 10.0)
 MOST_TICKS = 6
@@ -88,9 +88,9 @@ def _title(sweep: Sweep, item: Result, figures: Figures) -> str:
     )
 
 
-def ends(estimate: Estimate) -> tuple[float, float, float]:
-    """Return the three numbers of an estimate."""
-    return estimate.low, estimate.value, estimate.high
+def ends(estimate: OpenEstimate) -> list[float]:
+    """Return the numbers of an estimate: its value and what ends its interval has."""
+    return [at for at in (estimate.low, estimate.value, estimate.high) if at is not None]
 
 
 def axis_around(values: Sequence[float]) -> LinearAxis:

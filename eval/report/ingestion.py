@@ -8,7 +8,7 @@ from eval.report.circumstances import Pairs, dump_yaml
 from eval.report.files import write_report
 from eval.report.formats import amount, count, size
 from eval.report.histogram import bin_rows, describe_percentiles, draw_bars
-from eval.runs.ingestion import DocumentFacts, Ingestion
+from eval.runs.ingestion import ON_TARGET, DocumentFacts, Ingestion
 
 MOST_ROWS = 500  # documents and skipped files in the pages; all of them are in the JSON
 
@@ -21,6 +21,10 @@ class DocumentRow:
     format: str
     words: str
     chunks: str
+    combined: str
+    split: str
+    least: str
+    average: str
     largest: str
     seconds: str
     note: str
@@ -98,7 +102,20 @@ def warnings(made: Ingestion) -> tuple[str, ...]:
 def tokens(made: Ingestion) -> Pairs:
     """Return the distribution of the tokens of a chunk."""
     text = describe_percentiles(made.tokens)
-    return (("Tokens of a chunk", text),) if text else ()
+    if not text:
+        return ()
+    sizes = made.tokens.sizes
+    pairs = [
+        ("Tokens of a chunk", text),
+        ("Average and least tokens", f"{sum(sizes) / len(sizes):,.0f}, {sizes[0]:,}"),
+        ("Chunks of several sections", f"{made.count('combined'):,}"),
+        ("Chunks of part of a section", f"{made.count('split'):,}"),
+    ]
+    if made.on_target is not None:
+        low, high = ON_TARGET
+        within = f"{made.on_target:.1%} (in documents of {low:,} tokens or more)"
+        pairs.append((f"Chunks of {low:,} to {high:,} tokens", within))
+    return tuple(pairs)
 
 
 def ranges(made: Ingestion) -> Pairs:
@@ -185,6 +202,10 @@ def _document_row(item: DocumentFacts) -> DocumentRow:
         format=item.format,
         words=f"{item.words:,}" + (f" ({size(item.bytes)})" if item.bytes else ""),
         chunks=f"{len(item.tokens):,}",
+        combined=f"{item.combined:,}",
+        split=f"{item.split:,}",
+        least=f"{item.least:,}",
+        average=f"{item.average:,.0f}",
         largest=f"{max(item.tokens, default=0):,}",
         seconds=amount(sum(item.seconds.values())) if item.seconds else "",
         note=", ".join(notes),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from eval.statistics.estimates import Estimate
+from eval.statistics.estimates import OpenEstimate
 
 STEPS = ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))  # labels within a decade
 FEWEST_TICKS = 3
@@ -35,6 +35,16 @@ class Whisker:
 
 class Axis(Protocol):
     """Where values lie."""
+
+    @property
+    def low(self) -> float:
+        """The value at the beginning."""
+        ...
+
+    @property
+    def high(self) -> float:
+        """The value at the end."""
+        ...
 
     def place(self, value: float) -> float:
         """Return where `value` lies, in percent of the axis; beyond its ends, the end."""
@@ -91,9 +101,11 @@ class LogAxis:
         return tuple(Tick(self.place(value), f"{value:,.10g}") for value in within)
 
 
-def whisker(estimate: Estimate, axis: Axis) -> Whisker:
-    """Return the dot and whisker of `estimate` on `axis`."""
-    return Whisker(*(axis.place(at) for at in (estimate.value, estimate.low, estimate.high)))
+def whisker(estimate: OpenEstimate, axis: Axis) -> Whisker:
+    """Return the dot and whisker of `estimate` on `axis`, to whose edge an open interval goes."""
+    low = axis.low if estimate.low is None else estimate.low
+    high = axis.high if estimate.high is None else estimate.high
+    return Whisker(*(axis.place(at) for at in (estimate.value, low, high)))
 
 
 def strip(values: Sequence[float], axis: Axis) -> str:

@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 
-from eval.analysis.summary import Summary
+from eval.analysis.summary import Summary, explain_open
 from eval.report import formats
 from eval.report.formats import Figure, figure
 from eval.report.plots import LogAxis, Tick, staircase, strip
 from eval.runs.latency import TOTAL
 
-ENOUGH_FOR_P99 = 100  # queries; with fewer, it lies between the two slowest
 MOST_LINES = 300  # of a strip; more only darken it
 
 
@@ -37,20 +36,17 @@ class Answered:
 
 @dataclass(frozen=True)
 class Timing:
-    """Latency by stage, the total first, on one logarithmic axis."""
+    """Latency by stage, the total first, on one logarithmic axis.
+
+    `caution` is what the reader should know of the percentiles of a small sample.
+    """
 
     stages: tuple[StageRow, ...]
     ticks: tuple[Tick, ...]
     answered: Answered
     timed: int
     queries: int
-
-    @property
-    def caution(self) -> str:
-        """What the reader should know of the percentiles of a small sample."""
-        if self.timed >= ENOUGH_FOR_P99:
-            return ""
-        return f"p99 of {self.timed} timed queries is little more than the slowest of them."
+    caution: str
 
 
 def time_stages(summary: Summary) -> Timing | None:
@@ -66,6 +62,7 @@ def time_stages(summary: Summary) -> Timing | None:
         answered=_answered(summary, samples[TOTAL]),
         timed=len(summary.run.latency),
         queries=len(summary.run.queries),
+        caution=f"{few}." if (few := explain_open(summary.latency[TOTAL])) else "",
     )
 
 

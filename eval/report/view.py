@@ -6,6 +6,7 @@ from typing import Any
 
 from eval.analysis.summary import Summary
 from eval.report import formats
+from eval.report.answering import AnsweringView, view_answering
 from eval.report.attribution import AttributionView, view_attribution
 from eval.report.circumstances import Circumstances, describe
 from eval.report.drilldown import collect
@@ -16,6 +17,7 @@ from eval.report.plots import LinearAxis, Whisker, whisker
 from eval.report.queries import Bar, QueryRow, bars, primary, query_rows, slowest, worst
 from eval.report.timing import Timing, time_stages
 from eval.report.unjudged import UnjudgedView, show_unjudged
+from eval.runs.stored import describe_without_hits
 from eval.scoring import measures
 from eval.statistics.estimates import Estimate
 
@@ -62,6 +64,7 @@ class View:
     type_measures: tuple[str, ...]
     types: tuple[TypeRow, ...]
     unjudged: UnjudgedView
+    answering: AnsweringView | None
     attribution: AttributionView | None
     timing: Timing | None
     throughput: str
@@ -108,6 +111,7 @@ def make_view(summary: Summary) -> View:
             if type_measures
         ),
         unjudged=show_unjudged(summary),
+        answering=view_answering(summary.answering),
         attribution=view_attribution(summary.attribution),
         timing=time_stages(summary),
         throughput=_throughput(summary),
@@ -140,7 +144,8 @@ def _key_facts(summary: Summary) -> tuple[str, ...]:
 def _warnings(summary: Summary) -> tuple[str, ...]:
     manifest = summary.run.manifest
     searched = len(summary.run.queries)
-    lines = []
+    silent = describe_without_hits(summary.run)
+    lines = [f"{silent.capitalize()}."] if silent else []
     if manifest.sampled:
         lines.append(
             f"Sampled: {searched:,} of {manifest.collection.queries:,} queries were searched. "

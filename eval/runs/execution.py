@@ -239,4 +239,5 @@ def _describe(collection: Collection) -> CollectionFacts:
         queries=len(collection.queries),
         judgments=sum(len(items) for items in collection.gold.values()),
         drop_self_matches=collection.drop_self_matches,
+        answers_from=collection.card.answers_from,
     )

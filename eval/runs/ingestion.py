@@ -12,6 +12,7 @@ from eval.runs.token_counts import TokenCounts
 from retrievers.base.ingestion import Ingested, IngestReport
 
 WORDS_PER_PAGE = 500
+ON_TARGET = (800, 1500)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,21 @@ class DocumentFacts(Ingested):
     bytes: int
     encoding: str
     words: int
+
+    @property
+    def average(self) -> float:
+        """The mean of the tokens of a chunk; 0 without chunks."""
+        return sum(self.tokens) / len(self.tokens) if self.tokens else 0.0
+
+    @property
+    def on_target(self) -> int:
+        """How many chunks have 800 to 1,500 tokens."""
+        return sum(ON_TARGET[0] <= size <= ON_TARGET[1] for size in self.tokens)
+
+    @property
+    def least(self) -> int:
+        """The tokens of the smallest chunk; 0 without chunks."""
+        return min(self.tokens, default=0)
 
     @property
     def converted(self) -> bool:
@@ -126,6 +142,17 @@ class Ingestion(IngestReport):
         """Return the sum over the documents of one of their counts, such as `oversize`."""
         return sum(getattr(item, name) for item in self.documents)
 
+    @property
+    def long_documents(self) -> list[DocumentFacts]:
+        """The documents with enough text for a chunk of 800 tokens."""
+        return [item for item in self.documents if sum(item.tokens) >= ON_TARGET[0]]
+
+    @property
+    def on_target(self) -> float | None:
+        """The share of the chunks of long documents that have 800 to 1,500 tokens; None without."""
+        chunks = sum(len(item.tokens) for item in self.long_documents)
+        return sum(item.on_target for item in self.long_documents) / chunks if chunks else None
+
     def decisions(self) -> dict[str, int]:
         """Return how often the combiner decided what; empty for other chunkers."""
         total: Counter[str] = Counter()
@@ -144,8 +171,13 @@ class Ingestion(IngestReport):
             "words": self.words,
             "pages": round(self.pages, 2),
             "chunks": len(self.tokens.sizes),
+            "combined": self.count("combined"),
+            "split": self.count("split"),
+            "on_target": self.on_target,
             "tokens": {
                 "total": sum(self.tokens.sizes),
+                "average": sum(self.tokens.sizes) / max(len(self.tokens.sizes), 1),
+                "min": min(self.tokens.sizes, default=0),
                 **self.tokens.percentiles(),
                 "max": self.tokens.largest,
             },
@@ -177,7 +209,11 @@ class Ingestion(IngestReport):
             "window": self.window,
             "bytes": self.bytes,
             "skipped": [asdict(item) for item in self.skipped],
-            "documents": [asdict(item) for item in self.documents],
+            "documents": [
+                {**asdict(item), "average": item.average, "least": item.least}
+                for item in self.documents
+            ],
+            "histogram": [asdict(item) for item in self.tokens.histogram()],
             "config": dict(self.config),
             "facts": dict(self.facts),
             "environment": dict(self.environment),

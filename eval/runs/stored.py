@@ -40,6 +40,7 @@ from retrievers.base import (
 from retrievers.base.suggestions import suggest
 from retrievers.settings import explain_error
 from retrievers.store.files import append, write_atomically, writing
+from retrievers.store.paths import parse_path
 
 FORMAT = 2
 MANIFEST = "manifest.json"
@@ -76,8 +77,18 @@ def describe_unread(index: IndexFacts) -> str:
     )
 
 
+def describe_without_hits(run: "StoredRun") -> str:
+    """Say of how many queries a run returns nothing though there is an answer; "" where of none."""
+    if not run.without_hits:
+        return ""
+    return f"nothing is returned for {len(run.without_hits):,} of {len(run.queries):,} queries"
+
+
 class CollectionFacts(BaseModel):
-    """Which collection was judged on; `digest` covers documents, queries, gold and options."""
+    """Which collection was judged on; `digest` covers documents, queries, gold and options.
+
+    `answers_from` is the least grade of a text that answers its query.
+    """
 
     name: str
     title: str
@@ -88,6 +99,7 @@ class CollectionFacts(BaseModel):
     queries: int
     judgments: int
     drop_self_matches: bool
+    answers_from: int = 1
 
 
 class Manifest(BaseModel):
@@ -146,6 +158,15 @@ class StoredRun:
             )
             for query, ranking in self.rankings.items()
         }
+
+    @cached_property
+    def without_hits(self) -> tuple[str, ...]:
+        """The ids of the queries that something relevant was judged for and nothing is returned."""
+        return tuple(
+            id_
+            for id_, ranking in self.rankings.items()
+            if not ranking.hits and any(item.grade > 0 for item in self.gold[id_])
+        )
 
     def take(self, queries: Container[str]) -> "StoredRun":
         """Return this run with some of its queries alone; what its folder holds stays."""
@@ -290,8 +311,9 @@ def _take(values: Mapping[str, T], keys: Container[str]) -> dict[str, T]:
 
 def find(reports: Path, reference: str) -> Path:
     """Return the folder of a run given its path, its id, or the unique beginning of its id."""
-    if (Path(reference) / MANIFEST).exists():
-        return Path(reference)
+    folder = parse_path(reference, "run")
+    if (folder / MANIFEST).exists():
+        return folder
     found = sorted(path.parent for path in reports.glob(f"*/{MANIFEST}"))
     matching = [path for path in found if path.name.startswith(reference)]
     if len(matching) == 1 or (matching and matching[0].name == reference):

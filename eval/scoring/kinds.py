@@ -1,10 +1,15 @@
 """What is known of each kind of measure: a row each."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 Direction = Literal["higher", "lower", "neither"]
 Bounds = Literal["", "rising", "AP", "nDCG"]
+Range = tuple[float, float]
+SHARE: Range = (0.0, 1.0)
+COUNT: Range = (0.0, math.inf)
+ANY: Range = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +21,7 @@ class Kind:
     are better. `digits` are the decimals a mean is shown with. `bounds` says how the lowest and
     the highest score are found that judging the unjudged hits could give (see eval.scoring.bounds):
     of a `rising` measure one more relevant hit never lowers the score; empty where no way is known.
+    `within` is the range of a query's score.
     """
 
     name: str
@@ -24,6 +30,7 @@ class Kind:
     direction: Direction = "higher"
     digits: int = 3
     bounds: Bounds = ""
+    within: Range = SHARE
 
 
 KINDS = {
@@ -51,10 +58,10 @@ KINDS = {
         Kind("SetF", "harmonic mean of SetP and SetR"),
         Kind("SetAP", "SetP times SetR"),
         Kind("Judged", "judged among {first}", direction="neither"),
-        Kind("Tokens", "tokens in {first} passages", direction="neither", digits=0),
-        Kind("NumRet", "hits"),
-        Kind("NumRel", "relevant passages there are", direction="neither"),
-        Kind("NumQ", "queries", direction="neither"),
+        Kind("Tokens", "tokens in {first} passages", direction="neither", digits=0, within=COUNT),
+        Kind("NumRet", "hits", within=COUNT),
+        Kind("NumRel", "relevant passages there are", direction="neither", within=COUNT),
+        Kind("NumQ", "queries", direction="neither", within=COUNT),
         Kind("Empty", "queries for which nothing is returned"),
     )
 }

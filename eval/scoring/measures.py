@@ -17,7 +17,7 @@ from typing import Any
 
 from eval.scoring import calculation, own, standard
 from eval.scoring.calculation import ByQuery, Gold, Joined, Qrels, Run, Scores
-from eval.scoring.kinds import KINDS, Bounds, Kind
+from eval.scoring.kinds import ANY, KINDS, Bounds, Kind, Range
 from retrievers.base import AssayError
 from retrievers.base.suggestions import suggest
 from retrievers.settings.plugins import find_parts
@@ -81,6 +81,12 @@ class Measure:
         """What a difference is multiplied by to be positive where it is an improvement."""
         return -1 if self.kind.direction == "lower" else 1
 
+    @property
+    def change(self) -> Range:
+        """The range of the difference of two scores of a query."""
+        low, high = self.kind.within
+        return low - high, high - low
+
 
 @lru_cache(maxsize=1000)
 def find(name: str) -> Measure:
@@ -94,7 +100,7 @@ def find(name: str) -> Measure:
         found = own.load(part)
         if name in (part, found.spoken):
             meaning = found.meaning.replace("{", "{{").replace("}", "}}")
-            kind = Kind(part, meaning, found.spoken, found.direction, found.digits)
+            kind = Kind(part, meaning, found.spoken, found.direction, found.digits, within=ANY)
             return Measure(part, found.spoken, kind, compute=partial(own.score_own, found))
     raise _refuse(name, parts)
 
@@ -225,7 +231,7 @@ def _make(
     compute: Callable[[Joined, Gold], ByQuery] | None = None,
     compute_trec: Callable[[Qrels, Run], ByQuery] | None = None,
 ) -> Measure:
-    kind = KINDS.get(kind_name) or Kind(kind_name, "")
+    kind = KINDS.get(kind_name) or Kind(kind_name, "", within=ANY)
     return Measure(
         f"{kind_name}{suffix}",
         f"{kind.spoken or kind_name}{suffix}",

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.statistics.estimates import SEED
-from eval.statistics.significance import POWER, RESAMPLES, TIE
+from eval.statistics.significance import RESAMPLES, TIE
 
 # With up to 13 cases that moved, all 2^13 ways to choose signs are tried.
 MOST_ENUMERATED = 13
@@ -140,31 +140,6 @@ def randomise_drops(differences: NDArray[np.float64], level: float) -> DropTest:
     else:  # so few rows moved that no p-value reaches the level: the normal limit instead
         critical = NormalDist().inv_cdf(1 - level / len(p_values))
     return DropTest(tuple(p_values.tolist()), critical)
-
-
-def state_power(drop: float, deviation: float, n: int, critical: float, minimum: float) -> float:
-    """Return the power with which a true `drop` of a mean is found, by the normal approximation.
-
-    It is found when the mean of its `n` differences, of standard deviation `deviation`, is
-    `minimum` or more and `critical` standard errors or more below 0 (see `DropTest`).
-    """
-    error = deviation / math.sqrt(n)
-    # Random signs turn the drop itself into spread.
-    limit = max(minimum, critical * math.hypot(deviation, drop) / math.sqrt(n))
-    return NormalDist().cdf((drop - limit) / error) if error else float(drop >= limit)
-
-
-def find_drop(deviation: float, n: int, critical: float, minimum: float) -> float | None:
-    """Return the smallest drop that is found with power 0.8 (see `state_power`).
-
-    None where no drop up to 1 is.
-    """
-    from scipy.optimize import brentq
-
-    def miss(drop: float) -> float:
-        return state_power(drop, deviation, n, critical, minimum) - POWER
-
-    return float(brentq(miss, 0.0, 1.0, xtol=1e-6)) if miss(1.0) >= 0 else None
 
 
 @lru_cache(maxsize=4)

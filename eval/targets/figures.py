@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 from eval.analysis.attribution import FATES, attribute
 from eval.analysis.comparability import check_comparable
+from eval.analysis.means import estimate_changes, estimate_scores
+from eval.analysis.summary import explain_open
 from eval.runs.latency import TOTAL, LatencySample
 from eval.runs.stored import StoredRun
 from eval.scoring import measures
 from eval.statistics.estimates import (
-    CONFIDENCE,
     Estimate,
+    OpenEstimate,
     estimate_mean,
     estimate_mean_ratio,
     estimate_percentile,
@@ -52,11 +54,11 @@ def score(run: StoredRun, wanted: Score) -> Measured:
     if whole and measure.kind.name == "Success" and measure.cutoff:
         lost = [query for query, score in zip(chosen, scores, strict=True) if not score]
         note = _explain(run, measure.cutoff, lost) if lost else ""
-    return _measured([run], _estimate_scores(scores, wanted.census), "score", note)
+    return _measured([run], _estimate_scores(measure.name, scores, wanted.census), "score", note)
 
 
 def change(base: StoredRun, other: StoredRun, wanted: Change) -> Measured:
-    """Return how the mean of a measure changes, with the paired bootstrap's interval."""
+    """Return how the mean of a measure changes, with its paired interval."""
     check_comparable(base, other)
     old = _scores(base, wanted.measure, wanted.query_types)
     new = _scores(other, wanted.measure, wanted.query_types)
@@ -65,7 +67,8 @@ def change(base: StoredRun, other: StoredRun, wanted: Change) -> Measured:
     p = randomise(differences)
     note = f"{before:.3f} → {after:.3f}, p {'< 0.001' if p < 0.001 else f'= {p:.3f}'}"
     if not wanted.relative:
-        return _measured([base, other], estimate_mean(differences), "difference", note)
+        changed = estimate_changes(wanted.measure.removeprefix(COMPLEMENT), differences)
+        return _measured([base, other], changed, "difference", note)
     ratio = estimate_mean_ratio(old, new)
     if not all(map(math.isfinite, (ratio.value, ratio.low, ratio.high))):
         raise AssayError(
@@ -75,7 +78,7 @@ def change(base: StoredRun, other: StoredRun, wanted: Change) -> Measured:
     return _measured([base, other], relative, "change", note)
 
 
-def latency(samples: Sequence[LatencySample], wanted: Latency) -> Estimate:
+def latency(samples: Sequence[LatencySample], wanted: Latency) -> OpenEstimate:
     """Return a percentile of the milliseconds of some stages together, or of the whole search."""
     times = _by_stage(samples)
     if unknown := [name for name in wanted.stages if name not in times]:
@@ -90,7 +93,7 @@ def latency(samples: Sequence[LatencySample], wanted: Latency) -> Estimate:
 def latency_of_run(run: StoredRun, wanted: Latency) -> Measured:
     """Return the same of a run's own times."""
     found = latency(run.latency, wanted)
-    return _measured([run], found, "ms", warn_of_few(found.n, wanted.percentile))
+    return _measured([run], found, "ms", warn_of_few(found, wanted.percentile))
 
 
 def slowest_stage(run: StoredRun, wanted: SlowestStage) -> Measured:
@@ -104,18 +107,13 @@ def slowest_stage(run: StoredRun, wanted: SlowestStage) -> Measured:
     if not rest:
         raise AssayError(f"{run.manifest.id}: no other stage was timed")
     slowest = max(rest, key=lambda name: rest[name].value)
-    few = warn_of_few(rest[slowest].n, wanted.percentile)
+    few = warn_of_few(rest[slowest], wanted.percentile)
     return _measured([run], rest[slowest], "ms", "; ".join(filter(None, (f"it is {slowest}", few))))
 
 
-def warn_of_few(n: int, percentile: float) -> str:
-    """Return a warning where all of `n` values may well lie below the percentile they estimate.
-
-    The interval then ends at the largest value, which says nothing of larger ones.
-    """
-    if (percentile / 100) ** n <= (1 - CONFIDENCE) / 2:
-        return ""
-    return f"{n} queries are too few to bound p{percentile:g} from above"
+def warn_of_few(found: OpenEstimate, percentile: float) -> str:
+    """Return a warning where the queries are too few for an upper bound of the percentile."""
+    return explain_open({f"p{percentile:g}": found})
 
 
 def documents(run: StoredRun, wanted: Documents) -> Measured:
@@ -221,14 +219,12 @@ def _explain(run: StoredRun, k: int, queries: Sequence[str]) -> str:
     return f"of {len(queries)} not in the first {k}: {told}"
 
 
-def _estimate_scores(scores: Sequence[float], census: bool) -> Estimate:
-    """Return the mean: exact for a census, else with an interval that fits the scores."""
+def _estimate_scores(measure: str, scores: Sequence[float], census: bool) -> Estimate:
+    """Return the mean, which is exact for a census."""
     if census:
         mean = float(np.mean(scores))
         return Estimate(mean, mean, mean, len(scores))
-    if set(scores) <= {0.0, 1.0}:
-        return estimate_share(int(sum(scores)), len(scores))
-    return estimate_mean(scores)
+    return estimate_scores(measure, scores)
 
 
 def _by_stage(samples: Sequence[LatencySample]) -> dict[str, list[float]]:
@@ -249,7 +245,7 @@ def _counts(run: StoredRun, query: str, stage: str) -> Mapping[str, int]:
 
 
 def _measured(
-    runs: Sequence[StoredRun], estimate: Estimate, unit: Unit, note: str = ""
+    runs: Sequence[StoredRun], estimate: OpenEstimate, unit: Unit, note: str = ""
 ) -> Measured:
     notes = [note, *(line for run in runs for line in run.manifest.degraded)]
     return Measured(

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.analysis.summary import explain_open
 from eval.collections.collection import Collection
 from eval.runs import environment
 from eval.runs.ingestion import Ingestion
@@ -15,6 +16,7 @@ from eval.runs.latency import LatencySample
 from eval.runs.stored import StoredRun
 from eval.statistics.estimates import (
     Estimate,
+    OpenEstimate,
     estimate_mean_ratio,
     estimate_percentile,
     estimate_percentile_ratio,
@@ -60,6 +62,11 @@ class TargetMeasurer(Protocol):
 
     Everything raises AssayError when a collection, a model or a server is not here.
     """
+
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """What each run and experiment took that was made, by what it is."""
+        ...
 
     def run(self, pipeline: str, dataset: str) -> StoredRun:
         """Return the stored run of a pipeline, made where there is none."""
@@ -110,7 +117,7 @@ def measure_targets(
             lines.append(Line("", "", target.as_written, None, "not measurable yet", target.reason))
         measured.append(TargetResult(name, target.criterion, target.as_written, tuple(lines)))
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Results(now, environment.describe(), tuple(measured))
+    return Results(now, environment.describe(), tuple(measured), measurer.seconds)
 
 
 def _measure_line(measurement: Measurement, measurer: TargetMeasurer) -> Line:
@@ -155,7 +162,7 @@ def measure(wanted: Measurement, measurer: TargetMeasurer) -> Measured:
         case Latency(chunks=int(chunks)):
             samples = measurer.time_grown(wanted.pipeline, wanted.dataset, chunks)
             found = figures.latency(samples, wanted)
-            return _now(found, "ms", figures.warn_of_few(found.n, wanted.percentile))
+            return _now(found, "ms", figures.warn_of_few(found, wanted.percentile))
         case LatencyRatio():
             times = measurer.interleave(wanted.base, wanted.pipeline, wanted.dataset)
             return _ratio(*times, wanted)
@@ -190,14 +197,26 @@ def _ingest(wanted: Ingest, measurer: TargetMeasurer) -> Measured:
         return _pace(made, wanted.contexts)
     if wanted.figure == "seconds_per_document":
         times = [sum(item.seconds.values()) for item in made.documents]
-        return _now(estimate_percentile(times, 95), "s")
+        found = estimate_percentile(times, 95)
+        return _now(found, "s", explain_open({"p95": found}, "documents"))
     cut = [item for item in made.documents if item.intact is not None]
     if not cut:
         raise AssayError(f"{wanted.dataset}: prescribes its passages, so that nothing is cut")
+    if wanted.figure == "on_target":
+        return _share_on_target(made)
     if wanted.figure == "integrity_failures":
         return _count(len(made.failures), len(cut), "documents")
     counted = made.collisions if wanted.figure == "collisions" else made.count("oversize")
     return _count(counted, len(made.tokens.sizes), "chunks")
+
+
+def _share_on_target(made: Ingestion) -> Measured:
+    """Return the share of chunks on target, with the bootstrap's interval over documents."""
+    if not made.long_documents:
+        raise AssayError(f"{made.source}: no document has 800 tokens")
+    chunks = [len(item.tokens) for item in made.long_documents]
+    hits = [item.on_target for item in made.long_documents]
+    return _now(estimate_mean_ratio(chunks, hits), "share", f"of {sum(chunks):,} chunks")
 
 
 def _pace(made: Ingestion, contexts: bool) -> Measured:
@@ -237,6 +256,6 @@ def _count(number: int, of: int, noun: str) -> Measured:
     return _now(Estimate(number, number, number, of), "count", f"of {of:,} {noun}")
 
 
-def _now(estimate: Estimate, unit: Unit, note: str = "") -> Measured:
+def _now(estimate: OpenEstimate, unit: Unit, note: str = "") -> Measured:
     when = datetime.now(UTC).isoformat(timespec="seconds")
     return Measured(estimate, unit, when, note=note)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from eval.report.formats import amount
+from eval.report.formats import amount, interval
 from eval.runs.files import encode_json, write_together
 from eval.targets.results import Line, Measured, Results, TargetResult, Unit
 from eval.targets.verdict import Limits, Verdict
@@ -22,9 +22,10 @@ MARKS: Mapping[Verdict, str] = {
 SUFFIXES: Mapping[Unit, str] = {"change": " %", "share": " %", "ms": " ms", "s": " s"}
 RULE = (
     "met: the whole 95 % interval lies within the target; missed: the whole interval lies outside; "
-    "else the measurement cannot tell. Intervals: percentile bootstrap over queries (paired for "
-    "changes and ratios; over documents for ingestion), exact binomial for scores that are 0 or "
-    "1. Counts have none."
+    "else the measurement cannot tell. Intervals: Student's over queries for means, exact binomial "
+    "for scores that are 0 or 1 and between order statistics for percentiles, without an upper end "
+    "where the values are too few for one; paired percentile bootstrap for relative changes and "
+    "ratios (over documents for ingestion). Counts have none."
 )
 
 
@@ -74,10 +75,9 @@ def format_measured(found: Measured | None) -> str:
     estimate, unit = found.estimate, found.unit
     suffix = SUFFIXES.get(unit, "")
     value = f"{format_value(estimate.value, unit)}{suffix}"
-    if estimate.low == estimate.high:
+    if estimate.low is not None and estimate.low == estimate.high:
         return value
-    low, high = (format_value(end, unit) for end in (estimate.low, estimate.high))
-    return f"{value} ({low} … {high})"
+    return f"{value} ({interval(estimate, lambda end: format_value(end, unit), ' … ')})"
 
 
 def make_rows(target: TargetResult) -> list[tuple[str, ...]]:
@@ -128,7 +128,19 @@ def render_markdown(results: Results) -> str:
     ]
     if details:
         parts.append(_table(("id", "what was measured", "beside", "runs"), details) + "\n")
+    if results.seconds:
+        taken = [(what, f"{seconds:,.1f}") for what, seconds in results.seconds.items()]
+        parts.append("## Where the time went\n")
+        parts.append(f"{describe_seconds(results.seconds)}\n")
+        parts.append(_table(("what", "seconds"), taken) + "\n")
     return "\n".join(parts)
+
+
+def describe_seconds(seconds: Mapping[str, float]) -> str:
+    """Return in a line what all took together, and the longest three."""
+    longest = list(seconds.items())[:3]
+    told = ", ".join(f"{what} {amount(taken)} s" for what, taken in longest)
+    return f"{sum(seconds.values()) / 60:.1f} minutes in all; the longest: {told}."
 
 
 def replace_table(readme: Path, table: str) -> str:

@@ -1,10 +1,10 @@
 """What was measured of the targets, as values that are stored and read again."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from eval.statistics.estimates import Estimate
+from eval.statistics.estimates import OpenEstimate, make_estimate
 from eval.targets.verdict import Verdict, conclude
 
 FORMAT = 1
@@ -19,7 +19,7 @@ class Measured:
     `measured` is when, as ISO 8601; `note` is what a reader should know of it.
     """
 
-    estimate: Estimate
+    estimate: OpenEstimate
     unit: Unit
     measured: str
     runs: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Measured:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "Measured":
         """Return what `as_json` made the values of."""
-        estimate, runs = Estimate(**values["estimate"]), tuple(values["runs"])
+        estimate, runs = make_estimate(**values["estimate"]), tuple(values["runs"])
         return cls(**{**values, "estimate": estimate, "runs": runs})
 
 
@@ -69,11 +69,16 @@ class TargetResult:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All targets measured by one call, with its time (ISO 8601) and circumstances."""
+    """All targets measured by one call, with its time (ISO 8601) and circumstances.
+
+    `seconds` is what each run and experiment took, by what it is, the longest first: nearly
+    nothing where an equal call had made it before.
+    """
 
     created: str
     environment: Mapping[str, Any]
     targets: tuple[TargetResult, ...]
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
     def count(self) -> dict[Verdict, list[str]]:
         """Return the ids of the targets by verdict."""
@@ -90,6 +95,7 @@ class Results:
             "format": FORMAT,
             "created": self.created,
             "environment": dict(self.environment),
+            "seconds": dict(self.seconds),
             "targets": [
                 {
                     "id": target.id,
@@ -108,6 +114,7 @@ class Results:
         return cls(
             created=values["created"],
             environment=values["environment"],
+            seconds=values.get("seconds", {}),
             targets=tuple(
                 TargetResult(
                     id=target["id"],

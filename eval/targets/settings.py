@@ -39,6 +39,13 @@ class PipelineReference(Settings):
     overrides: list[str] = Field(default_factory=list, description="as in retriever.fusion.k=10")
 
 
+class DerivedCollection(Settings):
+    """Look-ups that `assay dataset derive` makes of another collection's documents."""
+
+    derive: str = Field(min_length=1, description="the collection whose documents are asked for")
+    kinds: list[str] = Field(min_length=1, description="kinds of look-ups, as of --kinds there")
+
+
 class TargetsSettings(Settings):
     """All targets, by id."""
 
@@ -46,6 +53,9 @@ class TargetsSettings(Settings):
 
     pipelines: dict[str, PipelineReference] = Field(
         default_factory=dict, description="pipelines that are no config of their own, by name"
+    )
+    collections: dict[str, DerivedCollection] = Field(
+        default_factory=dict, description="collections that are made for the targets, by name"
     )
     targets: dict[str, Target] = Field(min_length=1, description="the criteria, by id")
 

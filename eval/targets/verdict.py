@@ -1,15 +1,17 @@
 """The rule of the verdict.
 
 A target is **met** when the whole 95 % interval lies on the right side of its limits, **missed**
-when the whole interval lies on the wrong side, and otherwise the measurement **cannot tell**. What
-is counted rather than estimated has an interval of no width, so that it is met or missed.
+when the whole interval lies on the wrong side, and otherwise the measurement **cannot tell**. An
+interval without an end goes on for ever on that side. What is counted rather than estimated has an
+interval of no width, so that it is met or missed.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from eval.statistics.estimates import Estimate
+from eval.statistics.estimates import OpenEstimate
 
 Verdict = Literal["met", "missed", "cannot tell", "not measurable yet"]
 # The verdict on a whole is the first of these that stands on a part.
@@ -56,11 +58,13 @@ class Limits:
         )
 
 
-def judge(estimate: Estimate, limits: Limits) -> Verdict:
+def judge(estimate: OpenEstimate, limits: Limits) -> Verdict:
     """Return the verdict on one estimate."""
-    if limits.allow(estimate.low) and limits.allow(estimate.high):
+    low = -math.inf if estimate.low is None else estimate.low
+    high = math.inf if estimate.high is None else estimate.high
+    if limits.allow(low) and limits.allow(high):
         return "met"
-    return "missed" if limits.exclude(estimate.low, estimate.high) else "cannot tell"
+    return "missed" if limits.exclude(low, high) else "cannot tell"
 
 
 def conclude(verdicts: Iterable[Verdict]) -> Verdict:

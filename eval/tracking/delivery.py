@@ -18,9 +18,11 @@ from eval.tracking.store import (
     TrackingError,
     connect,
     find_experiment,
+    is_local,
     redact,
     tracking_uri,
 )
+from eval.untracked import add_failure
 from retrievers.base import Progress, T
 from retrievers.store.files import write_atomically
 
@@ -48,12 +50,15 @@ class Logged:
 def attempt(log: Callable[[], T], kept: str, progress: Progress) -> T | None:
     """Log to MLflow and return what `log` returns; say so where tracking is down, and go on.
 
-    `kept` says what is not lost by it.
+    `kept` says what is not lost by it. A store that is a file stays broken, unlike a server that is
+    down: the command ends with `eval.untracked.EXIT_CODE`.
     """
     try:
         return log()
     except TrackingError as error:
         progress.say(f"assay: {error}; {kept}")
+        if is_local(uri := tracking_uri()):
+            add_failure(redact(uri))
         return None
 
 

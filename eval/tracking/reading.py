@@ -12,7 +12,7 @@ from eval.analysis.exports import PER_QUERY
 from eval.analysis.summary import PERCENTILES
 from eval.runs.latency import TOTAL
 from eval.scoring.measures import DEFAULT
-from eval.statistics.estimates import Estimate
+from eval.statistics.estimates import OpenEstimate, make_estimate
 from eval.tracking.local import database
 from eval.tracking.record import metric_name
 from eval.tracking.store import (
@@ -82,9 +82,9 @@ class TrackedRun:
     def __repr__(self) -> str:
         return f"<{self.name} on {self.collection}, {self.finished:%Y-%m-%d %H:%M}: {self.id}>"
 
-    def _estimate(self, name: str) -> Estimate:
-        value, low, high = (self.metrics[f"{name}{end}"] for end in ("", ".low", ".high"))
-        return Estimate(value, low, high, self.queries)
+    def _estimate(self, name: str) -> OpenEstimate:
+        low, high = (self.metrics.get(f"{name}{end}") for end in (".low", ".high"))
+        return make_estimate(self.metrics[name], low, high, self.queries)
 
 
 def read_tracked() -> list[TrackedRun]:

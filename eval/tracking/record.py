@@ -16,7 +16,7 @@ from eval.runs.flattening import flatten
 from eval.runs.latency import TOTAL
 from eval.runs.stored import MANIFEST, CollectionFacts, Manifest
 from eval.scoring.measures import choose_headline
-from eval.statistics.estimates import Estimate
+from eval.statistics.estimates import OpenEstimate
 
 ARTIFACTS = (
     RUN,
@@ -70,7 +70,7 @@ def describe(summary: Summary) -> Record:
         folder=summary.run.folder,
         name=f"{manifest.name} on {manifest.collection.name}",
         time=int(datetime.fromisoformat(manifest.created).timestamp() * 1000),
-        tags=_tags(manifest),
+        tags=_tags(manifest) | {"assay.queries_without_hits": str(len(summary.run.without_hits))},
         params=list_params(manifest.config),
         metrics=_metrics(summary),
         headline=(metric_name(measure), summary.means[measure].value),
@@ -143,9 +143,10 @@ def _metrics(summary: Summary) -> dict[str, float]:
     return found
 
 
-def with_interval(name: str, estimate: Estimate) -> dict[str, float]:
-    """Return an estimate and the ends of its interval by their names in MLflow."""
-    return {name: estimate.value, f"{name}.low": estimate.low, f"{name}.high": estimate.high}
+def with_interval(name: str, estimate: OpenEstimate) -> dict[str, float]:
+    """Return an estimate and the ends that its interval has by their names in MLflow."""
+    ends = {f"{name}.low": estimate.low, f"{name}.high": estimate.high}
+    return {name: estimate.value} | {key: end for key, end in ends.items() if end is not None}
 
 
 def _dataset(collection: CollectionFacts) -> dict[str, str]:

@@ -18,6 +18,11 @@ class AssayError(Exception):
     """Something the user can mend. Its message is one line: what, where, and what is allowed."""
 
 
+def cut(text: str, most: int = 100) -> str:
+    """Return `text`, or its first `most` characters: what is quoted in a message has no bounds."""
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 def explain_os_error(error: OSError, path: object = None) -> str:
     """Return in one line what a file, or `path` where it is not named, has against it."""
     reason = error.strerror or " ".join(str(error).split()) or type(error).__name__
@@ -69,8 +74,9 @@ class Chunk:
     `title` is part of the passage (BEIR's title field); `headings` is the path of headings
     above it; `context` situates it and is empty unless the pipeline is contextual. `kind` is
     content, definition, requirement, reference, header or frontmatter. `section_id` names the
-    section it belongs to, `anchors` all sections and numbered paragraphs that begin in it.
-    `parent` is the span of the larger passage it was cut from, where there is one.
+    section it belongs to, `level` is that of its heading (1 to 6; 0 without one), `anchors` are
+    all sections and numbered paragraphs that begin in it. `parent` is the span of the larger
+    passage it was cut from, where there is one.
     """
 
     id: str
@@ -85,6 +91,7 @@ class Chunk:
     section_id: str = ""
     anchors: tuple[str, ...] = ()
     parent: tuple[int, int] | None = None
+    level: int = 0
 
     @property
     def searchable(self) -> str:
@@ -121,12 +128,15 @@ class Hit:
     """A retrieved chunk, its final score, and where each leg that found it had placed it.
 
     `definitions` are of terms that the chunk uses and does not define, where the pipeline tells.
+    `pinned` tells stages that a boost has put it before all that other legs can find, so that a
+    reranker leaves it there. Stored runs do not hold it.
     """
 
     chunk: Chunk
     score: float
     legs: Mapping[str, Placed] = field(default_factory=dict)
     definitions: tuple[Definition, ...] = ()
+    pinned: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,10 @@ class Ingested:
     `tokens` counts each chunk that is searched, as the chunker does. `oversize` counts those over
     the chunker's maximum, `unread` those of which the encoder does not read the end. `intact`
     says that the chunks give the document back; None where the collection prescribes passages.
-    `embedded` counts the vectors made for it. `seconds` are of the stages that did anything: none,
-    when all was in the cache. `note` says what of the frontmatter could not be read.
+    `combined` counts the chunks that hold text of several sections, `split` those that begin or end
+    within a section. `embedded` counts the vectors made for it. `seconds` are of the stages that
+    did anything: none, when all was in the cache. `note` says what of the frontmatter could not be
+    read.
     """
 
     id: str
@@ -28,6 +30,8 @@ class Ingested:
     embedded: int
     seconds: Mapping[str, float]
     note: str = field(default="", kw_only=True)
+    combined: int = field(default=0, kw_only=True)
+    split: int = field(default=0, kw_only=True)
 
 
 @dataclass(frozen=True)

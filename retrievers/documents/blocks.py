@@ -4,9 +4,22 @@ from dataclasses import dataclass
 from typing import Literal
 
 BlockKind = Literal[
-    "paragraph", "list", "item", "code", "indented", "table", "quote", "html", "heading", "rule"
+    "paragraph",
+    "list",
+    "item",
+    "code",
+    "indented",
+    "table",
+    "quote",
+    "admonition",
+    "html",
+    "heading",
+    "rule",
 ]
-WHOLE = ("code", "table")
+# Text in which nothing is markup; and, read as prose, what is not cut where it fits.
+VERBATIM = ("code", "table")
+NOTES = ("quote", "admonition")
+WHOLE = (*VERBATIM, *NOTES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,11 @@ _SENTENCE = "The harbour master keeps a list of berths and their depths. "
 _CODE = "```python\n# not a heading\nfor berth in berths:\n\n    print(berth.depth)\n```\n"
 _TABLE = "| berth | depth |\n|---|---|\n| 1 | 4.2 m |\n| 2 | 5.0 m |\n"
 
+_NOTES = (
+    f"> [!NOTE]\n> {_SENTENCE}\n> {_SENTENCE}\n\n!!! tip\n    {_SENTENCE * 2}\n\n"
+    f":::info\nYes.\n\nNo.\n:::\n\nWarning: {_SENTENCE * 2}\n"
+)
+
 _TEXTS = {
     "sections": "# Berths\n\n## North\n\nOne.\n\n## South\n\nTwo.\n\n### Depths\n\nThree.\n",
     "frontmatter": "---\ntitle: Berths\ntags: [north]\n---\n# Berths\n\nOne.\n",
@@ -39,6 +44,9 @@ _TEXTS = {
     "windows": "# CRLF\r\n\r\n- one\r\n- two\r\n\r\n## Next\r\n\r\nText.\r\n",
     "twin": "# Twin\n\nThis stands in two documents.\n",
     "other twin": "# Twin\n\nThis stands in two documents.\n",
+    "notes": f"# Notes\n\n{_SENTENCE * 2}\n\n{_NOTES}\n{_SENTENCE * 3}\n\n" * 3,
+    "no headings": f"{_SENTENCE * 5}\n\n" * 40,
+    "one paragraph": _SENTENCE * 200,
     "unclosed": "# Open\n\n```\ncode without an end\n\n# not a heading\n",
     "foreign": "# Größe\n\nNaïve cafés. 東京の港は深い。大きい。\u2028Line separator.\n",
     "odd": "\ufeff# BOM\n\n\x00 and \x0b and \x0c.\n",
@@ -163,7 +171,7 @@ def frontmatter_is_told_apart(
 
 
 def blocks_stay_whole(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
-    """Code blocks and tables within the limit are not cut, if the chunker says so."""
+    """Code, tables, quotes and admonitions within the limit are not cut, if the chunker says so."""
     if not chunker.keeps_blocks or chunker.limit is None:
         return
     for document, chunks in _cut(chunker, documents, tokenize):
@@ -175,8 +183,24 @@ def blocks_stay_whole(chunker: Chunker, documents: Sequence[Document], tokenize:
                 require(not cut, f"{document.id}: a block of {size} tokens is cut at {cut}")
 
 
+def text_without_headings_is_cut(
+    chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize
+) -> None:
+    """Where no heading stands, no chunk is over the chunker's target but what must stay whole."""
+    for document, chunks in _cut(chunker, documents, tokenize):
+        structure = parse_document(document)
+        if chunker.target is None or any(section.level for section in structure.sections):
+            continue
+        whole = [(block.start, block.end) for block in structure.blocks if block.kind in WHOLE]
+        for chunk in chunks:
+            size = len(tokenize(chunk.text))
+            kept = any(begin < chunk.end and chunk.start < end for begin, end in whole)
+            fine = kept or chunk.kind == "frontmatter" or size <= chunker.target
+            require(fine, f"{document.id}: {size} tokens at {chunk.start} without a heading")
+
+
 def places_are_true(chunker: Chunker, documents: Sequence[Document], tokenize: Tokenize) -> None:
-    """Kind, section, headings, anchors and parent are what the document's structure says."""
+    """Kind, section, level, headings, anchors and parent are what the document's structure says."""
     for document, chunks in _cut(chunker, documents, tokenize):
         structure = parse_document(document)
         for chunk in chunks:
@@ -202,6 +226,7 @@ RULES = make_rules(
     edits_stay_local,
     frontmatter_is_told_apart,
     blocks_stay_whole,
+    text_without_headings_is_cut,
     places_are_true,
 )
 
@@ -220,8 +245,8 @@ def tokenize(text: str) -> list[tuple[int, int]]:
 def _check_place(structure: Structure, chunk: Chunk, where: str) -> None:
     within = structure.sections_within(chunk.start, chunk.end)
     require(
-        chunk.section_id in {section.id for section in within},
-        f"{where} is not in the section {chunk.section_id!r}",
+        (chunk.section_id, chunk.level) in {(section.id, section.level) for section in within},
+        f"{where} is not in the section {chunk.section_id!r} of level {chunk.level}",
     )
     depth = len(chunk.headings)
     require(

@@ -2,10 +2,11 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from operator import itemgetter
 
-from retrievers.documents.blocks import WHOLE
+from retrievers.documents.blocks import NOTES, WHOLE, Block
 from retrievers.documents.sentences import sentence_ends
 from retrievers.documents.structure import Structure
 from retrievers.documents.tokens import TokenMap
@@ -21,17 +22,19 @@ class Places:
     """Where `begin` to `end` may be cut, by kind, each kind in order.
 
     No place lies within a code block or a table, except `lines`, which are for those too large
-    to be kept whole.
+    to be kept whole, nor within a quote or an admonition that `fits`.
     """
 
-    def __init__(self, structure: Structure, begin: int, end: int) -> None:
+    def __init__(
+        self, structure: Structure, begin: int, end: int, fits: Callable[[int, int], bool]
+    ) -> None:
         self._structure = structure
         self._begin, self._end = begin, end
         blocks = structure.blocks
         first = bisect_left(blocks, begin, key=lambda block: block.start)
         last = bisect_left(blocks, end, key=lambda block: block.start)
         self._blocks = blocks[first:last]
-        self._whole = [(item.start, item.end) for item in self._blocks if item.kind in WHOLE]
+        self._whole = list(_join(self._blocks, fits))
 
     @cached_property
     def blocks(self) -> Sequence[int]:
@@ -56,6 +59,11 @@ class Places:
         """Between words."""
         return self._allowed(self._matches(_WORD))
 
+    def whole_at(self, place: int) -> Span | None:
+        """Return the code block, table, quote or admonition that begins at `place` or holds it."""
+        at = bisect_right(self._whole, place, key=itemgetter(0)) - 1
+        return self._whole[at] if at >= 0 and place < self._whole[at][1] else None
+
     @cached_property
     def lines(self) -> Sequence[int]:
         """Between lines, wherever they are."""
@@ -78,8 +86,8 @@ class Places:
         ]
 
     def _is_inside(self, place: int) -> bool:
-        at = bisect_left(self._whole, (place, 0)) - 1
-        return at >= 0 and place < self._whole[at][1]
+        whole = self.whole_at(place)
+        return whole is not None and whole[0] < place
 
 
 class Cutter:
@@ -88,6 +96,8 @@ class Cutter:
     A piece ends at the coarsest kind of place that fills it at least half: between blocks, items,
     sentences or words; with `words_only`, between any words. Each but the first begins with at most
     `overlap` tokens of the one before, from the beginning of a sentence where one is in reach.
+    A code block, a table, a quote or an admonition of at most `whole` tokens (the limit, where
+    that is not given) is a piece of its own where it is over the limit.
     """
 
     def __init__(
@@ -97,12 +107,14 @@ class Cutter:
         limit: int,
         overlap: int = 0,
         words_only: bool = False,
+        whole: int | None = None,
     ) -> None:
         self._structure = structure
         self._tokens = tokens
         self._limit = limit
         self._overlap = overlap
         self._words_only = words_only
+        self._most_whole = whole or limit
 
     def fits(self, begin: int, end: int) -> bool:
         """Say whether `begin` to `end` is small enough as it is."""
@@ -114,7 +126,7 @@ class Cutter:
         if begin >= end or self.fits(begin, end):
             yield from [(begin, end)] if begin < end else []
             return
-        places = Places(self._structure, begin, end)
+        places = Places(self._structure, begin, end, self._stays_whole)
         start = core = begin
         while core < end:
             stop = self._stop(places, start, core, end)
@@ -123,6 +135,9 @@ class Cutter:
                 stop = self._stop(places, core, core, end) or core + 1
             yield start, stop
             start, core = self._step_back(places, core, stop), stop
+
+    def _stays_whole(self, begin: int, end: int) -> bool:
+        return self._tokens.count(begin, end) <= self._most_whole
 
     def _stop(self, places: Places, start: int, core: int, end: int) -> int | None:
         """Return the best place after `core` to end a piece that begins at `start`.
@@ -142,7 +157,10 @@ class Cutter:
                 return last
         if start < core:
             return None
-        # A code block, a table or a word over the limit.
+        # A code block, a table, a quote or a word over the limit.
+        whole = places.whole_at(core)
+        if whole and self._limit < self._most_whole and self._stays_whole(core, whole[1]):
+            return min(whole[1], end)
         for level in (places.lines, places.loose_words, range(core + 1, reach + 1)):
             if last := self._last(level, start, core, reach):
                 return last
@@ -177,3 +195,13 @@ class Cutter:
             if at < len(level) and level[at] < stop:
                 return level[at]
         return stop
+
+
+def _join(blocks: Sequence[Block], fits: Callable[[int, int], bool]) -> Iterator[Span]:
+    """Yield the spans not to be cut within in order, those within others left out."""
+    end = -1
+    for block in blocks:
+        whole = block.kind in WHOLE and block.start >= end
+        if whole and (block.kind not in NOTES or fits(block.start, block.end)):
+            yield block.start, block.end
+            end = block.end

@@ -73,7 +73,21 @@ def read_folder(folder: Path, workshop: Workshop) -> Folder:
     """
     if not folder.is_dir():
         raise AssayError(f"{folder}: there is no such folder")
-    files = _list_files(folder)
+    return _read(folder, _list_files(folder), folder, workshop)
+
+
+def read_place(place: Path, workshop: Workshop) -> Folder:
+    """Return the documents of a folder, as `read_folder` does, or that of one file.
+
+    Raises AssayError when there is neither, or no document in it.
+    """
+    if place.is_file():
+        return _read(place.parent, [place.name], place, workshop)
+    return read_folder(place, workshop)
+
+
+def _read(folder: Path, files: Sequence[str], place: Path, workshop: Workshop) -> Folder:
+    """Return the documents of `files` below `folder`; `place` is what the user named."""
     results = _convert_all(folder, files, workshop)
     documents: dict[str, FolderDocument] = {}
     skipped = []
@@ -91,7 +105,7 @@ def read_folder(folder: Path, workshop: Workshop) -> Folder:
     if not documents:
         for item in skipped:
             workshop.progress.say(str(item))
-        raise AssayError(f"{folder}: holds no documents; allowed: {', '.join(FORMATS)}")
+        raise AssayError(f"{place}: holds no documents; allowed: {', '.join(FORMATS)}")
     ordered = sorted(documents.values(), key=lambda item: item.path)
     return Folder(tuple(ordered), tuple(skipped))
 

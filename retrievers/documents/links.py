@@ -75,8 +75,9 @@ def find_pointers(structures: Mapping[str, Structure], names: Names) -> Iterator
             if place := _find(_target(link), doc_id, structures, names):
                 yield Pointer(_kind(link, structure), doc_id, link.start, link.end, place)
         for reference in find_references(structure):
-            if place := targets.find(reference, doc_id):
-                yield Pointer("reference", doc_id, reference.start, reference.end, place)
+            for one in reference.spread():
+                if place := targets.find(one, doc_id):
+                    yield Pointer("reference", doc_id, one.start, one.end, place)
 
 
 def _find(

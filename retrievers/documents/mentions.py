@@ -1,8 +1,9 @@
 """Mentions: the sections that a query names, in the spellings people type.
 
 `§ 42–516(c)`, `sec. 42-516 (c)`, `subsection (c) of section 42-516`, `ch. 19`, `Part IV`,
-`sections 801–804`, `42-3501.03(6)(A)`, `4.2 Refunds`, `sec_42_516_c`. A mention is found by its
-form alone: which of them name anything, only the sections of a collection can tell.
+`Art. 12(3)`, `sections 801–804`, `§ 12 to § 15`, `42-3501.03(6)(A)`, `4.2 Refunds`,
+`sec_42_516_c`. A mention is found by its form alone: which of them name anything, only the sections
+of a collection can tell.
 """
 
 import re
@@ -11,26 +12,36 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from retrievers.documents.identifiers import DASH, LABEL, LABELS, NAMES, NUMBER, join_id
+from retrievers.documents.identifiers import (
+    ABBREVIATED,
+    DASH,
+    LABEL,
+    LABELS,
+    NAMES,
+    NUMBER,
+    SECTION_SHORTS,
+    SECTION_WORDS,
+    join_id,
+    name_division,
+    write_pattern,
+)
+from retrievers.documents.numerals import ARABIC, ROMAN, count_on
 
 # How sure a form is: an id as such, a number with a sign or name before it, or a number alone.
 Form = Literal["id", "signed", "named", "bare"]
 
-_ABBREVIATED = {
-    "ch": "chapter", "chap": "chapter", "subch": "subchapter", "art": "article", "pt": "part",
-    "tit": "title", "app": "appendix", "sched": "schedule", "exh": "exhibit",
-}  # fmt: skip
 _LEVEL = r"(?:(?:sub-?)*(?:section|paragraph|clause|division)|subsec\.|(?:sub)?para\.?|cl\.)s?"
 _LABELLED = rf"{_LEVEL}\s+(?:{LABEL}{LABELS}|[0-9A-Za-z]{{1,3}}\b)"
 # subsection (c) of section 42-516; section 42-516, subsection (c)
 _BEFORE = rf"(?P<before>(?:{_LABELLED}\s*,?\s(?:of|in|under|to)\s(?:the\s)?)+)?"
 _AFTER = rf"(?P<after>(?:\s*,?\s*{_LABELLED})+)?"
+# s. and ss. are too short to go without their stop.
 _SIGN = (
-    r"(?:§+|(?<![\w.])(?:sections?|sect?s?\.?|ss?\.|clauses?|cls?\.|rules?|paragraphs?|paras?\.?))"
+    rf"(?:§+|(?<![\w.])(?:{write_pattern(SECTION_WORDS, SECTION_SHORTS, '')}s?\.?|ss?\.))"
     r"\s*(?:nos?\.\s*)?"
 )
 _END = rf"(?![\w%]|\s%|[.:/]\d|{DASH}\d)"
-_NAME = rf"(?:{'|'.join((*NAMES, *_ABBREVIATED))})(?:e?s)?\.?"
+_NAME = rf"{write_pattern(NAMES, ABBREVIATED, '')}(?:e?s)?\.?"
 _DIVISION = rf"(?:{NUMBER}|(?<=[\s.])(?:[IVXLC]+(?:{DASH}?[A-Z])?|[A-Z]{DASH}?\d*))"
 
 _ID = re.compile(rf"(?<![\w-])(?P<id>(?:sec|{'|'.join(NAMES)})(?:_[0-9a-z]+)+)(?!\w)", re.I)
@@ -46,10 +57,12 @@ _BARE = re.compile(
     rf"{_BEFORE}(?<![\w.,:/$€£#+])(?<!{DASH})(?P<number>{NUMBER})(?P<labels>{LABELS}){_END}{_AFTER}",
     re.I,
 )
-# §§ 801 and 804(a); sections 5, 6 through 8.
+# §§ 801 and 804(a); sections 5, 6 through 8; § 12 to § 15.
 _PLURAL = re.compile(r"§§|s\.?\s*(?:nos?\.\s*)?\Z", re.I)
+_REACHES = rf"(?P<reaches>to|through|{DASH})"
 _NEXT = re.compile(
-    rf"\s*(?:,\s*(?:and|or)?|and/or|and|or|&|to|through)\s*§*\s*"
+    rf"\s*(?:,\s*(?:and|or)?|and/or|and|or|&|{_REACHES})\s*"
+    rf"(?P<sign>{_SIGN}|(?<=\s){_NAME}\s*)?"
     rf"(?P<number>{NUMBER}|[IVXLC]+\b)(?P<labels>{LABELS}){_END}",
     re.I,
 )
@@ -57,18 +70,16 @@ _NEXT = re.compile(
 _PRONOUN = re.compile(r"[ai]", re.I)
 _CLOSED = re.compile(r"\s*(?:[^\w\s]|of\b|\Z)", re.I)
 
-_ONES = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
-_TENS = ("", "x", "xx", "xxx", "xl", "l", "lx", "lxx", "lxxx", "xc")
-_ROMAN = {ten + one: 10 * i + j for i, ten in enumerate(_TENS) for j, one in enumerate(_ONES)}
-_ARABIC = {str(number): roman for roman, number in _ROMAN.items() if number}
-
 
 @dataclass(frozen=True, slots=True)
 class Mention:
     """What a query names: `name` is `sec`, or chapter and the like; `labels` lead below it.
 
     `text` is as typed and `rest` what follows it; `opens` says that nothing stands before it.
-    `whole` says that nothing above it can be meant instead: 401(k) and 5a may be many things.
+    `whole` says that nothing above it can be meant instead: 401(k) and 5a may be many things;
+    203(a)(1) may mean 203(a), where that is here.
+    `plural` says that several may be meant, and `between` that it is not one of the ends of a
+    range, so that it need not be there.
     """
 
     form: Form
@@ -79,6 +90,8 @@ class Mention:
     rest: str = ""
     opens: bool = False
     whole: bool = False
+    plural: bool = False
+    between: bool = False
 
     @property
     def section(self) -> str:
@@ -94,28 +107,45 @@ class Mention:
     def ids(self) -> list[str]:
         """The id of what is named, and those of what is above it, nearest first."""
         labels = [f"({label})" for label in self.labels]
-        least = len(labels) if self.whole else 0
+        least = min(len(labels), 1) if self.whole else 0
         lengths = range(len(labels), least - 1, -1)
         return [join_id(self.name, self.number, *labels[:length]) for length in lengths]
 
     def readings(self) -> Iterator[tuple["Mention", ...]]:
-        """Yield what may be meant, the likeliest first; a range means both its ends."""
+        """Yield what may be meant, the likeliest first; a range means all from end to end."""
         yield (self,)
+        ranges = list(self._read_range())
+        yield from ranges if self.plural else ()
         head, *tail = re.split(rf"\s+{DASH}\s*|\s*{DASH}\s+", self.number)
         if tail:
             yield (replace(self, number=head),)
         if match := re.fullmatch(r"(.*\d)([A-Za-z]{1,2})", self.number):
             labels = (match[2], *self.labels)
             yield (replace(self, number=match[1], labels=labels, whole=True),)
+        yield from () if self.plural else ranges
+        if self.form == "named":
+            number = self.number.lower()
+            if other := ROMAN.get(number) or ARABIC.get(int(number) if number.isdecimal() else 0):
+                yield (replace(self, number=str(other)),)
+
+    def reach(self, last: "Mention") -> list["Mention"]:
+        """Return what follows on this number up to `last`, or that alone if it does not count on.
+
+        The labels of `last` are its own.
+        """
+        found = [
+            replace(self, number=number, labels=(), between=True)
+            for number in count_on(spell(self.number), spell(last.number))[:-1]
+        ]
+        return [*found, last]
+
+    def _read_range(self) -> Iterator[tuple["Mention", ...]]:
+        """Yield 4–6 or 42-516–42-518 as a range: its numbers have equally many parts."""
         parts = re.split(DASH, self.number.replace(" ", ""))
         half = len(parts) // 2
         if self.form != "bare" and half and len(parts) == 2 * half:
-            first, last = "-".join(parts[:half]), "-".join(parts[half:])
-            yield replace(self, number=first, labels=()), replace(self, number=last)
-        if self.form == "named":
-            number = self.number.lower()
-            if other := _ROMAN.get(number) or _ARABIC.get(number):
-                yield (replace(self, number=str(other)),)
+            first = replace(self, number="-".join(parts[:half]), labels=())
+            yield first, *first.reach(replace(self, number="-".join(parts[half:])))
 
 
 def spell(number: str) -> str:
@@ -148,7 +178,8 @@ def _read_id(match: re.Match[str]) -> Mention:
 
 
 def _read_signed(match: re.Match[str]) -> Mention:
-    return Mention("signed", "sec", match["number"], _all_labels(match), match[0])
+    labels, plural = _all_labels(match), _is_plural(match)
+    return Mention("signed", "sec", match["number"], labels, match[0], plural=plural)
 
 
 def _read_named(match: re.Match[str]) -> Mention | None:
@@ -159,11 +190,19 @@ def _read_named(match: re.Match[str]) -> Mention | None:
         and not _CLOSED.match(match.string, match.end())
     ):
         return None
-    word = re.split(r"[\s.]", match["sign"].lower())[0]
-    names = (word, word.removesuffix("s"), word.removesuffix("es"))
-    name = next(name for name in names if name in NAMES or name in _ABBREVIATED)
-    labels = _labels(match["labels"])
-    return Mention("named", _ABBREVIATED.get(name, name), number, labels, match[0])
+    labels, name = _labels(match["labels"]), _read_name(match["sign"])
+    return Mention("named", name, number, labels, match[0], plural=_is_plural(match))
+
+
+def _read_name(sign: str) -> str:
+    """Return the division that “Arts.” or “Titles” stands for."""
+    word = re.split(r"[\s.]", sign.lower())[0]
+    names = map(name_division, (word, word.removesuffix("s"), word.removesuffix("es")))
+    return next(name for name in names if name in NAMES)
+
+
+def _is_plural(match: re.Match[str]) -> bool:
+    return bool(_PLURAL.search(match["sign"]))
 
 
 def _read_bare(match: re.Match[str]) -> Mention:
@@ -173,16 +212,28 @@ def _read_bare(match: re.Match[str]) -> Mention:
 
 
 def _read_list(match: re.Match[str], first: Mention) -> tuple[list[Mention], int]:
-    """Return what a plural sign lists after its `first` number, and where the list ends."""
+    """Return what a sign lists after its `first` number, and where the list ends.
+
+    A plural sign lists all kinds; the sign of one number only what it reaches to: § 12 to § 15.
+    """
     listed: list[Mention] = []
-    end = match.end()
-    if first.form in ("signed", "named") and _PLURAL.search(match["sign"]):
-        while following := _NEXT.match(match.string, end):
-            labels = _labels(following["labels"])
-            text = following[0][following.start("number") - following.start() :]
-            listed.append(Mention(first.form, first.name, following["number"], labels, text))
-            end = following.end()
+    last, end = first, match.end()
+    while first.form in ("signed", "named") and (following := _NEXT.match(match.string, end)):
+        again, reaches = following["sign"], following["reaches"]
+        if not (first.plural or (again and reaches)) or (again and not _is_same(first, again)):
+            break
+        labels = _labels(following["labels"])
+        text = following[0][following.start("number") - following.start() :]
+        one = Mention(first.form, first.name, following["number"], labels, text, plural=bool(again))
+        listed += last.reach(one) if reaches else [one]
+        last, end = one, following.end()
     return listed, end
+
+
+def _is_same(first: Mention, sign: str) -> bool:
+    """Say whether `sign` names what the `first` of a list is, as in Article 4 to Article 6."""
+    signed = re.fullmatch(_SIGN, sign, re.I) is not None
+    return first.form == "signed" if signed else first.name == _read_name(sign)
 
 
 def _all_labels(match: re.Match[str]) -> tuple[str, ...]:

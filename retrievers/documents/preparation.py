@@ -29,9 +29,11 @@ from retrievers.store.digest import digest, digest_sources
 
 # What decides how a document is cut; a change to it makes the chunks in the cache void.
 SOURCES = (
-    "../base/frontmatter.py", "../base/markdown.py", "../settings/files.py", "blocks.py",
-    "chunk_kinds.py", "chunkers", "cutting.py", "definitions.py", "identifiers.py", "paragraphs.py",
-    "references.py", "sentences.py", "structure.py", "tokens.py",
+    "../base/__init__.py", "../base/frontmatter.py", "../base/markdown.py", "../settings/files.py",
+    "admonitions.py", "blocks.py", "chunk_kinds.py", "chunkers", "cutting.py", "definitions.py",
+    "forms.py", "identifiers.py", "jurisdictions.yaml", "numbered_lines.py", "numerals.py",
+    "paragraphs.py", "reference_patterns.py", "references.py", "sentences.py", "structure.py",
+    "tokens.py",
 )  # fmt: skip
 
 
@@ -56,9 +58,9 @@ class DocumentSettings(Settings):
     )
     frontmatter: Literal["none", "chunk", "text"] = Field(
         "none",
-        description="index the YAML block at a document's head: not at all; as a chunk of its "
-        "own; or its title, description, keywords, tags, aliases, author and category with "
-        "each chunk",
+        description="index the YAML block at a document's head: not at all, unless there is no "
+        "other text; as a chunk of its own; or its title, description, keywords, tags, aliases, "
+        "author and category with each chunk",
     )
     context: ContextSettings = Field(
         default_factory=ContextSettings, description="what is put before each chunk"
@@ -96,6 +98,8 @@ def prepare(
         own = cut.chunks.get(document.id)
         plain = take_passages(document) if own is None else own
         searched = [chunk for chunk in plain if _is_searched(chunk, settings)]
+        if not searched and read_frontmatter(document.text).text:
+            searched = [chunk for chunk in plain if chunk.kind == "frontmatter"]
         contextual = contextualise(searched, document, source, settings.context.opening_words)
         chunks += _preface(contextual, document, settings, source)
     if not chunks:

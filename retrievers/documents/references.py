@@ -1,4 +1,4 @@
-"""Cross-references: § 4.2, Section 5(a), subsection (b) of this section, Chapter 18 of Title 2.
+"""Cross-references: § 4.2, Article 12(3), subsection (b) of this section, Chapter 18 of Title 2.
 
 A reference is found by its form alone and names its target by an id. `targets.Targets` says
 where, if anywhere in the collection, that target stands.
@@ -7,77 +7,30 @@ where, if anywhere in the collection, that target stands.
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from retrievers.documents import reference_patterns as patterns
 from retrievers.documents.identifiers import (
     DASH,
     LABEL,
-    LABELS,
     NAMES,
-    NUMBER,
     join_id,
+    name_division,
     split_title,
 )
+from retrievers.documents.numerals import count_on
 from retrievers.documents.paragraphs import label_styles
 from retrievers.documents.structure import Structure
-
-# What statutes call the levels of their numbered paragraphs, and how each is labelled.
-_LEVELS = {"subsection": "letter", "paragraph": "digit", "subparagraph": "capital",
-           "clause": "roman", "subclause": "Roman"}  # fmt: skip
-_ORDER = ("letter", "digit", "capital", "roman", "Roman", "double")
-_LEVEL = rf"(?:sub-)*(?:{'|'.join(sorted(_LEVELS, key=len, reverse=True))})"
-_NAME = rf"(?:{'|'.join(NAMES)})"
-_SIGN = r"(?:§+|\b(?:sections?|secs?\.|clauses?|rules?|paragraphs?|paras?\.))"
-_CODE = (
-    r"\b\d{1,3}\s+(?:U\.?\s?S\.?\s?C\.?(?:\s?A\.?)?|C\.?\s?F\.?\s?R\.?|D\.?\s?C\.?\s?M\.?\s?R\.?)"
-    r"\s*(?:App\.\s*)?"
-)
-_AND = r"\s*(?:,\s*(?:(?:and|or)\s+)?|(?:and/or|and|or)\s+|&\s*)"
-_ACT = r"(?:Act|Code|Laws?|Statutes?|Regulations?|Amendments?|Constitution|Order)"
-
-# § 4.2(a), §§ 801 through 804 and 811, 42 U.S.C. § 1437f
-_NUMBERED = re.compile(
-    rf"(?P<code>{_CODE})?{_SIGN}\s*(?P<number>{NUMBER})(?P<labels>{LABELS})", re.I
-)
-_NEXT_NUMBER = re.compile(rf"{_AND}(?P<number>{NUMBER})(?P<labels>{LABELS})(?![\w%])", re.I)
-# subsection (a), paragraphs (1) and (2)(A)
-_LABELLED = re.compile(rf"\b(?P<level>{_LEVEL})s?\s+(?P<labels>{LABEL}{LABELS})", re.I)
-_NEXT_LABELS = re.compile(rf"{_AND}(?P<labels>{LABEL}{LABELS})")
-# Chapter 18, subchapters IV and V, Appendix B
-_DIVISION = rf"(?P<number>\d+[A-Z]?(?:-[A-Z])?|[IVXLC]+(?:{DASH}?[A-Z])?|[A-Z])(?![\w’'])"
-_NAMED = re.compile(rf"\b(?P<name>(?i:{_NAME}))s?\s+{_DIVISION}")
-_NEXT_DIVISION = re.compile(rf"{_AND}{_DIVISION}")
-_RANGE = re.compile(
-    rf"\s*(?:through|to|–|—)\s*(?:§+\s*)?(?:{NUMBER}{LABELS}|{LABEL}{LABELS}|[IVXLC]+\b)"
-)
-# 42-3502.10 and 4.2 with no sign before them
-_BARE = re.compile(
-    r"\b(?:see|under|to|by|in|with|of)\s+"
-    rf"(?P<number>\d+[A-Za-z]?(?:\.|{DASH}){NUMBER})(?P<labels>{LABELS})(?![\w%])",
-    re.I,
-)
-_BY_TITLE = re.compile(
-    r"\b(?:see(?:\s+also)?|(?:as\s+)?(?:defined|described|explained|set\s+out)\s+(?:in|under)"
-    r"|refer\s+to|pursuant\s+to)\s+(?:the\s+section\s+(?:on\s+)?)?[\"“*_`]*(?=[^\W\d_])",
-    re.I,
-)
-DEEPEST = 5  # subclause of clause of subparagraph of paragraph of subsection of section
-_THIS = re.compile(rf"\s+of\s+this\s+(?P<unit>section|{_LEVEL}|{_NAME}|act)\b", re.I)
-_OF = re.compile(r"\s+of\s+")
-_OF_DOCUMENT = re.compile(
-    r"\s+(?:of|in)\s+(?:(?:the|our|your)\s+)?"
-    r"(?:\[\[(?P<wiki>[^\[\]|#\n]+)|\[[^\[\]\n]*\]\((?P<href>[^()#\s]+))"
-)
-_OTHER_LAW = re.compile(rf"\s+of\s+(?:the|title)\s+[A-Z][^.;()\n]{{0,120}}?\b{_ACT}\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
     """A mention, from `start` to `end`, of another place.
 
-    `section` is the id of the section meant, `labels` the numbered paragraph within it, `within`
-    the ids of what the text says it is part of, `document` the document where the text links to
-    one. `external` marks another body of law, which no section id of the collection can name.
+    `section` is the id of the section meant, `labels` the numbered paragraph within it, `through`
+    the ids of the sections that follow on it in a range, `within` the ids of what the text says it
+    is part of, `document` the document where the text links to one. `external` marks another body
+    of law, which no section id of the collection can name.
     """
 
     start: int
@@ -87,11 +40,17 @@ class Reference:
     within: tuple[str, ...] = ()
     external: bool = False
     document: str = ""
+    through: tuple[str, ...] = ()
 
     @property
     def target(self) -> str:
-        """The id of the place meant."""
+        """The id of the place meant, the first of a range."""
         return join_id(self.section, *(f"({label})" for label in self.labels))
+
+    def spread(self) -> list["Reference"]:
+        """Return a reference to each place of a range, this one first."""
+        others = (replace(self, section=id_, labels=(), through=()) for id_ in self.through)
+        return [self, *others]
 
 
 def find_references(structure: Structure) -> list[Reference]:
@@ -107,6 +66,7 @@ class _Unit:
     end: int
     section: str
     labels: tuple[str, ...] = ()
+    through: tuple[str, ...] = ()
 
 
 class _Reader:
@@ -125,16 +85,16 @@ class _Reader:
 
     def read(self) -> Iterator[Reference]:
         """Yield the references outside code and headings."""
-        patterns = {
-            _NUMBERED: self._read_numbered,
-            _LABELLED: self._read_labelled,
-            _NAMED: self._read_named,
-            _BARE: self._read_bare,
-            _BY_TITLE: self._read_title,
+        readers = {
+            patterns.NUMBERED: self._read_numbered,
+            patterns.LABELLED: self._read_labelled,
+            patterns.NAMED: self._read_named,
+            patterns.BARE: self._read_bare,
+            patterns.BY_TITLE: self._read_title,
         }
         matches = [
             (match.start(), number, match, read)
-            for number, (pattern, read) in enumerate(patterns.items())
+            for number, (pattern, read) in enumerate(readers.items())
             for match in pattern.finditer(self._text, self._structure.frontmatter.end)
         ]
         silent = [
@@ -154,27 +114,36 @@ class _Reader:
     def _read_numbered(self, match: re.Match[str]) -> Iterator[Reference]:
         units = self._list_numbers(match)
         end = units[-1].end
-        external = bool(match["code"]) or _OTHER_LAW.match(self._text, end) is not None
+        external = bool(match["code"]) or patterns.OTHER_LAW.match(self._text, end) is not None
         within, end = self._read_within(end)
-        linked = _OF_DOCUMENT.match(self._text, end)
+        linked = patterns.OF_DOCUMENT.match(self._text, end)
         document = (linked["wiki"] or linked["href"]).strip() if linked else ""
         for unit in units:
             last = end if unit is units[-1] else unit.end
-            yield Reference(unit.start, last, unit.section, unit.labels, within, external, document)
+            yield Reference(
+                unit.start,
+                last,
+                unit.section,
+                unit.labels,
+                within,
+                external,
+                document,
+                unit.through,
+            )
 
     def _list_numbers(self, match: re.Match[str]) -> list[_Unit]:
         """Return what § 4(a), § 4(a) or (b), §§ 4 through 7 and 9 list, ranges as one."""
-        units = [self._number(match, match.start())]
         plural = re.search(r"§§|s\s*$|s\.\s*$", self._text[match.start() : match.start("number")])
+        units = [self._number(match, match.start(), bool(plural))]
         while True:
             last = units[-1]
-            if spread := _RANGE.match(self._text, last.end):
-                units[-1] = _Unit(last.start, spread.end(), last.section, last.labels)
+            if spread := patterns.RANGE.match(self._text, last.end):
+                units[-1] = _reach(last, spread, bool(plural))
                 continue
-            following = _NEXT_NUMBER.match(self._text, last.end) if plural else None
+            following = patterns.NEXT_NUMBER.match(self._text, last.end) if plural else None
             if following and _shape(following["number"]) == _shape(match["number"]):
-                units.append(self._number(following, following.start("number")))
-            elif (more := _NEXT_LABELS.match(self._text, last.end)) and (
+                units.append(self._number(following, following.start("number"), True))
+            elif (more := patterns.NEXT_LABELS.match(self._text, last.end)) and (
                 labels := _beside(last.labels, _labels(more["labels"]))
             ):
                 units.append(_Unit(more.start("labels"), more.end(), last.section, labels))
@@ -185,9 +154,9 @@ class _Reader:
         spans = [(match.start(), match.end(), _labels(match["labels"]))]
         while True:
             start, end, labels = spans[-1]
-            if spread := _RANGE.match(self._text, end):
+            if spread := patterns.RANGE.match(self._text, end):
                 spans[-1] = (start, spread.end(), labels)
-            elif (more := _NEXT_LABELS.match(self._text, end)) and _beside(
+            elif (more := patterns.NEXT_LABELS.match(self._text, end)) and _beside(
                 labels, _labels(more["labels"])
             ):
                 spans.append((more.start("labels"), more.end(), _labels(more["labels"])))
@@ -201,52 +170,62 @@ class _Reader:
 
     def _read_base(self, match: re.Match[str], end: int, depth: int) -> tuple[Reference, int]:
         """Return what the labels of `match`, which end at `end`, belong to, and where that ends."""
-        if this := _THIS.match(self._text, end):
+        if this := patterns.THIS.match(self._text, end):
             style = _style(this["unit"])
             labels = self._labels_above(match.start(), style, inclusive=True) if style else ()
             return self._here(match.start(), labels), this.end()
-        if of := _OF.match(self._text, end):
+        if of := patterns.OF.match(self._text, end):
             above: Iterator[Reference] = iter(())
-            if number := _NUMBERED.match(self._text, of.end()):
+            if number := patterns.NUMBERED.match(self._text, of.end()):
                 above = self._read_numbered(number)
-            elif depth < DEEPEST and (label := _LABELLED.match(self._text, of.end())):
+            elif depth < patterns.DEEPEST and (
+                label := patterns.LABELLED.match(self._text, of.end())
+            ):
                 above = self._read_labelled(label, depth + 1)
             if reference := next(above, None):
                 return reference, reference.end
-        if _OTHER_LAW.match(self._text, end):
+        if patterns.OTHER_LAW.match(self._text, end):
             return Reference(0, 0, "", external=True), end
         styles = label_styles(_labels(match["labels"])[0])
         style = level if (level := _style(match["level"])) in styles else styles[0]
         return self._here(match.start(), self._labels_above(match.start(), style)), end
 
     def _read_named(self, match: re.Match[str]) -> Iterator[Reference]:
-        units = [_Unit(match.start(), match.end(), join_id(match["name"], match["number"]))]
-        while following := _NEXT_DIVISION.match(self._text, units[-1].end):
-            if _shape(following["number"]) != _shape(match["number"]):
+        name = _name(match)
+        known = join_id(name, match["number"]) in self._ids
+        if match["name"].endswith(".") and match["name"].islower() and not known:
+            return  # ch. 5 may be a channel, or the chapter of another law
+        units = [_divide(name, match, match.start())]
+        while True:
+            if spread := patterns.RANGE.match(self._text, units[-1].end):
+                units[-1] = _reach(units[-1], spread, match["name"].lower().endswith("s"))
+            following = patterns.NEXT_DIVISION.match(self._text, units[-1].end)
+            if following is None or _shape(following["number"]) != _shape(match["number"]):
                 break
-            section = join_id(match["name"], following["number"])
-            units.append(_Unit(following.start("number"), following.end(), section))
-        external = _OTHER_LAW.match(self._text, units[-1].end) is not None
+            units.append(_divide(name, following, following.start("number")))
+        external = patterns.OTHER_LAW.match(self._text, units[-1].end) is not None
         within, end = self._read_within(units[-1].end)
         for unit in units:
             last = end if unit is units[-1] else unit.end
-            yield Reference(unit.start, last, unit.section, (), within, external)
+            yield Reference(
+                unit.start, last, unit.section, unit.labels, within, external, "", unit.through
+            )
 
     def _read_within(self, end: int) -> tuple[tuple[str, ...], int]:
         """Return the units named by “of Chapter 5 of Title 2” after `end`, and where they end."""
         within: list[str] = []
-        while of := _OF.match(self._text, end):
-            named = _NAMED.match(self._text, of.end())
+        while of := patterns.OF.match(self._text, end):
+            named = patterns.NAMED.match(self._text, of.end())
             if named is None:
                 break
-            within.append(join_id(named["name"], named["number"]))
+            within.append(join_id(_name(named), named["number"]))
             end = named.end()
-        if this := _THIS.match(self._text, end):
+        if this := patterns.THIS.match(self._text, end):
             end = this.end()
         return tuple(within), end
 
     def _read_bare(self, match: re.Match[str]) -> Iterator[Reference]:
-        unit = self._number(match, match.start("number"))
+        unit = self._number(match, match.start("number"), False)
         if unit.section in self._ids:
             yield Reference(unit.start, unit.end, unit.section, unit.labels)
 
@@ -260,9 +239,16 @@ class _Reader:
             start = match.end()
             yield Reference(start, start + len(name), self._titles[name])
 
-    def _number(self, match: re.Match[str], start: int) -> _Unit:
-        section = join_id("sec", match["number"])
-        return _Unit(start, match.end(), section, _labels(match["labels"]))
+    def _number(self, match: re.Match[str], start: int, plural: bool) -> _Unit:
+        """Return what a number means; 4–6 after a plural sign is a range unless a § 4–6 is here."""
+        number, labels = match["number"], _labels(match["labels"])
+        section = join_id("sec", number)
+        first, *last = re.split(rf"\s?{DASH}\s?", number)
+        if plural and len(last) == 1 and not labels and section not in self._ids:
+            through = tuple(join_id("sec", other) for other in count_on(first, last[0]))
+            section = join_id("sec", first) if through else section
+            return _Unit(start, match.end(), section, (), through)
+        return _Unit(start, match.end(), section, labels)
 
     def _here(self, offset: int, labels: tuple[str, ...]) -> Reference:
         return Reference(offset, offset, self._structure.section_at(offset).id, labels)
@@ -273,17 +259,42 @@ class _Reader:
         number = bisect_right(paragraphs, offset, key=lambda item: item.start) - 1
         if number < 0 or offset >= paragraphs[number].end:
             return ()
-        limit = _ORDER.index(style) + inclusive
+        limit = patterns.ORDER.index(style) + inclusive
         pairs = zip(paragraphs[number].labels, paragraphs[number].styles, strict=True)
-        return tuple(label for label, kind in pairs if kind in _ORDER[:limit])
+        return tuple(label for label, kind in pairs if kind in patterns.ORDER[:limit])
+
+
+def _name(match: re.Match[str]) -> str:
+    """Return the division that a match of patterns.NAMED is of: article for Arts. and Articles."""
+    word = match["name"].lower()
+    return name_division(word.removesuffix("s") if word.removesuffix("s") in NAMES else word)
+
+
+def _divide(name: str, match: re.Match[str], start: int) -> _Unit:
+    return _Unit(start, match.end(), join_id(name, match["number"]), _labels(match["labels"]))
+
+
+def _reach(first: _Unit, spread: re.Match[str], plural: bool) -> _Unit:
+    """Return `first` with what follows on it up to the end of a range.
+
+    After one section by itself, as in Section 5 to 10 days, no more of them follow.
+    """
+    if not (plural or spread["again"]):
+        return _Unit(first.start, spread.end(), first.section, first.labels)
+    name, _, number = first.section.partition("_")
+    numbers = count_on(number, "_".join(re.findall(r"\w+", spread["number"] or "")))
+    through = tuple(join_id(name, other.replace("_", " ")) for other in numbers)
+    return _Unit(first.start, spread.end(), first.section, first.labels, through)
 
 
 def _style(level: str) -> str:
     """Return how the labels of a level are written; nothing for what is no such level."""
     *deeper, name = level.lower().replace("sub-", "sub- ").split()
-    if name not in _LEVELS:
+    if name not in patterns.LEVELS:
         return ""
-    return _ORDER[min(_ORDER.index(_LEVELS[name]) + len(deeper), len(_ORDER) - 1)]
+    return patterns.ORDER[
+        min(patterns.ORDER.index(patterns.LEVELS[name]) + len(deeper), len(patterns.ORDER) - 1)
+    ]
 
 
 def _labels(text: str) -> tuple[str, ...]:

@@ -19,8 +19,10 @@ from retrievers.base.markdown import (
     read_links,
     tokenize,
 )
-from retrievers.documents.blocks import WHOLE, Block, BlockKind, Link, Section
+from retrievers.documents.admonitions import mark_admonitions
+from retrievers.documents.blocks import VERBATIM, Block, BlockKind, Link, Section
 from retrievers.documents.identifiers import identify
+from retrievers.documents.numbered_lines import find_numbered_lines, find_numbered_texts
 from retrievers.documents.paragraphs import Paragraph, number_paragraphs
 
 if TYPE_CHECKING:
@@ -71,24 +73,44 @@ def parse_document(document: Document) -> Structure:
 def parse(text: str, plain: bool = False) -> Structure:
     """Return the structure of Markdown, or of plain text, in which nothing is markup.
 
-    Headings inside code, quotes and lists open no section.
+    Headings inside code, quotes and lists open no section. Where there are none but a title, lines
+    such as `Section 13. Fees` do.
     """
     if plain:
-        whole = (Section(0, 0, len(text)),) if text else ()
+        sections = find_numbered_lines(text, Section(0, 0, len(text)), ()) if text else ()
         blocks = tuple(Block("paragraph", *span) for span in _split_plain(text))
-        return Structure(text, Frontmatter(), whole, blocks, (), number_paragraphs(text, whole, ()))
+        paragraphs = _number_all(text, sections, ())
+        return Structure(text, Frontmatter(), sections, blocks, (), paragraphs)
     frontmatter = read_frontmatter(text)
     tokens = tokenize(text[frontmatter.end :])
     starts = line_starts(text, frontmatter.end)
     sections = tuple(_read_sections(text, tokens, starts))
-    blocks = tuple(_read_blocks(text, tokens, starts))
+    blocks = mark_admonitions(text, list(_read_blocks(text, tokens, starts)))
     links = tuple(
         Link(found.target, found.text, starts[found.first], starts[found.last], found.wiki)
         for found in read_links(tokens)
     )
-    verbatim = tuple((block.start, block.end) for block in blocks if block.kind in WHOLE)
-    paragraphs = number_paragraphs(text, sections, verbatim)
+    verbatim = tuple((block.start, block.end) for block in blocks if block.kind in VERBATIM)
+    if sum(section.level > 0 for section in sections) <= 1:
+        *before, last = sections or [None]
+        sections = (*before, *find_numbered_lines(text, last, verbatim)) if last else ()
+        paragraphs = _number_all(text, sections, verbatim)
+    else:
+        paragraphs = number_paragraphs(text, sections, verbatim)
     return Structure(text, frontmatter, sections, blocks, links, paragraphs)
+
+
+def _number_all(
+    text: str, sections: tuple[Section, ...], verbatim: tuple[tuple[int, int], ...]
+) -> tuple[Paragraph, ...]:
+    """Return the numbered paragraphs of a text without headings, those by number alone too."""
+    labelled = number_paragraphs(text, sections, verbatim)
+    numbered = (
+        item
+        for item in find_numbered_texts(text, sections)
+        if not any(start <= item.start < end for start, end in verbatim)
+    )
+    return tuple(sorted((*labelled, *numbered), key=lambda item: item.start))
 
 
 def _start(section: Section) -> int:

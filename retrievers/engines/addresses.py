@@ -4,7 +4,7 @@ import os
 import re
 from urllib.parse import urlsplit
 
-from retrievers.base import AssayError
+from retrievers.base import AssayError, cut
 
 _ADDRESS = re.compile(r"https?://[^@\s/?#]+(/[^@\s?#]*)?")
 LONGEST = 240
@@ -34,5 +34,4 @@ def read_address(engine: str, variable: str) -> str:
 
 def shorten(reason: object) -> str:
     """Return what a server or its client says, in one line of bearable length."""
-    words = " ".join(str(reason).split())
-    return words if len(words) <= LONGEST else f"{words[:LONGEST]}…"
+    return cut(" ".join(str(reason).split()), LONGEST)

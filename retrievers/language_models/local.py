@@ -1,6 +1,5 @@
 """Language models on this machine: a GGUF file by llama.cpp, anything else by transformers."""
 
-from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
@@ -11,6 +10,7 @@ from retrievers.language_models.transformers import TransformersModel
 from retrievers.models.files import locate
 from retrievers.models.pins import DEFAULT_LANGUAGE_MODEL, find_pinned
 from retrievers.settings import Settings, Workshop
+from retrievers.store.paths import parse_path
 
 
 class LocalSettings(Settings):
@@ -31,7 +31,7 @@ class LocalSettings(Settings):
         """Return the model, not yet open. Raises AssayError when there is none of that name."""
         limits = Limits(self.context_tokens, self.max_tokens)
         pin = find_pinned(self.model, "language-model", "gguf")
-        file = Path(self.model).expanduser()
+        file = parse_path(self.model, "model")
         if pin or file.suffix == ".gguf":
             return GgufModel(self.model, pin or file, limits, workshop)
         files = locate(self.model, "st", "language-model", workshop)

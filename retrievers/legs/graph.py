@@ -11,15 +11,18 @@ from pydantic import Field
 
 from retrievers.base import Chunk, IndexReport
 from retrievers.corpus import Corpus
+from retrievers.documents.forms import FILE
 from retrievers.documents.links import Names, PointerKind, find_pointers
 from retrievers.fusion import RrfSettings
 from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.ranking import Scored, ordered
 from retrievers.settings import Settings, Workshop
+from retrievers.store.cache import Folder
 from retrievers.store.digest import digest, digest_sources
 
 Edge = tuple[int, int, PointerKind]  # positions of two chunks, and how one points at the other
 
+EDGES = "edges.json"
 SHOWN = 5  # edges that a note tells of
 
 
@@ -72,21 +75,13 @@ class GraphLeg(Leg):
 
     def index(self, corpus: Corpus) -> IndexReport:
         """Find the edges between the chunks, or find this done in the cache."""
-
-        def make(folder: Path) -> None:
-            (folder / "edges.json").write_text(json.dumps(sorted(find_edges(corpus))))
-
-        def read(folder: Path) -> list[Edge]:
-            edges: list[Edge] = json.loads((folder / "edges.json").read_text())
-            return edges
-
-        folder, edges = self._workshop.cache.load("graph", _key(corpus), make, read)
+        folder, edges = load_edges(corpus, self._workshop)
         self._chunks = corpus.chunks
         self._edges = self._choose(edges)
         return IndexReport(
             chunks=len(corpus.chunks),
             seconds={"graph": folder.seconds},
-            bytes=(folder.path / "edges.json").stat().st_size,
+            bytes=(folder.path / EDGES).stat().st_size,
             cached=("graph",) if folder.cached else (),
         )
 
@@ -125,6 +120,19 @@ class GraphLeg(Leg):
     def _tell(self, source: int, target: int) -> str:
         kind = self._edges[source][target]
         return f"{_label(self._chunks[source])} → {_label(self._chunks[target])} ({kind})"
+
+
+def load_edges(corpus: Corpus, workshop: Workshop) -> tuple[Folder, list[Edge]]:
+    """Return the edges between the chunks from the cache, where they are kept, and its folder."""
+
+    def make(folder: Path) -> None:
+        (folder / EDGES).write_text(json.dumps(sorted(find_edges(corpus))))
+
+    def read(folder: Path) -> list[Edge]:
+        edges: list[Edge] = json.loads((folder / EDGES).read_text())
+        return edges
+
+    return workshop.cache.load("graph", _key(corpus), make, read)
 
 
 def find_edges(corpus: Corpus) -> set[Edge]:
@@ -180,7 +188,7 @@ def _label(chunk: Chunk) -> str:
 def _key(corpus: Corpus) -> str:
     here = Path(__file__)
     return digest(
-        digest_sources(here, here.parents[1] / "base", here.parents[1] / "documents"),
+        digest_sources(here, here.parents[1] / "base", FILE, FILE.parent),
         [(chunk.doc_id, chunk.start, chunk.end) for chunk in corpus.chunks],
         {id_: [document.title, document.text] for id_, document in corpus.documents.items()},
     )

@@ -1,22 +1,34 @@
 """The keyword leg: BM25 over analysed chunks."""
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from retrievers.base import IndexReport
 from retrievers.corpus import Corpus
 from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from retrievers.legs.bm25 import Bm25sScorer, Formula, RankBm25Scorer, Scorer, Variant
+from retrievers.legs.bm25 import (
+    Bm25sScorer,
+    Formula,
+    RankBm25Scorer,
+    Scorer,
+    Variant,
+    okapi_idf,
+)
 from retrievers.ranking import best_matches
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest, digest_sources
 from retrievers.text import analyzers
 from retrievers.text.analyzers import AnalyzerSettings, LanguageAnalyzerSettings
+
+TINY = 100  # chunks; in more of them few words stand in exactly half
 
 
 class KeywordLegSettings(LegSettings):
@@ -83,6 +95,8 @@ class KeywordLeg(Leg):
         self._scorer = None
         if not any(map(self._analyzer.analyze, texts)):
             return IndexReport(len(texts))
+        if self._settings.variant == "okapi" and len(texts) <= TINY:
+            self._warn_of_idle_words(texts)
         scorer = self._make_scorer()
 
         def make(folder: Path) -> None:
@@ -115,6 +129,18 @@ class KeywordLeg(Leg):
     def facts(self) -> Mapping[str, Any]:
         """Return the libraries that score and stem, with their versions."""
         return _versions(self._settings.scorer)
+
+    def _warn_of_idle_words(self, texts: Sequence[str]) -> None:
+        """Say it where Okapi's idf leaves more than one word in twenty without any weight."""
+        held = Counter(chain.from_iterable(set(self._analyzer.analyze(text)) for text in texts))
+        idf = okapi_idf(np.array([*held.values()]), len(texts), self._settings.epsilon)
+        idle = int((idf <= 0).sum())
+        if idle > len(held) / 20:
+            self._workshop.progress.say(
+                f"warning: okapi gives {idle} of {len(held)} words no weight among {len(texts)} "
+                "chunks: what holds only such words of a query is not found; variant: lucene finds "
+                "it"
+            )
 
     def _make_scorer(self) -> Scorer:
         settings = self._settings

@@ -1,4 +1,4 @@
-"""Quoted phrases: “…” in a query must stand literally in a chunk."""
+"""Quoted phrases: “…” in a query must stand literally in a chunk. A lone name is as quoted."""
 
 import re
 from collections import defaultdict
@@ -17,6 +17,10 @@ _MARKS = str.maketrans("", "", '"“”„‟«»*`')
 _UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
 _LETTER = re.compile(rf"[^\W_{_UNSPACED}]")
+_JOINED = re.compile(r"\w")
+# getAuthToken, max_retries, GV-200, client.getToken: one word of several parts, with a letter.
+_NAME = re.compile(r"(?=.*[^\W\d_])\w+(?:[-.:/]+\w+)*")
+_PARTS = re.compile(r"\w_\w|[^\W\d_]\W?\d|\d\W?[^\W\d_]|[a-z][A-Z]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class PhraseIndex:
     """Texts without distinctions of case, width, spaces, dashes and quotes, and their words."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._texts = [_normalise(text) for text in texts]
+        self._texts = [normalise(text) for text in texts]
         holders: dict[str, list[int]] = defaultdict(list)
         for position, text in enumerate(self._texts):
             for word in set(_WORD.findall(text)):
@@ -51,8 +55,10 @@ class PhraseIndex:
         """
         offsets: dict[int, list[int]] = defaultdict(list)
         for phrase in phrases:
+            # An underscore goes on with a name, and is a mark beside a phrase.
+            inside = _JOINED if "_" in phrase else _LETTER
             for position in map(int, self._hold_all(set(_WORD.findall(phrase)))):
-                if (at := _find(self._texts[position], phrase)) >= 0:
+                if (at := _find(self._texts[position], phrase, inside)) >= 0:
                     offsets[position].append(at)
         matches = [Match(position, len(at), min(at)) for position, at in offsets.items()]
         return sorted(
@@ -75,25 +81,38 @@ class PhraseIndex:
 def read_phrases(query: str) -> list[str]:
     """Return the quoted phrases of `query` that have a word, as the index spells them."""
     quoted = [next(filter(None, match)) for match in _QUOTED.findall(query)]
-    phrases = [_normalise(phrase).strip(" ,.;:?!") for phrase in quoted]
+    phrases = [normalise(phrase).strip(" ,.;:?!") for phrase in quoted]
     return list(dict.fromkeys(phrase for phrase in phrases if _WORD.search(phrase)))
 
 
-def _find(text: str, phrase: str) -> int:
-    """Return where `phrase` stands in `text` as words of its own; -1 where it does not."""
+def read_name(query: str) -> str:
+    """Return `query`, as the index spells it, where it is one name of several parts; else nothing.
+
+    The brackets of a call are no part of the name.
+    """
+    query = query.strip(" \t\r\n`,;?!").removesuffix("()")
+    return normalise(query) if _NAME.fullmatch(query) and _PARTS.search(query) else ""
+
+
+def _find(text: str, phrase: str, inside: re.Pattern[str]) -> int:
+    """Return where `phrase` stands in `text` as words of its own; -1 where it does not.
+
+    `inside` matches the characters that words are made of.
+    """
+
+    def ends_word(pair: str) -> bool:
+        """Say whether no word goes on over two neighbours, or one at an end of the text."""
+        return len(pair) < 2 or not all(map(inside.match, pair))
+
     at = text.find(phrase)
     while at >= 0 and not (
-        _ends_word(text[max(at - 1, 0) : at + 1])
-        and _ends_word(text[at + len(phrase) - 1 : at + len(phrase) + 1])
+        ends_word(text[max(at - 1, 0) : at + 1])
+        and ends_word(text[at + len(phrase) - 1 : at + len(phrase) + 1])
     ):
         at = text.find(phrase, at + 1)
     return at
 
 
-def _ends_word(pair: str) -> bool:
-    """Say whether no word goes on over two neighbouring characters, or one at an end of a text."""
-    return len(pair) < 2 or not all(map(_LETTER.match, pair))
-
-
-def _normalise(text: str) -> str:
+def normalise(text: str) -> str:
+    """Return `text` without distinctions of case, width, spaces, dashes, quotes and emphasis."""
     return re.sub(r"\s+", " ", fold(text).translate(_MARKS))

@@ -21,8 +21,9 @@ _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)", re.M)
 class Found:
     """The place `id` that a mention names, or the nearest above it: positions of its chunks.
 
-    It begins in each of `first`; `rest` are the other chunks of its section. Both in the order of
-    documents' ids, then of the text. `nearest` says that what was named itself is unknown.
+    It begins in each of `first`; `rest` are the other chunks of its section, or of all sections
+    below a division such as Title II. Both in the order of documents' ids, then of the text.
+    `nearest` says that what was named itself is unknown.
     """
 
     mention: Mention
@@ -30,6 +31,11 @@ class Found:
     first: Sequence[int]
     rest: Sequence[int]
     nearest: bool = False
+
+    @property
+    def divides(self) -> bool:
+        """Whether sections stand below it."""
+        return self.id.partition("_")[0] in NAMES
 
 
 class SectionIndex:
@@ -42,7 +48,7 @@ class SectionIndex:
         self._chunks = corpus.chunks
         self._anchors: dict[int, Sequence[str]] = {}
         self._begins: dict[str, list[int]] = defaultdict(list)
-        self._within: dict[str, list[int]] = defaultdict(list)
+        self._within: dict[str, set[int]] = defaultdict(set)
         # The first words of the titles that a number, spelled as in its heading, stands before.
         self._titles: dict[str, set[str]] = defaultdict(set)
         for doc_id in sorted(corpus.by_document):
@@ -69,7 +75,10 @@ class SectionIndex:
             section, anchors = _read_text(chunk)
         self._anchors[position] = anchors
         if section:
-            self._within[section].append(position)
+            self._within[section].add(position)
+        for heading in chunk.headings:
+            if _identify(heading).partition("_")[0] in NAMES:
+                self._within[_identify(heading)].add(position)
         for anchor in dict.fromkeys(anchors):
             held = self._begins[anchor]
             # What begins in the overlap of two chunks is held by the later one.
@@ -80,12 +89,13 @@ class SectionIndex:
                 self._titles[number].add(_first_word(split_title(title)))
 
     def _readings(self, mention: Mention) -> Sequence[Mention]:
-        """Return the first reading all of whose ids are here, or nothing."""
+        """Return what is here of the first reading of which all is here but what lies between."""
         if mention.form == "bare" and not self._is_meant(mention):
             return ()
         for reading in mention.readings():
-            if all(any(id_ in self._begins for id_ in one.ids) for one in reading):
-                return reading
+            here = [one for one in reading if any(id_ in self._begins for id_ in one.ids)]
+            if all(one.between or one in here for one in reading):
+                return here
         return ()
 
     def _is_meant(self, mention: Mention) -> bool:
@@ -129,7 +139,13 @@ class SectionIndex:
                 if inside:
                     above.add(other.id)
                     documents = {self._chunks[at].doc_id for at in inside}
-                    rest = [at for at in place.rest if self._chunks[at].doc_id in documents]
+                    within = self._within[other.id]
+                    rest = [
+                        at
+                        for at in place.rest
+                        if self._chunks[at].doc_id in documents
+                        and (at in within or not within.intersection(inside))
+                    ]
                     place = replace(place, first=inside, rest=rest)
             narrowed.append(place)
         return [place for place in narrowed if place.id not in above]

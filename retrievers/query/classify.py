@@ -13,10 +13,17 @@ from retrievers.settings import Workshop
 
 QueryType = Literal["factual", "navigational", "exploratory"]
 
-# Identifiers, quoted phrases, code in backticks, versions.
-_FACTUAL = re.compile(r"`[^`]+`|\"[^\"]+\"|“[^”]+”|[a-z]+[A-Z]|[A-Za-z]+_[A-Za-z]+|\bv?\d+\.\d+")
+# Identifiers, quoted phrases, code in backticks, versions, names with a sign: C++ and C#.
+_FACTUAL = re.compile(
+    r"`[^`]+`|\"[^\"]+\"|“[^”]+”|[a-z]+[A-Z]|[A-Za-z]+_[A-Za-z]+|\bv?\d+\.\d+"
+    r"|(?<![\w+#])[A-Za-z](?:\+\+|\#)(?![A-Za-z_+#])"
+)
+# A place that is only one when something is said to be in it: “login manual” may be wanted itself.
+_PLACES = r"(?:page|manual|handbook|readme|docs?|documentation|reference|appendix|wiki|faq)"
 _NAVIGATIONAL = re.compile(
-    r"\[\[|\]\]|\b(?:sections?|chapters?|guides?|page|manual|handbook)\b", re.I
+    r"\[\[|\]\]|\b(?:sections?|chapters?|guides?)\b"
+    rf"|\b(?:in|on)\s+the\s+(?:[\w-]+\s+){{0,3}}{_PLACES}\b",
+    re.I,
 )
 # The kind of leg that each type of query is best served by.
 _SERVED_BY: Mapping[QueryType, Kind] = {

@@ -1,6 +1,7 @@
 """Query expansion: terms of the collection that mean nearly what the query says."""
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +21,11 @@ from retrievers.text.analyzers import Language
 
 
 class ExpandSettings(QueryStepSettings):
-    """Adds terms of the collection that are near the query in meaning: authentication for auth."""
+    """Adds terms of the collection that are near the query in meaning: authentication for auth.
+
+    A word that the collection does not have is completed where terms begin with it: deprecation
+    for depr.
+    """
 
     type: Literal["expand"]
     terms: int = Field(3, ge=1, le=20, description="how many terms are added at most")
@@ -38,7 +43,11 @@ class ExpandSettings(QueryStepSettings):
     legs: list[Kind] = Field(
         default_factory=lambda: list[Kind](["semantic"]),
         min_length=1,
-        description="kinds of legs that are asked the longer text",
+        description="kinds of legs that are asked the longer text; the rest of a word that is "
+        "completed is no guess, so that keyword legs are asked it as well",
+    )
+    prefix: int = Field(
+        4, ge=2, description="letters of an unknown word from which it is completed"
     )
     encoder: AnyEncoder = Field(
         default_factory=EncoderSettings, description="the embedding model, or its name"
@@ -47,23 +56,34 @@ class ExpandSettings(QueryStepSettings):
 
     def build(self, workshop: Workshop, legs: LegKinds) -> QueryStep:
         """Return the step. Its vocabulary is embedded when it is indexed."""
-        names = [name for name, kind in legs.items() if kind in self.legs]
-        return Expand(self, self.encoder.build(workshop), names)
+        meant = [name for name, kind in legs.items() if kind in self.legs]
+        completed = [name for name, kind in legs.items() if kind in {*self.legs, "keyword"}]
+        return Expand(self, self.encoder.build(workshop), meant, completed)
 
 
 class Expand(QueryStep):
     """Appends the nearest terms to what some legs are asked.
 
-    A term that is in the query already, by its stem, is not added, nor are two of one stem.
+    A term that is in the query already, by its stem, is not added, nor are two of one stem. What
+    completes unknown words comes first, the commonest term first, for the legs `completed`; the
+    terms near in meaning are for the `legs`.
     """
 
     def __init__(
-        self, settings: ExpandSettings, encoder: CachingEncoder, legs: Sequence[str]
+        self,
+        settings: ExpandSettings,
+        encoder: CachingEncoder,
+        legs: Sequence[str],
+        completed: Sequence[str],
     ) -> None:
         self._settings = settings
         self._encoder = encoder
         self._legs = legs
+        self._completed = completed
         self._words = Words(settings.language)
+        self._counts: Mapping[str, int] = {}
+        self._stems: frozenset[str] = frozenset()
+        self._alphabet: Sequence[str] = ()
         self._terms: Sequence[str] = ()
         self._matrix: Vectors = np.empty((0, 0), np.float32)
 
@@ -72,24 +92,52 @@ class Expand(QueryStep):
         counts = Counter(
             term for chunk in corpus.chunks for term in self._words.find_terms(chunk.searchable)
         )
+        self._counts = counts
+        self._stems = frozenset(map(self._words.stem, counts))
+        self._alphabet = sorted(counts)
         common = sorted(counts, key=lambda term: (-counts[term], term))
         self._terms = common[: self._settings.vocabulary]
         self._matrix = self._encoder.encode_passages(self._terms)
 
     def apply(self, request: Request) -> StepResult:
         """Return `request` with longer texts for the legs."""
-        added = self._find(request.text)
-        counts = {"added": len(added)}
-        if not added:
+        completions = self._complete(request.text)
+        added = self._find(f"{request.text} {' '.join(completions)}".rstrip())
+        counts = {"added": len(completions) + len(added)}
+        if not counts["added"]:
             return StepResult(request, "no term is near enough", counts)
-        tail = " ".join(added)
-        texts = {name: f"{request.ask(name)} {tail}" for name in self._legs}
-        note = "+ " + ", ".join(f"{term} ({cosine:.2f})" for term, cosine in added.items())
+        tails = {name: [*completions] for name in self._completed}
+        for name in self._legs:
+            tails[name] = [*completions, *added]
+        texts = {name: " ".join([request.ask(name), *tail]) for name, tail in tails.items() if tail}
+        told = [f"{term} (begins so)" for term in completions]
+        told += [f"{term} ({cosine:.2f})" for term, cosine in added.items()]
+        note = f"+ {', '.join(told)}"
         return StepResult(replace(request, texts={**request.texts, **texts}), note, counts)
 
     def facts(self) -> Mapping[str, Any]:
         """The facts of the encoder, and the size of the vocabulary."""
         return {**self._encoder.facts(), "vocabulary": len(self._terms)}
+
+    def _complete(self, text: str) -> list[str]:
+        """Return the terms that begin with a word of `text` no term has, the commonest first."""
+        found: list[str] = []
+        for word in self._words.find_terms(text):
+            if len(word) < self._settings.prefix or self._words.stem(word) in self._stems:
+                continue
+            first = bisect_left(self._alphabet, word)
+            last = bisect_left(self._alphabet, f"{word}\U0010ffff")
+            begin_so = sorted(
+                self._alphabet[first:last], key=lambda term: (-self._counts[term], term)
+            )
+            stems: set[str] = set()
+            for term in begin_so:
+                if (stem := self._words.stem(term)) not in stems:
+                    stems.add(stem)
+                    found.append(term)
+                if len(stems) == self._settings.terms:
+                    break
+        return list(dict.fromkeys(found))
 
     def _find(self, text: str) -> dict[str, float]:
         """Return the cosines of the terms to add, nearest first."""

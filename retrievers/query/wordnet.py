@@ -13,6 +13,7 @@ from typing import Self
 
 from retrievers.base import AssayError
 from retrievers.store.digest import digest, digest_file
+from retrievers.store.paths import parse_path
 
 # Parts of speech in the order their senses are listed, each with the endings that its inflected
 # forms have and what stands there in the base form.
@@ -45,7 +46,7 @@ class WordNet:
 
         Raises AssayError when there is none.
         """
-        places = [Path(folder).expanduser()] if folder else _list_places()
+        places = [parse_path(folder, "synonyms: folder")] if folder else _list_places()
         for place in places:
             if all((place / f"index.{part}").is_file() for part in ENDINGS):
                 return cls(place)

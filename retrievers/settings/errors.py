@@ -7,13 +7,11 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from retrievers.base import AssayError
+from retrievers.base import AssayError, cut
 from retrievers.base.suggestions import suggest
 from retrievers.settings.kinds import descend, find_member, list_fields, list_models, list_tags
 
 M = TypeVar("M", bound=BaseModel)
-
-SHOWN = 100  # characters of a value that is refused
 
 
 def validate(kind: type[M], values: Any, source: str) -> M:
@@ -48,7 +46,7 @@ def explain_errors(error: ValidationError, kind: Any = None, values: Any = None)
             said.append(message)
         given[path] = value
     return [
-        ": ".join(filter(None, (".".join(path), " or ".join(said) + given[path])))
+        ": ".join(filter(None, (".".join(map(cut, path)), " or ".join(said) + given[path])))
         for path, said in messages.items()
     ]
 
@@ -67,7 +65,7 @@ def _explain(
     if kind == "union_tag_invalid":
         tag, expected = str(context["tag"]), str(context["expected_tags"])
         near = suggest(tag, (name.strip("'") for name in expected.split(", ")))
-        return (*keys, "type"), f"{tag!r} is not one of: {expected}{near}", ""
+        return (*keys, "type"), f"{cut(repr(tag))} is not one of: {expected}{near}", ""
     message, value = item["msg"].removeprefix("Value error, "), repr(item["input"])
     if kind in ("union_tag_not_found", "model_attributes_type"):
         tags = ", ".join(tag for model in list_models(place) for tag in list_tags(model))
@@ -79,9 +77,8 @@ def _explain(
     told = kind == "value_error" and value in message
     if told or not keys or isinstance(item["input"], Mapping | BaseModel):
         return keys, message, ""
-    shown = value if len(value) <= SHOWN else f"{value[:SHOWN]}…"
     choices = re.findall(r"'([^']*)'", context["expected"]) if kind == "literal_error" else []
-    return keys, message, f", not {shown}{suggest(str(item['input']), choices)}"
+    return keys, message, f", not {cut(value)}{suggest(str(item['input']), choices)}"
 
 
 def _locate(kind: Any, values: Any, item: ErrorDetails) -> tuple[tuple[str, ...], Any, Any]:

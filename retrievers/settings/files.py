@@ -15,6 +15,7 @@ import yaml
 from retrievers.base import AssayError
 from retrievers.base.suggestions import suggest
 from retrievers.settings.trust import check_code
+from retrievers.store.paths import parse_path
 
 DEPTH = 100
 REPEATED = 100_000  # nodes that aliases may stand for, all together
@@ -120,7 +121,7 @@ def read_text(path: Path, *, config: bool = False) -> str:
     Where there is no such file, and it would be a `config`, those beside it are listed.
     """
     try:
-        content = path.read_bytes()
+        content = parse_path(path, "file").read_bytes()
     except FileNotFoundError:
         names = sorted(str(other) for other in path.parent.glob("*.yaml"))
         near = suggest(str(path), names)

@@ -46,7 +46,7 @@ class Part:
         Raises ValueError in Pydantic's forms where there is no such part.
         """
         type_ = value.get("type") if isinstance(value, Mapping) else None
-        if type_ is None or type_ in self.types:
+        if not isinstance(type_, str) or type_ in self.types:
             return None
         if type_ == PYTHON and "class" not in value:
             raise _at_class("missing", value)

@@ -11,6 +11,10 @@ from retrievers.base import Hit
 from retrievers.corpus import Corpus
 from retrievers.settings import Settings, Workshop
 
+# Whether the scores a stage puts out are on a scale from 0 to 1: as those it was given; calibrated
+# fused ones; its own, which tell how well a query is answered; no more.
+Scale = Literal["as given", "calibrated", "own", "never"]
+
 # The one order in which stages may stand; of those on one line a pipeline has at most one.
 ORDER = (
     ("recency",),
@@ -21,6 +25,7 @@ ORDER = (
     ("semantic", "mmr"),
     ("per_document",),
     ("rerank",),
+    ("threshold",),
     ("parents", "neighbours"),
     ("definitions",),
     ("context",),
@@ -62,12 +67,14 @@ class Stage(ABC):
 class Comparison:
     """The key by which a stage compares scores with a number, and the way out besides a scale.
 
-    With `differences` it looks at how near two scores are, which fused ranks do not tell.
+    With `beyond_ranks` it looks at what fused ranks do not tell, which that says in words. With
+    `leg` it compares the scores that this leg gave.
     """
 
     key: str
     way_out: str = ""
-    differences: bool = False
+    beyond_ranks: str = ""
+    leg: str = ""
 
 
 class StageSettings(Settings, ABC):
@@ -77,8 +84,7 @@ class StageSettings(Settings, ABC):
 
     # What it offers `assay tune`: values worth trying, by key.
     tunable: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    # Whether the scores it puts out are on a scale (0 to 1): as those it was given, always, never.
-    scale: ClassVar[Literal["as given", "always", "never"]] = "as given"
+    scale: ClassVar[Scale] = "as given"
 
     @property
     def comparison(self) -> Comparison | None:
@@ -108,12 +114,18 @@ def find_disorder(types: Sequence[str]) -> str:
 
     Those of other types, which were plugged in, may stand anywhere.
     """
-    place = {name: number for number, names in enumerate(ORDER) for name in names}
-    for before, after in pairwise(name for name in types if name in place):
-        if place[before] > place[after]:
-            return f"{after} cannot follow {before}; the order is {describe_order()}"
-        if place[before] == place[after]:
+    places: dict[str, list[int]] = {}
+    for number, names in enumerate(ORDER):
+        for name in names:
+            places.setdefault(name, []).append(number)
+    at = -1
+    for before, after in pairwise(["", *(name for name in types if name in places)]):
+        if at in places[after] and at == places[after][-1]:
             return f"{before} and {after} cannot stand together; the order is {describe_order()}"
+        later = [place for place in places[after] if place > at]
+        if not later:
+            return f"{after} cannot follow {before}; the order is {describe_order()}"
+        at = later[0]
     return ""
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from retrievers.base import Hit
 from retrievers.corpus import Corpus
 from retrievers.settings import Workshop
-from retrievers.stages.base import Stage, StageResult, StageSettings, descend
+from retrievers.stages.base import Scale, Stage, StageResult, StageSettings, descend
 
 # e^700 is the last that a float holds, and 1 / (1 + e^700) still leaves room for lesser scores.
 LARGEST_EXPONENT = 700.0
@@ -19,7 +19,7 @@ LARGEST_EXPONENT = 700.0
 class CalibrateSettings(StageSettings):
     """Maps fused scores to between 0 and 1 by a logistic function; their order stays."""
 
-    scale: ClassVar[Literal["as given", "always", "never"]] = "always"
+    scale: ClassVar[Scale] = "calibrated"
     type: Literal["calibrate"]
     midpoint: float = Field(
         0.5, ge=0, le=1, description="the share of the highest possible score that becomes 0.5"

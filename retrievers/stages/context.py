@@ -1,6 +1,7 @@
 """The context: as many of the best hits as a prompt has room for, and how they read there."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -11,6 +12,8 @@ from pydantic import Field
 from retrievers.base import Chunk, Hit
 from retrievers.base.markdown import tokenize
 from retrievers.corpus import Corpus
+from retrievers.documents.chunkers.base import ID_DIGITS
+from retrievers.documents.sentences import sentence_ends
 from retrievers.models.pins import DEFAULT_TOKENIZER
 from retrievers.settings import Workshop
 from retrievers.stages.base import Stage, StageResult, StageSettings
@@ -23,6 +26,7 @@ CACHE_KIND = "tokens"
 SEPARATOR = "\n\n---\n\n"
 # What CommonMark ends a block of HTML at, where that is not a blank line.
 HTML_ENDS = ("-->", "</pre>", "?>", "]]>", ">")
+_WORD = re.compile(r"\S+")
 _FENCE = re.compile("`{3,}|~{3,}")
 _BLOCK = re.compile("`{3}|~{3}|<(?:[!?]|script|pre|style|textarea)", re.I)
 
@@ -32,10 +36,11 @@ class ContextSettings(StageSettings):
 
     type: Literal["context"]
     max_tokens: int = Field(4500, ge=1, description="the most tokens of the assembled context")
-    on_overflow: Literal["stop", "skip"] = Field(
-        "stop",
-        description="at the first hit that does not fit, leave out all from there on (stop), or "
-        "that one alone (skip)",
+    on_overflow: Literal["cut", "stop", "skip"] = Field(
+        "cut",
+        description="of the first hit that does not fit keep the sentences that do, and leave out "
+        "all from there on (cut); leave it out too (stop); or leave out that one alone (skip). The "
+        "best hit is never left out: where it alone does not fit it is cut",
     )
     tokenizer: str = Field(
         DEFAULT_TOKENIZER,
@@ -52,7 +57,10 @@ class ContextSettings(StageSettings):
 
 
 class Context(Stage):
-    """Takes hits in the order of their ranks while `assemble` of them stays within the budget."""
+    """Takes hits in the order of their ranks while `assemble` of them stays within the budget.
+
+    There are hits as long as the budget has room for the headline of the best and a letter.
+    """
 
     def __init__(
         self, settings: ContextSettings, tokenizer: "Tokenizer", workshop: Workshop
@@ -69,18 +77,30 @@ class Context(Stage):
         self._sizes = {chunk.id: counts[chunk.text] for chunk in corpus.chunks}
 
     def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
-        """Return the hits that fit; with `stop`, none where the best alone is too large."""
+        """Return the hits that fit, the last of them cut where settings or need say so."""
         kept = self._fit(hits)
         tokens = self._tokenizer.count(assemble(kept))
         # The tokens of a whole need not be the sum of its parts'.
         while tokens > self._settings.max_tokens:
             kept.pop()
             tokens = self._tokenizer.count(assemble(kept))
+        cut = False
+        if len(kept) < len(hits) and (self._settings.on_overflow == "cut" or not kept):
+            part = self._cut(hits[len(kept)], tokens)
+            longer = assemble([*kept, part] if part else kept)
+            size = self._tokenizer.count(longer)
+            if part and size <= self._settings.max_tokens and longer != assemble(kept):
+                kept.append(part)
+                tokens, cut = size, True
         dropped = len(hits) - len(kept)
-        counts = {"tokens": tokens, "chunks": len(kept), "dropped": dropped}
-        note = f"{tokens} tokens; left out {dropped} hits that exceed {self._settings.max_tokens}"
+        counts = {"tokens": tokens, "chunks": len(kept), "dropped": dropped, "cut": int(cut)}
+        notes = ["cut the last hit to fit"] if cut else []
+        if dropped:
+            notes.append(f"left out {dropped} hits that exceed {self._settings.max_tokens}")
         return StageResult(
-            kept, note if dropped else "", {"in": len(hits), "out": len(kept), **counts}
+            kept,
+            f"{tokens} tokens; {', '.join(notes)}" if notes else "",
+            {"in": len(hits), "out": len(kept), **counts},
         )
 
     def facts(self) -> Mapping[str, Any]:
@@ -96,9 +116,25 @@ class Context(Stage):
             total += sum(count(item.headline) + self._size(item, count) for item in stretches)
             if total <= self._settings.max_tokens:
                 kept.append(hit)
-            elif self._settings.on_overflow == "stop":
+            elif self._settings.on_overflow != "skip":
                 break
         return kept
+
+    def _cut(self, hit: Hit, used: int) -> Hit | None:
+        """Return as much of `hit` as fits behind so many tokens: sentences, or of the best hit
+        words or letters if need be; None where nothing does.
+        """
+        count = self._tokenizer.count
+        room = self._settings.max_tokens - used - (count(SEPARATOR) if used else 0)
+        text = hit.chunk.text
+        levels: list[Sequence[int]] = [list(sentence_ends(text, 0, len(text)))]
+        if not used:
+            levels += [[match.end() for match in _WORD.finditer(text)], range(1, len(text))]
+        for ends in levels:
+            fitting = bisect_right(ends, room, key=lambda end: count(assemble([_take(hit, end)])))
+            if fitting and text[: ends[fitting - 1]].strip():
+                return _take(hit, ends[fitting - 1])
+        return None
 
     def _size(self, stretch: "Stretch", count: Callable[[str], int]) -> int:
         if len(stretch.chunks) != 1:
@@ -106,6 +142,17 @@ class Context(Stage):
         (chunk,) = stretch.chunks
         # A stage before may have put a parent in the place of an indexed chunk.
         return self._sizes[chunk.id] if chunk.id in self._sizes else count(chunk.text)
+
+
+def _take(hit: Hit, length: int) -> Hit:
+    """Return `hit` with so many characters of its chunk, under an id of its own as the text is
+    another; without definitions, and without anchors, which may be in the rest.
+    """
+    chunk = hit.chunk
+    text = chunk.text[:length]
+    id_ = digest(chunk.id, "cut", text)[:ID_DIGITS]
+    part = replace(chunk, id=id_, text=text, end=chunk.start + length, anchors=())
+    return replace(hit, chunk=part, definitions=())
 
 
 def _count_tokens(

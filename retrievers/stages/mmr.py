@@ -13,14 +13,14 @@ from retrievers.corpus import Corpus
 from retrievers.models.encoders import AnyEncoder, EncoderSettings
 from retrievers.normalisation import normalise_min_max
 from retrievers.settings import Workshop
-from retrievers.stages.base import Comparison, Stage, StageResult, StageSettings, descend
+from retrievers.stages.base import Comparison, Scale, Stage, StageResult, StageSettings, descend
 from retrievers.stages.similarity import Similarity
 
 
 class MmrSettings(StageSettings):
     """Orders the best hits by relevance less likeness to those above them."""
 
-    scale: ClassVar[Literal["as given", "always", "never"]] = "never"
+    scale: ClassVar[Scale] = "never"
     type: Literal["mmr"]
     encoder: AnyEncoder = Field(
         default_factory=EncoderSettings,

@@ -29,7 +29,8 @@ class NeighboursSettings(StageSettings):
         """How far apart the best two are, where that decides."""
         if self.score_delta is None:
             return None
-        return Comparison("neighbours.score_delta", ", or set it to null", differences=True)
+        told = "how near two scores were, and puts the best two of every query close together"
+        return Comparison("neighbours.score_delta", ", or set it to null", beyond_ranks=told)
 
     def build(self, workshop: Workshop) -> Stage:
         """Return the stage."""

@@ -87,5 +87,6 @@ def _join(document: Document, span: Span, children: Sequence[Chunk], occurrence:
         headings=shared or first.headings,
         kind=first.kind if len(kinds) == 1 else "content",
         section_id=first.section_id,
+        level=first.level,
         anchors=tuple(dict.fromkeys(anchor for chunk in children for anchor in chunk.anchors)),
     )

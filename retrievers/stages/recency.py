@@ -33,6 +33,12 @@ class RecencySettings(StageSettings):
         min_length=1,
         description="factors by age; the youngest tier that a document belongs to counts",
     )
+    bias: float = Field(
+        1.0,
+        ge=0,
+        le=1,
+        description="how much of each factor counts: 1 all of it, 0.5 half of what it adds, 0 none",
+    )
     # Lax, so that a date written as text, as JSON has it, is one too.
     today: date | None = Field(
         None,
@@ -54,6 +60,7 @@ class Recency(Stage):
 
     def __init__(self, settings: RecencySettings) -> None:
         self._tiers = sorted(settings.tiers, key=lambda tier: tier.days)
+        self._bias = settings.bias
         self._given = settings.today
         self._today = settings.today
         self._factors: Mapping[str, float] = {}
@@ -86,7 +93,8 @@ class Recency(Stage):
         if self._today is None:
             return 1.0
         age = (self._today - found).days
-        return next((tier.factor for tier in self._tiers if age < tier.days), 1.0)
+        factor = next((tier.factor for tier in self._tiers if age < tier.days), 1.0)
+        return self._bias * factor + (1 - self._bias)
 
     def _boost(self, hit: Hit) -> float:
         factor = self._factors.get(hit.chunk.doc_id, 1.0)

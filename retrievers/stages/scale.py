@@ -1,39 +1,59 @@
 """Which stages compare scores with numbers, and whether a pipeline gives them such scores."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from retrievers.fusion import FusionSettings
 from retrievers.legs.base import Kind
-from retrievers.stages.base import StageSettings
+from retrievers.stages.base import Comparison, StageSettings
 
 
 def find_unscaled(
-    stages: Sequence[StageSettings], fusion: FusionSettings | None, kind: Kind
+    stages: Sequence[StageSettings], fusion: FusionSettings | None, legs: Mapping[str, Kind]
 ) -> str:
     """Say in words which stage compares scores that have no scale; empty if none does.
 
-    Without `fusion` there is a single leg of `kind`; a semantic one gives cosines. Fused scores
-    have no scale before they are calibrated, and lose it where a stage gives scores of its own.
+    `legs` are those that search, in order. Without `fusion` there is a single one; a semantic one
+    gives cosines. Fused scores have no scale before they are calibrated, and lose it where a stage
+    gives scores of its own that have none.
     """
+    kind = next(iter(legs.values()))
     scaled = fusion is None and kind == "semantic"
+    fused = fusion is not None
     missing = "put calibrate before it" if fusion else f"those of a single {kind} leg have none"
     for stage in stages:
-        if stage.scale == "always":
-            if fusion is None:
+        if stage.scale == "calibrated":
+            if not fused:
                 return (
                     f"{stage.type}: needs fusion; the scores of a single leg have no known maximum"
                 )
             scaled = True
-        if compared := stage.comparison:
+        compared = stage.comparison
+        if compared and compared.leg:
+            if problem := _find_wrong_leg(compared, legs):
+                return problem
+        elif compared:
             if not scaled:
                 way_out = f"{missing}{compared.way_out}"
                 return f"{compared.key}: needs scores on a scale: {way_out}"
-            if compared.differences and fusion and fusion.type == "rrf":
+            if compared.beyond_ranks and fused and fusion and fusion.type == "rrf":
                 return (
-                    f"{compared.key}: rrf knows ranks, not how near two scores were, and puts the "
-                    "best two of every query close together; use linear fusion"
-                    f"{compared.way_out}"
+                    f"{compared.key}: rrf knows ranks, not {compared.beyond_ranks}; use linear "
+                    f"fusion{compared.way_out}"
                 )
+        if stage.scale == "own":
+            scaled, fused = True, False
         if stage.scale == "never":
             scaled, missing = False, f"{stage.type} puts others in the place of calibrated ones"
     return ""
+
+
+def _find_wrong_leg(compared: Comparison, legs: Mapping[str, Kind]) -> str:
+    """Say why the scores of the leg have no scale; empty where they are cosines."""
+    if legs.get(compared.leg) == "semantic":
+        return ""
+    found = f"is a {legs[compared.leg]} leg" if compared.leg in legs else "is no leg that searches"
+    semantic = ", ".join(name for name, kind in legs.items() if kind == "semantic") or "none"
+    return (
+        f"{compared.key}: {compared.leg} {found}; needs one whose scores are cosines; allowed: "
+        f"{semantic}"
+    )

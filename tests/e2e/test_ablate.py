@@ -27,7 +27,7 @@ retriever:
   legs:
     keyword: {type: bm25}
     exact: {type: exact}
-  fusion: {type: rrf, boosts: {exact: 10}}
+  fusion: {type: linear, boosts: {exact: 10}}
   stages:
     - {type: calibrate}
     - {type: threshold, minimum: 0.1}
@@ -49,7 +49,8 @@ def test_every_part_is_taken_away_and_added(
     assert removed["per_document"]["changed"] > 0
     assert removed["per_document"]["own"]["p95"] > 0
     added = {row["part"]: row for row in found["additions"]}
-    assert added["threshold"]["along"] == ["exact", "calibrate"]
+    assert added["calibrate"]["along"] == ["exact"]
+    assert "rrf knows ranks" in added["threshold"]["refusal"]
     assert "a sample: 8 queries" in found["warnings"]
     page = Path(found["report"])
     names = {item.name.partition("-")[0] for item in page.parent.iterdir()}

@@ -79,6 +79,16 @@ def test_a_collection_is_ingested_and_recorded(
     assert run.data.params["documents.chunker.type"] == "combine_split"
 
 
+def test_one_file(assay_json, tmp_path: Path) -> None:
+    file = tmp_path / "law.md"
+    file.write_text("---\ntitle: [\n---\n# Law\n\n## § 1 Dues\n\nA berth costs ten crowns.\n")
+    (tmp_path / "other.md").write_text("# Another\n\nNot asked for.\n")
+    made = assay_json("ingest", str(file), "--config", "configs/bm25.yaml", "--no-track")
+    assert made["source"] == str(file)
+    assert made["documents"] == 1
+    assert "frontmatter" in made["notes"]["law.md"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

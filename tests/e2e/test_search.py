@@ -47,6 +47,67 @@ def test_it_reads_as_a_table(assay) -> None:
     assert "nothing is found" in assay("search", "configs/bm25.yaml", "xyzzy").stdout
 
 
+LAW = """---
+title: Harbour law
+---
+# Harbour law
+
+## Chapter 1. Words
+
+### § 1 Definitions
+
+“Berth” means a place at a quay, but does not include a mooring.
+
+## Chapter 2. Dues
+
+### § 2 The dues
+
+A berth costs ten crowns a day. What is late falls under § 3.
+
+### § 3 Late dues
+
+Whoever pays late pays twice, as §§ 1–2 say.
+"""
+
+
+def test_what_is_around_a_hit(assay, assay_json, tmp_path: Path) -> None:
+    (tmp_path / "law.md").write_text(LAW)
+    documents = "documents.chunker={type: structure, max_tokens: 32, overlap_tokens: 0}"
+    command = ("search", "configs/bm25.yaml", "a berth costs crowns", f"dataset={tmp_path}")
+    extra = (
+        documents,
+        "documents.context.source=headings",
+        "retriever.stages=[{type: definitions}]",
+    )
+    (hit, *_) = assay_json(*command, *extra)["hits"]
+    assert (hit["kind"], hit["section_id"], hit["level"]) == ("content", "sec_2", 3)
+    assert hit["parents"] == ["harbour_law", "chapter_2"]
+    assert (hit["order"], hit["total"]) == (3, 4)
+    assert (hit["combined"], hit["split"]) == (False, False)
+    assert hit["sections"] == ["sec_2"]
+    assert hit["context"].startswith("Harbour law > Chapter 2. Dues")
+    assert [item["targets"] for item in hit["references"]] == [["sec_3"]]
+    assert [item["section_id"] for item in hit["outgoing"]] == ["sec_3"]
+    assert [item["section_id"] for item in hit["incoming"]] == ["sec_3"]
+    (definition,) = hit["definitions"]
+    assert (definition["term"], definition["section_id"]) == ("Berth", "sec_1")
+    assert definition["exceptions"] == ["does not include a mooring"]
+    assert LAW[definition["start"] : definition["end"]].startswith("“Berth”")
+    printed = assay(*command, *extra).stdout
+    for words in ("content sec_2", "chunk 3 of 4", "below harbour_law > chapter_2", "except: "):
+        assert words in printed
+
+
+def test_a_file_and_a_folder_without_a_card(assay, assay_json, tmp_path: Path) -> None:
+    (tmp_path / "law.md").write_text(LAW)
+    for place in (tmp_path, tmp_path / "law.md"):
+        found = assay_json("search", "configs/bm25.yaml", "crowns", f"dataset={place}")
+        assert found["hits"][0]["doc_id"] == "law.md"
+    refused = assay("run", "configs/bm25.yaml", f"dataset={tmp_path}", "--no-track")
+    assert refused.returncode == 2
+    assert "assay init" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("stages", "words"),
     [
@@ -56,7 +117,8 @@ def test_it_reads_as_a_table(assay) -> None:
         ),
         ("[{type: semantic}, {type: mmr}]", ("semantic and mmr cannot stand together",)),
         ("[{type: threshold}]", ("threshold.minimum", "put calibrate before it")),
-        ("[{type: rerank}, {type: neighbours}]", ("neighbours.score_delta", "null")),
+        ("[{type: mmr}, {type: neighbours}]", ("neighbours.score_delta", "null")),
+        ("[{type: threshold, of: dense}]", ("threshold.of", "no leg that searches")),
         ("[{type: recency, today: soon}]", ("today", "date")),
         ("[{type: context, tokenizer: nothing}]", ("tokenizer nothing", "bert-base-uncased")),
     ],

@@ -88,6 +88,16 @@ def test_a_run_sends_its_spans_before_it_ends_and_no_others(
     assert "mlflow" in done.stdout.lower()
 
 
+def test_one_search_is_one_root_span(
+    assay: Callable[..., Any], config: str, receiver: Receiver
+) -> None:
+    endpoint = f"http://127.0.0.1:{receiver.server_port}"
+    done = assay("search", config, "ferry", OTEL_EXPORTER_OTLP_ENDPOINT=endpoint)
+    assert done.returncode == 0, done.stderr
+    names = [name for _, name in receiver.names()]
+    assert sorted(names) == ["hierarchical_document.search", "keyword.search.in_memory_bm25"]
+
+
 def test_a_receiver_that_is_down_is_no_fault_of_the_run(
     assay: Callable[..., Any], config: str
 ) -> None:

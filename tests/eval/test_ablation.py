@@ -23,7 +23,7 @@ from retrievers.legs.registry import LEGS
 
 BM25 = {"type": "bm25"}
 DENSE = {"type": "dense"}
-CALIBRATE, THRESHOLD = {"type": "calibrate"}, {"type": "threshold", "minimum": 0.3}
+CALIBRATE, DIVERSE = {"type": "calibrate"}, {"type": "mmr", "relevance": "score"}
 
 
 def plain_types(legs: Mapping[str, Any]) -> dict[str, str]:
@@ -56,7 +56,7 @@ def hybrid(**over: Any) -> dict[str, Any]:
             "weights": {"dense": 2.0, "exact": 0.5},
             "boosts": {"exact": 10.0},
         },
-        "stages": [CALIBRATE, THRESHOLD, {"type": "per_document", "limit": 2}],
+        "stages": [CALIBRATE, DIVERSE, {"type": "per_document", "limit": 2}],
         **over,
     }
 
@@ -71,18 +71,18 @@ def test_a_leg_goes_with_its_weight_and_boost() -> None:
 
 def test_calibration_takes_along_what_was_set_for_its_scores() -> None:
     found = removals(hybrid())
-    assert along(found["calibrate"]) == ["threshold"]
-    assert along(found["threshold"]) == []
+    assert along(found["calibrate"]) == ["mmr"]
+    assert along(found["mmr"]) == []
     assert found["calibrate"].settings is not None
     assert [item["type"] for item in found["calibrate"].settings["stages"]] == ["per_document"]
 
 
 @pytest.mark.parametrize("leg", ["dense", "keyword"])
 def test_a_single_leg_is_not_fused_and_not_calibrated(leg: str) -> None:
-    """Cosines have a scale, yet the threshold was set for calibrated scores: it goes too."""
+    """Cosines have a scale, yet the choice was set for calibrated scores: it goes too."""
     two = hybrid(legs={"dense": DENSE, "keyword": BM25}, fusion={"type": "rrf"})
     gone = removals(two)[leg]
-    assert along(gone) == ["calibrate", "threshold"]
+    assert along(gone) == ["calibrate", "mmr"]
     assert gone.settings is not None
     assert gone.settings["fusion"] is None
 
@@ -126,12 +126,12 @@ def test_the_plain_pipeline_has_the_configs_own_legs() -> None:
     assert plain.settings["fusion"]["weights"] == {"dense": 2.0}
     assert plain.settings["stages"] == []
     assert not check(plain.settings)
-    assert list(additions(retriever)) == ["exact", "calibrate", "threshold", "per_document"]
+    assert list(additions(retriever)) == ["exact", "calibrate", "mmr", "per_document"]
 
 
 def test_added_parts_bring_what_they_need() -> None:
     found = additions(hybrid())
-    assert along(found["threshold"]) == ["calibrate"]
+    assert along(found["mmr"]) == ["calibrate"]
     assert along(found["calibrate"]) == []
     assert found["exact"].settings is not None
     assert found["exact"].settings["fusion"]["boosts"] == {"exact": 10.0}

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pandas import DataFrame
+from pandas import DataFrame, read_csv
 from processes import ROOT
 from test_layout import HEAVY
 
@@ -73,12 +73,30 @@ def test_tables_agree_with_the_run(few: Result) -> None:
     for name, mean in few.summary.means.items():
         assert few.measures.at[name, "mean"] == mean.value
         assert few.per_query[name].mean() == pytest.approx(mean.value)
+    kept = read_csv(
+        few.stored.folder / "per_query.csv", index_col="query_id", dtype={"query_id": str}
+    )
+    assert list(kept.index) == list(few.per_query.index)
+    for name in few.summary.means:
+        assert list(kept[name]) == pytest.approx(list(few.per_query[name]))
     assert few.latency.loc["total", ("p95", "ms")] == few.summary.latency["total"]["p95"].value
     totals = {fate: n for fate, n in few.summary.attribution.totals().items() if n}
     assert few.attribution["fate"].value_counts().to_dict() == totals
     reached = few.ceilings.loc["as ranked", ("nDCG@10", "mean")]
     assert reached == few.measures.at["nDCG@10", "mean"]
     assert few.report.read_text().startswith("<!doctype html>")
+
+
+def test_a_search_tells_what_is_around_its_hits() -> None:
+    law = "# Law\n\n## § 1 Dues\n\nA berth costs ten crowns.\n\n## § 2 Late\n\nAs § 1 says.\n"
+    chunker = "documents.chunker={type: structure, max_tokens: 16, overlap_tokens: 0}"
+    found = api.search("bm25", "berth crowns", chunker, documents={"law.md": law})
+    first = found.hits.iloc[0]
+    assert (first["kind"], first["section"]) == ("content", "sec_1")
+    assert (first["order"], first["total"], first["combined"]) == (1, 2, False)
+    assert first["parents"] == ("law",)
+    assert [pointer.section_id for pointer in first["incoming"]] == ["sec_2"]
+    assert found.surroundings[first["chunk"]].incoming == first["incoming"]
 
 
 def test_hits_are_the_ranking_with_its_grades(few: Result) -> None:

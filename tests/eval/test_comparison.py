@@ -160,7 +160,7 @@ def test_too_few_queries_are_not_tested(folder: Path) -> None:
     compared = replace(compared, pairs=(untested,))
     assert compared.tests == 0
     assert "draws; better or worse" in explain(compared)
-    assert "draws. None for groups" in dict(describe_method(compared))["p"]
+    assert "as rare as large gains. None for groups" in dict(describe_method(compared))["p"]
 
 
 def test_verdicts_where_nothing_is_significant(folder: Path) -> None:
@@ -253,6 +253,21 @@ def test_a_comparison_needs_two_runs_and_a_measure(folder: Path) -> None:
         compare([base, other, base])
     with pytest.raises(AssayError, match="Tokens"):
         compare([base, other], ("Tokens@10",))
+
+
+def test_a_gain_that_a_few_large_losses_would_undo_is_warned_of(folder: Path) -> None:
+    base, other = make_run(folder, "base", [10] * 40), make_run(folder, "other", [9] * 40)
+    compared = compare([base, other], ("RR@10",))
+    (pair,) = compared.pairs
+    assert [item.verdict for item in pair.differences] == ["better"]
+    assert pair.differences[0].presumes_symmetry
+    assert any(
+        line.startswith("other: that MRR@10") and "large gains are as rare" in line
+        for line in compared.warnings
+    )
+    plain = compare([make_run(folder, "worst", [0] * 40), other], ("Success@10",))
+    assert not plain.pairs[0].differences[0].presumes_symmetry
+    assert not plain.warnings
 
 
 def test_what_weakens_a_comparison_is_said(folder: Path) -> None:

@@ -42,7 +42,7 @@ def test_a_lax_gate_fails(scores: np.ndarray) -> None:
 
 
 def test_a_gate_that_overstates_its_power_fails(scores: np.ndarray, monkeypatch) -> None:
-    monkeypatch.setattr(gate_check, "state_power", lambda drop, *_: min(1.0, 30 * drop))
+    monkeypatch.setattr(gate_check.DropPower, "state", lambda _, drop: min(1.0, 30 * drop))
     result = gate_check.check(scores, SETTINGS, 200, Quiet())
     assert any(not item.holds for item in result.planted)
 
@@ -51,12 +51,13 @@ def test_resamples_change_nothing_on_average_and_drops_are_of_known_size(
     scores: np.ndarray,
 ) -> None:
     def mean(moved: float, lost: float) -> float:
-        trials = [gate_check._resample(scores, moved, lost, seed)[:, 0] for seed in range(800)]
-        return float(np.mean(trials))
+        trials = [gate_check._resample(scores, moved, lost, seed) for seed in range(800)]
+        return float(np.mean([head[:, 0] - base[:, 0] for base, head in trials]))
 
     assert mean(1.0, 0.0) == pytest.approx(0, abs=0.005)
     assert mean(0.1, 0.2) == pytest.approx(-0.2 * scores[:, 0].mean(), abs=0.005)
-    assert not gate_check._resample(scores, 0.0, 0.0, 1).any()
+    base, head = gate_check._resample(scores, 0.0, 0.0, 1)
+    assert (base == head).all()
 
 
 def test_too_few_queries_show_no_drop(scores: np.ndarray) -> None:

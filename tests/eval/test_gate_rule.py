@@ -36,7 +36,9 @@ def test_an_unchanged_run_passes(folder: Path, baseline: Baseline) -> None:
     report = judge(baseline, make_run(folder, "mine", RANKS), SETTINGS)
     (item,) = report.measures
     assert report.verdict == item.verdict == "pass"
-    assert (item.p, item.finds, item.wins, item.ties, item.losses) == (1.0, None, 0, 60, 0)
+    assert (item.p, item.wins, item.ties, item.losses) == (1.0, 0, 60, 0)
+    assert item.finds is not None  # what a few queries that lose everything would take
+    assert item.finds > 0.05
     assert (item.difference.low, item.difference.high) == (0.0, 0.0)
     assert report.losers == report.broken == report.changes == ()
 

@@ -64,6 +64,25 @@ def make_ingestion(*documents: DocumentFacts, **values: Any) -> Ingestion:
     return Ingestion(**(given | values))
 
 
+def test_sizes_are_told_of_each_document_and_of_all() -> None:
+    """The share on target leaves out documents that have no 800 tokens."""
+    long = make_document(combined=2, split=1, tokens=(100, 800, 1500, 1501))
+    made = make_ingestion(long, make_document("b.md", tokens=(20,), combined=0, split=0))
+    figures = made.figures()
+    assert (figures["combined"], figures["split"], figures["on_target"]) == (2, 1, 0.5)
+    assert (figures["tokens"]["average"], figures["tokens"]["min"]) == (784.2, 20)
+    first = made.as_json()["documents"][0]
+    assert [first[key] for key in ("combined", "split", "average", "least")] == [2, 1, 975.25, 100]
+    assert sum(item["chunks"] for item in made.as_json()["histogram"]) == 5
+    told = dict(report.tokens(made))
+    assert told["Chunks of 800 to 1,500 tokens"].startswith("50.0%")
+    assert told["Chunks of several sections"] == "2"
+    small = make_ingestion(make_document(tokens=(20,)))
+    assert small.on_target is None
+    assert "Chunks of 800 to 1,500 tokens" not in dict(report.tokens(small))
+    assert make_ingestion(make_document(tokens=())).figures()["tokens"]["average"] == 0
+
+
 def test_figures_of_two_documents() -> None:
     other = make_document("b.md", bytes=50, encoding="utf-8", words=500, tokens=(20,), unread=0)
     figures = make_ingestion(make_document(), other).figures()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import permutation_test
 
-from eval.statistics.max_t import find_drop, randomise_drops, randomise_family, state_power
+from eval.statistics.max_t import randomise_drops, randomise_family
 
 
 def enumerate_rows(differences: np.ndarray) -> list[float]:
@@ -97,27 +97,6 @@ def test_false_alarms_stay_below_the_level() -> None:
         alarms += min(randomise_drops(differences, 0.05).p_values) <= 0.05
     assert alarms / 400 <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / 400)
     assert alarms > 0
-
-
-def test_stated_power_by_simulation() -> None:
-    rng = np.random.default_rng(11)
-    n, deviation, level = 60, 0.2, 0.01
-    critical = randomise_drops(rng.normal(0, deviation, (n, 1)), level).critical
-    drop = find_drop(deviation, n, critical, 0.02)
-    assert drop is not None
-    assert state_power(drop, deviation, n, critical, 0.02) == pytest.approx(0.8, abs=1e-4)
-    found = 0
-    for _ in range(400):
-        differences = rng.normal(-drop, deviation, (n, 1))
-        (p,) = randomise_drops(differences, level).p_values
-        found += p <= level and differences.mean() <= -0.02
-    assert found / 400 == pytest.approx(0.8, abs=0.06)
-
-
-def test_where_no_drop_can_be_found() -> None:
-    assert find_drop(0.5, 4, 3.0, 0.02) is None
-    assert find_drop(0.0, 60, 2.5, 0.02) == pytest.approx(0.02, abs=1e-4)
-    assert state_power(0.5, 0.0, 60, 2.5, 0.02) == 1.0
 
 
 def adjust_holm(p_values: Sequence[float]) -> list[float]:

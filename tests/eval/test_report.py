@@ -15,7 +15,7 @@ from eval.analysis.summary import Summary, summarise
 from eval.collections.collection import GoldItem
 from eval.report import markdown, write
 from eval.report.excerpts import list_pieces
-from eval.report.formats import amount, score, size
+from eval.report.formats import amount, interval, score, size
 from eval.report.plots import LinearAxis, LogAxis, staircase
 from eval.report.queries import query_rows, slowest, worst
 from eval.report.view import View, make_view
@@ -108,14 +108,18 @@ def test_the_figures_shown_are_those_of_the_summary(summary: Summary, page: str)
         assert f"{score(mean.low)} – {score(mean.high)}" in text
     for figures in summary.latency.values():
         for estimate in figures.values():
-            assert f"{amount(estimate.low)} – {amount(estimate.high)}" in text
+            assert interval(estimate, amount) in text
+    assert text.count("5 queries are too few to bound p50, p95 and p99 from above.") == 1
 
 
 # What is told of a run
 
 
-def test_a_whole_run_with_degraded_queries_says_so_and_nothing_else(view: View) -> None:
-    assert view.warnings == ("Degraded: letters: index down <b> (1 of 8 queries)",)
+def test_a_whole_run_with_degraded_and_silent_queries_says_so_and_nothing_else(view: View) -> None:
+    assert view.warnings == (
+        "Nothing is returned for 1 of 8 queries.",
+        "Degraded: letters: index down <b> (1 of 8 queries)",
+    )
 
 
 def test_a_sample_is_declared_in_both_files(tmp_path: Path) -> None:

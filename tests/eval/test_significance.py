@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import permutation_test, ttest_1samp
+from scipy.stats import chi2, permutation_test, ttest_1samp
 
+from eval.statistics.max_t import randomise_family
 from eval.statistics.significance import (
     can_reach,
     detectable,
+    presumes_symmetry,
     randomise,
     spread,
     standardise,
@@ -77,3 +79,37 @@ def test_detectable_by_simulation(n: int) -> None:
     samples = np.random.default_rng(n).normal(shift, 0.3, (n, 6000))
     found = np.mean(ttest_1samp(samples, 0.0).pvalue <= 0.05)
     assert found == pytest.approx(0.8, abs=0.02)
+
+
+def test_losses_that_may_be_missing_by_garwoods_limit() -> None:
+    """The upper limit of a Poisson mean of which `seen` came is half a quantile of chi-square."""
+    for seen in (0, 1, 5):
+        missing = chi2.ppf(0.975, 2 * (seen + 1)) / 2 - seen
+        losses = [-1.0] * seen
+        for factor, presumes in ((0.99, True), (1.01, False)):
+            gains = [(seen + factor * missing) / 100] * 100
+            assert presumes_symmetry(gains + losses, 1.0) is presumes
+            assert presumes_symmetry([-value for value in gains + losses], 1.0) is presumes
+            assert presumes_symmetry([10 * value for value in gains + losses], 10.0) is presumes
+    assert presumes_symmetry([0.0] * 5, 1.0)
+
+
+def test_findings_made_by_rare_losses_bear_the_warning() -> None:
+    """Some lose everything, the others gain as much between them: far more than .05 are found."""
+    rng = np.random.default_rng(6)
+    lost = 0.03
+    found, bare = 0, 0
+    for _ in range(100):
+        differences = np.where(rng.random(100) < lost, -1.0, lost / (1 - lost))
+        (p,) = randomise_family(differences[:, None]).p_values
+        found += p <= 0.05
+        bare += p <= 0.05 and not presumes_symmetry(differences.tolist(), 1.0)
+    assert found > 0.1 * 100
+    assert bare <= 0.05 * 100
+
+
+def test_plain_findings_bear_none() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(50):
+        differences = rng.choice((0.0, 0.5, -0.5), 300, p=(0.6, 0.28, 0.12))
+        assert not presumes_symmetry(differences.tolist(), 1.0)

@@ -31,6 +31,7 @@ from eval.targets.measurements import (
     SlowestStage,
     Traced,
 )
+from eval.targets.verdict import Limits, judge
 from retrievers.base import AssayError, Ranking, StageTrace
 
 BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
@@ -130,7 +131,7 @@ def test_scores_of_0_and_1_have_the_exact_binomial_interval(tmp_path: Path) -> N
     assert (exact.low, exact.high) == (1.0, 1.0)
 
 
-def test_other_scores_have_the_bootstrap_of_their_mean(
+def test_other_scores_have_the_interval_of_their_mean(
     runs: tuple[StoredRun, StoredRun],
 ) -> None:
     found = figures.score(runs[0], make(Score, measure="RR@10")).estimate
@@ -155,9 +156,11 @@ def test_latency_of_stages_and_of_the_slowest(runs: tuple[StoredRun, StoredRun])
         pytest.approx(19),
         "it is b; 21 queries are too few to bound p95 from above",
     )
-    assert figures.warn_of_few(71, 95)
-    assert not figures.warn_of_few(72, 95)
-    assert not figures.warn_of_few(21, 50)
+    assert slowest.estimate.high is None
+    assert judge(slowest.estimate, Limits(at_most=1000)) == "cannot tell"
+    assert judge(slowest.estimate, Limits(at_most=18)) == "cannot tell"
+    assert judge(slowest.estimate, Limits(at_most=10)) == "missed"
+    assert figures.latency(samples, make(Latency, percentile=50)).high is not None
     with pytest.raises(AssayError, match="d: no such stage; there are: total, a, b, c"):
         figures.latency(samples, make(Latency, stages=["d"]))
     with pytest.raises(AssayError, match=r"latency\.queries"):

@@ -1,6 +1,7 @@
 """The tables of targets: wording, the README's, and what is stored of them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,15 @@ def test_the_table(results: Results) -> None:
     assert "1 missed: SC-003. 1 not measurable yet: V3-budget." in text
     assert "2026-11-22 at commit aaaaaaaaaaaa, with changes not committed" in text
     assert "relative change of MRR@10" in render_markdown(results)
+
+
+def test_the_report_says_where_the_time_went(results: Results) -> None:
+    assert "Where the time went" not in render_markdown(results)
+    timed = replace(results, seconds={"run of bm25 on scifact": 100.0, "ingestion": 20.0})
+    text = render_markdown(timed)
+    assert "2.0 minutes in all; the longest: run of bm25 on scifact 100 s" in text
+    assert "| ingestion | 20.0 |" in text
+    assert Results.from_json(timed.as_json()) == timed
 
 
 def test_results_are_stored_and_read_again(results: Results, tmp_path: Path) -> None:

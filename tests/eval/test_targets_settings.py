@@ -7,6 +7,7 @@ from processes import ROOT
 
 from eval.experiments.target_measurer import ProjectTargetMeasurer
 from eval.experiments.target_settings import check, choose, load_settings
+from eval.targets.plan import describe_plan
 from retrievers.base import AssayError, Quiet
 
 CONFIGS = ROOT / "configs"
@@ -22,6 +23,7 @@ targets:
     as_written: some day
     reason: no stage does it yet
 """
+STALE = "{label: stale, type: stale, pipeline: bm25, dataset: harbourline, at_most: 0}"
 MEASURED = "{type: score, pipeline: bm25, dataset: harbourline, measure: Success@1, at_least: 0.99}"
 
 
@@ -98,6 +100,59 @@ def test_an_override_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(AssayError, match=r"T-1: measurements\.0\.pipeline: .*k9: unknown key"):
         read_and_check(path)
+
+
+DERIVED = """
+collections:
+  asked: {derive: harbourline, kinds: [section, title]}
+targets:"""
+
+
+def test_a_derived_collection_is_made_when_it_is_needed(tmp_path: Path) -> None:
+    text = GOOD.replace("targets:", DERIVED, 1).replace("dataset: harbourline", "dataset: asked")
+    path = write(tmp_path, text)
+    settings = load_settings(path)
+    measurer = ProjectTargetMeasurer(settings, CONFIGS, tmp_path / "stored", False, Quiet())
+    check(settings, measurer, path)
+    assert not (tmp_path / "stored").exists()
+    collection = measurer.collection("asked")
+    assert {query.type for query in collection.queries} == {"title", "section"}
+    assert measurer.config("bm25", "asked").dataset == str(tmp_path / "stored/collections/asked")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("section, title", "sections", "collections.asked.kinds: 'sections': allowed: title,"),
+        ("derive: harbourline", "derive: harborline", "collections.asked.derive: harborline: the"),
+        ("kinds: [section, title]", "kinds: []", "collections.asked.kinds: "),
+    ],
+)
+def test_a_derived_collection_that_cannot_be_is_refused(
+    old: str, new: str, message: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path, GOOD.replace("targets:", DERIVED.replace(old, new), 1))
+    with pytest.raises(AssayError) as caught:
+        read_and_check(path)
+    assert str(caught.value).startswith(f"{path}: {message}")
+
+
+def test_the_plan_has_each_run_once(tmp_path: Path) -> None:
+    again = f"      - {{label: again, {MEASURED.strip('{}')}}}\n"
+    text = GOOD.replace("  T-2", f"{again}      - {STALE}\n  T-2")
+    assert list(describe_plan(load_settings(write(tmp_path, text)).targets)) == [
+        "plan: 2 targets; pipelines, each run once on a collection: 1; experiments: 1",
+        "  harbourline: bm25",
+    ]
+
+
+def test_the_targets_of_the_project_are_measured_on_its_default_collection() -> None:
+    settings = load_settings(CONFIGS / "targets.yaml")
+    used = {item.dataset for target in settings.targets.values() for item in target.measurements}
+    origins = {settings.collections[name].derive for name in used & settings.collections.keys()}
+    assert "tarnwick:test" in used
+    assert not any(name.startswith("harbourline") for name in used | origins)
+    assert used >= settings.collections.keys()
 
 
 def test_targets_are_chosen_by_id(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.statistics.estimates import Estimate
+from eval.statistics.estimates import Estimate, OpenEstimate
 from eval.targets.verdict import Limits, Verdict, conclude, judge
 
 
@@ -83,3 +83,11 @@ def test_a_whole_is_met_when_every_part_is(parts: list[Verdict], whole: Verdict)
 def test_limits_know_whether_there_are_any() -> None:
     assert Limits(at_most=0)
     assert not Limits()
+
+
+def test_an_interval_without_an_end_goes_on_for_ever() -> None:
+    open_above = OpenEstimate(5.0, 4.0, None, 20)
+    assert judge(open_above, Limits(at_most=100)) == "cannot tell"
+    assert judge(open_above, Limits(at_most=3)) == "missed"
+    assert judge(open_above, Limits(at_least=4)) == "met"
+    assert judge(OpenEstimate(5.0, None, None, 1), Limits(at_least=4)) == "cannot tell"

@@ -48,6 +48,14 @@ SMALL: list[Chunker] = [
         type="parent_child", parent_tokens=60, parent_overlap_tokens=10, max_tokens=20,
         overlap_tokens=5,
     ),
+    CombineSplitChunker(
+        type="combine_split", target_min=40, target_max=80, micro_tokens=10, max_tokens=120,
+        overlap_tokens=10, absorb_across=True, split_to_target=False,
+    ),
+    CombineSplitChunker(
+        type="combine_split", target_min=40, target_max=80, micro_tokens=10, max_tokens=120,
+        overlap_tokens=10, respect_h2=False,
+    ),
     DocumentChunker(type="document"),
 ]  # fmt: skip
 USUAL: list[Chunker] = [
@@ -61,7 +69,8 @@ USUAL: list[Chunker] = [
 
 
 def name(chunker: Chunker) -> str:
-    return f"{type(chunker).__name__}-{chunker.limit}-{getattr(chunker, 'restart', '')}"
+    parts = (getattr(chunker, key, "") for key in ("restart", "respect_h2", "absorb_across"))
+    return "-".join(map(str, (type(chunker).__name__, chunker.limit, *parts)))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
@@ -220,6 +229,14 @@ class Misplaced(Broken):
         return [replace(chunk, section_id="elsewhere") for chunk in chunks]
 
 
+class Unbounded(Broken):
+    """Promises a size that its sound chunker does not keep."""
+
+    @property
+    def target(self) -> int | None:
+        return 20
+
+
 CULPRITS: dict[str, Chunker] = {
     "rebuilds_the_document": Forgetful(type="document"),
     "texts_are_true": Tidy(type="document"),
@@ -233,6 +250,7 @@ CULPRITS: dict[str, Chunker] = {
     "edits_stay_local": ByOffset(type="document"),
     "frontmatter_is_told_apart": Indiscriminate(type="document"),
     "blocks_stay_whole": Careless(type="fixed", max_tokens=30, overlap_tokens=0),
+    "text_without_headings_is_cut": Unbounded(type="document"),
     "places_are_true": Misplaced(type="document"),
 }
 

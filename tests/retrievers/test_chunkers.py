@@ -98,7 +98,7 @@ def section(title: str, words: int) -> str:
 def combiner() -> CombineSplitChunker:
     return CombineSplitChunker(
         type="combine_split", target_min=40, target_max=80, micro_tokens=10, max_tokens=200,
-        overlap_tokens=0,
+        overlap_tokens=0, split_to_target=False,
     )  # fmt: skip
 
 
@@ -128,6 +128,90 @@ def test_combining(combiner, sections, groups, decisions) -> None:
     assert [len(group.sections) for part in combination.parts for group in part] == groups
     assert {key: n for key, n in combination.decisions.items() if n} == decisions
     assert len(cut(combiner, text)) == len(groups)
+
+
+@pytest.mark.parametrize(
+    ("changes", "groups"),
+    [
+        ({}, [1, 1, 1, 1]),
+        ({"respect_h2": False}, [3, 1]),
+        ({"respect_h3": True}, [1, 1, 1, 1]),
+        ({"absorb_across": True}, [2, 1, 1]),
+    ],
+)
+def test_what_is_a_hard_break_can_be_chosen(combiner, changes, groups) -> None:
+    text = section("## a", 30) + section("## b", 2) + section("## c", 35) + section("## FAQ", 2)
+    chosen = combiner.model_copy(update=changes)
+    combination = chosen.combine(parse(text), TokenMap(text, tokenize))
+    assert [len(group.sections) for part in combination.parts for group in part] == groups
+    assert combination.decisions["crossed"] == ("absorb_across" in changes)
+    thirds = section("## a", 20) + section("### b", 20)
+    assert len(cut(chosen, thirds)) == 1 + ("respect_h3" in changes)
+
+
+def test_a_small_first_part_joins_the_next(combiner) -> None:
+    text = section("# a", 2) + section("## b", 30) + section("## c", 90)
+    joined = combiner.model_copy(update={"absorb_across": True})
+    assert [chunk.count("#") for chunk in cut(joined, text)] == [3, 2]
+    assert len(cut(combiner, text)) == 3
+
+
+def test_small_sections_do_not_pile_up_beyond_the_target(combiner) -> None:
+    sizes = [len(tokenize(chunk)) for chunk in cut(combiner, section("### a", 6) * 60)]
+    assert sum(sizes) == 60 * 10
+    assert max(sizes) <= 80
+    assert min(sizes) >= 40
+
+
+def test_a_small_remainder_is_evened_out_where_sections_allow(combiner) -> None:
+    text = "".join(section("### a", size) for size in (21, 21, 21, 26))
+    assert [len(tokenize(chunk)) for chunk in cut(combiner, text)] == [50, 55]
+
+
+@pytest.mark.parametrize("head", ["", "# Title\n\n"])
+def test_text_without_headings_is_split_to_the_target(combiner, head) -> None:
+    paragraphs = "\n\n".join(f"Paragraph {n} has words. It has two sentences." for n in range(30))
+    chunks = cut(combiner, head + paragraphs)
+    assert all(chunk.startswith(("Paragraph", "# Title")) for chunk in chunks)
+    assert all(40 <= len(tokenize(chunk)) <= 80 for chunk in chunks)
+    sentences = cut(combiner, head + " ".join(f"Sentence {n} is here." for n in range(60)))
+    assert all(chunk.rstrip().endswith(".") and len(tokenize(chunk)) <= 80 for chunk in sentences)
+    assert max(len(tokenize(chunk)) for chunk in cut(combiner, head + "word " * 500)) <= 80
+    assert len(cut(combiner, section("## Deeper", 190))) == 1
+    chosen = combiner.model_copy(update={"split_to_target": True})
+    assert [len(tokenize(chunk)) for chunk in cut(chosen, section("## Deeper", 190))] == [
+        80,
+        63,
+        50,
+    ]
+
+
+def test_code_over_the_target_stays_whole_within_the_maximum(combiner) -> None:
+    code = "```\n" + "a = b\n" * 35 + "```"
+    chunks = cut(combiner, f"{'word ' * 60}\n\n{code}\n\n{'word ' * 60}")
+    assert any(code in chunk for chunk in chunks)
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "> [!WARNING]\n> Mind the gap. Then walk. Then sit.",
+        "!!! note\n    Mind the gap. Then walk. Then sit.",
+        "!!! note\n\n    Mind the gap.\n\n    Then walk. Then sit.",
+        ":::tip\nMind the gap.\n\nThen walk. Then sit.\n:::",
+        "**Note:** Mind the gap. Then walk. Then sit.",
+    ],
+)
+def test_admonitions_stay_whole(note: str) -> None:
+    chunker = StructureChunker(max_tokens=40, overlap_tokens=0)
+    for words in range(20, 40):
+        assert any(note in chunk for chunk in cut(chunker, f"{'word ' * words}\n\n{note}\n\nEnd."))
+
+
+def test_chunks_know_the_level_of_their_heading() -> None:
+    text = "Before.\n\n# A\n\n## B\n\nText.\n\n### C\n\nMore.\n"
+    chunks = StructureChunker().chunk(Document("d.md", text), tokenize)
+    assert [(chunk.section_id, chunk.level) for chunk in chunks] == [("", 0), ("b", 2), ("c", 3)]
 
 
 def test_combined_sections_share_the_headings_above_them(combiner) -> None:

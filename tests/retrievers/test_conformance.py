@@ -89,7 +89,8 @@ TODAY = {"type": "recency", "today": "2024-01-31"}
 LOW = {"type": "threshold", "minimum": 0.1}
 STAGES: dict[str, tuple[dict[str, Any], list[Any]]] = {
     "recency": (KEYWORDS, [TODAY]),
-    "calibrate and threshold": (KEYWORDS, ["calibrate", LOW]),
+    "calibrate and threshold": (LINEAR, ["calibrate", LOW]),
+    "threshold by a leg": (HYBRID, [{**LOW, "of": "dense"}]),
     "content_hash": (KEYWORDS, ["content_hash"]),
     "ngram": (KEYWORDS, [{"type": "ngram", "unit": "character"}]),
     "semantic": (HYBRID, ["semantic"]),
@@ -99,13 +100,14 @@ STAGES: dict[str, tuple[dict[str, Any], list[Any]]] = {
     "context": (KEYWORDS, [{"type": "context", "max_tokens": 90}]),
     "all with parents": (
         HYBRID,
-        [TODAY, "calibrate", LOW, "content_hash", "ngram", "semantic",
+        [TODAY, "calibrate", {**LOW, "of": "dense"}, "content_hash", "ngram", "semantic",
          {"type": "per_document", "limit": 3}, {"type": "rerank", "depth": 3}, "parents",
          {"type": "context", "max_tokens": 200}],
     ),
     "all with neighbours": (
         HYBRID,
-        [TODAY, "calibrate", LOW, "content_hash", "ngram", {"type": "mmr", "relevance": "score"},
+        [TODAY, "calibrate", {**LOW, "of": "dense"}, "content_hash", "ngram",
+         {"type": "mmr", "relevance": "score"},
          "per_document", {"type": "neighbours", "score_delta": None, "query_tokens": 1},
          {"type": "context", "max_tokens": 200, "on_overflow": "skip"}],
     ),

@@ -121,7 +121,8 @@ def test_an_unknown_label_gives_the_nearest_above() -> None:
 
 def test_the_note_says_what_was_found_by_what() -> None:
     assert LEG.search("see § 7–202(b)", 5).note == "sec_7_202_b by § 7–202(b)"
-    assert LEG.search("refunds", 5).note == ""
+    assert LEG.search("Refunds", 5).note == "the heading of 1 section"
+    assert LEG.search("refunds of fares", 5).note == ""
 
 
 def test_several_sections_are_all_found_before_what_is_around_them() -> None:
@@ -258,6 +259,82 @@ def test_phrases_follow_the_legs_before() -> None:
     found = {"dense": [(2, 0.9), (7, 0.5), (1, 0.4)]}
     result = make_leg(corpus).follow('"salt"', 10, found)
     assert [position for position, _ in result.candidates] == [2, 1, 0, 3]
+
+
+@pytest.mark.parametrize(
+    "query", ["4.2 Refunds", "Refunds", "  refunds ", "REFUNDS?", "“Refunds”", "4.2. refunds"]
+)
+def test_a_heading_as_a_whole_finds_its_section(query: str) -> None:
+    assert starts(query) == "## 4.2 Refunds Refunds"
+
+
+def test_a_whole_heading_is_surer_than_its_number() -> None:
+    manual = Document("a.md", "# Manual\n\n## 4.2 Clocks\n\nSet the clock.\n")
+    corpus = make_corpus(manual, HANDBOOK)
+    leg = make_leg(corpus)
+    assert find("4.2 Refunds", leg, corpus)[0].doc_id == "handbook.md"
+    assert find("4.2 Clocks", leg, corpus)[0].doc_id == "a.md"
+
+
+def test_a_title_that_heads_nothing_finds_where_its_document_begins() -> None:
+    text = "# Manual\n\nFirst of all.\n\n## More\n\nAnd then some more of this.\n"
+    titled = [Document(f"{name}.md", text, title=f"Boat {name}") for name in "ab"]
+    corpus = make_corpus(*titled)
+    (found,) = find("boat b", make_leg(corpus), corpus)
+    assert (found.doc_id, found.start) == ("b.md", 0)
+    untitled = make_corpus(Document("c.md", text))
+    assert find("", make_leg(untitled), untitled) == []
+
+
+def test_a_bare_number_may_mean_the_paragraph_above_and_no_section() -> None:
+    law = Document("law.md", "# § 203. Dues\n\n(a) Nobody pays:\n\n1. in storms;\n2. at sea.\n")
+    corpus = make_corpus(law)
+    leg = make_leg(corpus)
+    assert find("203(a)(1)", leg, corpus)
+    assert find("203(b)(1)", leg, corpus) == []
+
+
+def test_a_heading_cut_from_its_section_does_not_speak_for_it() -> None:
+    text = "# One\n\nThe first section says this.\n\n# Two\n\nThe second says something else.\n"
+    cut = text.index("The second")
+    chunks = [
+        Chunk("9", "d.md", 0, cut, text[:cut]),
+        Chunk("8", "d.md", cut, len(text), text[cut:]),
+    ]
+    corpus = Corpus(chunks, [Document("d.md", text)])
+    assert [chunk.id for chunk in find("Two", make_leg(corpus), corpus)] == ["8", "9"]
+
+
+def test_a_heading_of_many_sections_names_none() -> None:
+    documents = [Document(f"{n}.md", f"# {n}\n\n## Notes\n\nNote {n}.\n") for n in range(6)]
+    for number, found in ((5, 5), (6, 0)):
+        corpus = make_corpus(*documents[:number])
+        assert len(find("notes", make_leg(corpus), corpus)) == found
+
+
+CODE = make_corpus(
+    Document("a.md", "# A\n\nIn prose getAuthToken stands without marks.\n"),
+    Document("b.md", "# B\n\nHere is `client.getAuthToken()` and max_retries.\n"),
+    Document("c.md", "# C\n\nNeither getAuthTokens nor max_retries_limit, nor GV-2001.\n"),
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("getAuthToken", {"a.md", "b.md"}),
+        ("`getAuthToken()`", {"a.md", "b.md"}),
+        ("max_retries", {"b.md"}),
+        ("client.getAuthToken", {"b.md"}),
+        ("GV-2001", {"c.md"}),
+        ("GV-200", set()),
+        ("what does getAuthToken return", set()),
+        ("prose", set()),
+        ("on-call", set()),
+    ],
+)
+def test_a_name_alone_is_found_whole_wherever_it_stands(query: str, found: set[str]) -> None:
+    assert {chunk.doc_id for chunk in find(query, make_leg(CODE), CODE)} == found
 
 
 def test_phrases_in_scripts_without_spaces() -> None:

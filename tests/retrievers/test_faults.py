@@ -97,6 +97,7 @@ def test_a_broken_index_is_built_again(
 def test_thresholds_hold_for_the_legs_that_remain(monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = {
         **HYBRID,
+        "fusion": {"type": "linear"},
         "stages": [{"type": "calibrate"}, {"type": "threshold", "minimum": 0.6}],
     }
     found = []

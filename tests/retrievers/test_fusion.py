@@ -1,9 +1,13 @@
 """Fusion against cases worked by hand, and its properties."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from retrievers.base import Quiet
+from retrievers.documents.preparation import DocumentSettings
 from retrievers.fusion import LinearSettings, RrfSettings
 from retrievers.normalisation import (
     measure_confidence,
@@ -13,6 +17,9 @@ from retrievers.normalisation import (
     normalise_min_max,
     normalise_z_score,
 )
+from retrievers.pipeline import PipelineSettings
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache
 
 
 def test_rrf_by_hand() -> None:
@@ -188,3 +195,34 @@ def test_confidence_moves_weight_and_adds_none(legs, fusion) -> None:
         return
     top = fusion.fuse(found)[0]
     assert top == (99, pytest.approx(fusion.top(found)))
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ({}, ""),
+        ({"a": 2.0}, ""),
+        ({"a": 1.0, "b": 1.0}, ""),
+        ({"a": 0.7, "b": 0.3}, ""),
+        ({"a": 0.333, "b": 0.666}, ""),
+        ({"a": 0.7, "b": 0.4}, "add up to 1.1, and"),
+        ({"a": 3.0, "b": 0.4}, "add up to 3.4, and"),
+        ({"a": 0.7}, "add up to 1.7, that of b being 1"),
+    ],
+)
+def test_weights_that_are_shares_add_up_to_one(
+    weights: dict[str, float], words: str, tmp_path: Path
+) -> None:
+    said: list[str] = []
+
+    class Listener(Quiet):
+        def say(self, line: str) -> None:
+            said.append(line)
+
+    legs = {"a": {"type": "bm25"}, "b": {"type": "exact"}}
+    values = {"legs": legs, "fusion": {"type": "rrf", "weights": weights}}
+    settings = PipelineSettings.model_validate(values)
+    settings.build(DocumentSettings(), Workshop(Cache(tmp_path), Listener()))
+    assert [words in line for line in said] == [True] * bool(words)
+    alone = PipelineSettings.model_validate({**values, "mode": "exact"})
+    assert alone.doubt_weights() == ""

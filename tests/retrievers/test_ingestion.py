@@ -1,5 +1,6 @@
 """IngestReport: what it counts is true, only what changed is done again, nothing stale stays."""
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -135,6 +136,15 @@ def test_what_is_counted(fresh: Workshop) -> None:
     assert found["long.md"].tokens[0] > 512
     assert made.bytes > 0
     assert made.facts["legs"].keys() == {"dense", "keyword"}
+
+
+def test_combined_and_split_chunks_are_counted(fresh: Workshop) -> None:
+    text = "# A\n\n## B\n\nOne.\n\n### C\n\nTwo.\n\n## D\n\n" + "Three words here. " * 9
+    chunker = {"type": "combine_split", "target_min": 4, "target_max": 16, "max_tokens": 24,
+               "overlap_tokens": 0, "micro_tokens": 0}  # fmt: skip
+    config = configure("bm25", f"documents.chunker={json.dumps(chunker)}")
+    (item,) = ingest([Document("d.md", text)], config, fresh).documents
+    assert (len(item.tokens), item.combined, item.split) == (3, 1, 2)
 
 
 def test_the_combiner_is_heard(fresh: Workshop) -> None:

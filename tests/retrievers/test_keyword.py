@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from retrievers.base import Chunk
+from retrievers.base import Chunk, Quiet
 from retrievers.corpus import Corpus
 from retrievers.legs.bm25 import Bm25sScorer, Formula, RankBm25Scorer
 from retrievers.legs.keyword import KeywordLeg, KeywordLegSettings
@@ -194,3 +194,35 @@ def test_facts_name_the_libraries(folder: Path) -> None:
 def test_refuses_what_a_library_lacks() -> None:
     with pytest.raises(ValidationError, match="rank-bm25 has no variant lucene; allowed: okapi"):
         KeywordLegSettings(scorer="rank-bm25", variant="lucene")
+
+
+class Listener(Quiet):
+    """Keeps the lines that are said."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+
+@pytest.mark.parametrize(
+    ("variant", "texts", "said"),
+    [
+        ("okapi", ["red boat", "blue sail"], True),
+        ("lucene", ["red boat", "blue sail"], False),
+        ("okapi", ["red boat", "blue sail", "old quay", "new pier", "far isle"], False),
+    ],
+)
+def test_words_without_weight_in_a_tiny_collection_are_told(
+    tmp_path: Path, variant: str, texts: list[str], said: bool
+) -> None:
+    listener = Listener()
+    leg = KeywordLegSettings(variant=variant).build(Workshop(Cache(tmp_path), listener))
+    leg.index(Corpus(make_chunks(texts)))
+    assert bool(leg.search("boat", 5).candidates) != said
+    warning = (
+        "warning: okapi gives 4 of 4 words no weight among 2 chunks: what holds only such words of "
+        "a query is not found; variant: lucene finds it"
+    )
+    assert listener.lines == ([warning] if said else [])

@@ -72,6 +72,11 @@ def test_the_stages_keep_the_rules(name: str, workshop: Workshop) -> None:
     check_stage(read(AnyStage, {"type": name}), workshop)
 
 
+def test_reranking_keeps_the_rules_however_it_is_set(workshop: Workshop) -> None:
+    values = {"type": "rerank", "model": {"max_tokens": 32}, "enough": 0.001}
+    check_stage(read(AnyStage, values), workshop)
+
+
 @pytest.mark.parametrize("values", STEPS, ids=lambda values: values["type"])
 def test_the_query_steps_keep_the_rules(values: Mapping[str, Any], workshop: Workshop) -> None:
     check_query_step(read(AnyQueryStep, values), workshop)

@@ -98,3 +98,14 @@ def test_the_configs_that_show_the_settings(path: Path, model_workshop: Workshop
     # `structure` shows the default.
     assert (own == DocumentSettings().model_dump()) == (path.stem == "structure")
     assert prepare([DOCUMENT], config.documents, model_workshop).chunks
+
+
+def test_a_document_of_frontmatter_alone_is_found_by_it(model_workshop: Workshop) -> None:
+    alone = Document("kraken.md", "---\ntitle: Kraken\ndescription: sightings of it\n---\n")
+    bare = Document("bare.md", "---\ndraft: true\n---\n")
+    other = Document("dogs.md", "---\ntitle: Dogs\n---\n# Dogs\n\nThey stay on deck.\n")
+    made = prepare([alone, bare, other], DocumentSettings(), model_workshop).chunks
+    assert {chunk.doc_id: chunk.kind for chunk in made} == {
+        "kraken.md": "frontmatter",
+        "dogs.md": "content",
+    }

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from listed import cut, descends, ids, make_corpus, make_hits
 
@@ -288,18 +288,41 @@ def test_the_budget_counts_headings_and_rules(
     assert (enough.hits, enough.counts["tokens"]) == (listed, full)
     scarce = build(max_tokens=full - 1).apply("q", listed)
     assert ids(scarce.hits) == ids(listed[:1])
-    assert scarce.counts == {"in": 2, "out": 1, "tokens": 8, "chunks": 1, "dropped": 1}
+    assert scarce.counts == {
+        "in": 2, "out": 1, "tokens": 8, "chunks": 1, "dropped": 1, "cut": 0,
+    }  # fmt: skip
     assert "8 tokens" in scarce.note
 
 
-def test_overflow_stops_or_skips(build: Build) -> None:
-    texts = ["small", "large " * 50, "tiny"]
+def test_overflow_cuts_stops_or_skips(build: Build) -> None:
+    texts = ["small", "It is large. " * 20, "tiny"]
     chunks = [Chunk(f"c{at}", f"d{at}", 0, len(text), text) for at, text in enumerate(texts)]
     hits = make_hits(chunks)
-    assert ids(build(chunks, max_tokens=30).apply("q", hits).hits) == ["c0"]
+    cut_short = build(chunks, max_tokens=30).apply("q", hits)
+    assert [hit.chunk.text for hit in cut_short.hits] == ["small", "It is large. " * 4]
+    assert cut_short.counts["cut"] == cut_short.counts["dropped"] == 1
+    assert cut_short.note == "28 tokens; cut the last hit to fit, left out 1 hits that exceed 30"
+    stopped = build(chunks, max_tokens=30, on_overflow="stop").apply("q", hits)
+    assert ids(stopped.hits) == ["c0"]
     skipped = build(chunks, max_tokens=30, on_overflow="skip").apply("q", hits)
     assert ids(skipped.hits) == ["c0", "c2"]
-    assert build(chunks, max_tokens=30).apply("q", hits[1:]).hits == []
+
+
+@pytest.mark.parametrize("how", ["cut", "stop", "skip"])
+def test_the_best_hit_is_cut_and_never_left_out(build: Build, how: str) -> None:
+    for text, start in (("It is large. " * 50, "It is large. It"), ("large " * 50, "large large")):
+        document = Document("d.md", f"Before. {text}")
+        (chunk,) = cut(document, (8, 8 + len(text)))
+        chunk = replace(chunk, anchors=("a",))
+        (hit,) = build([chunk], max_tokens=20, on_overflow=how).apply("q", make_hits([chunk])).hits
+        kept = hit.chunk
+        assert kept.text.startswith(start)
+        assert kept.text == document.text[kept.start : kept.end] == text[: len(kept.text)]
+        assert kept.id != chunk.id
+        assert kept.anchors == ()
+    whole = "It is large. " * 50
+    (hit,) = build(max_tokens=20).apply("q", make_hits([Chunk("c", "d", 0, 650, whole)])).hits
+    assert hit.chunk.text.rstrip().endswith(".")
 
 
 LINES = (
@@ -309,9 +332,14 @@ LINES = (
 MARKDOWN = st.lists(st.sampled_from(LINES), min_size=1, max_size=6).map("\n".join)
 
 
-@given(texts=st.lists(MARKDOWN, max_size=6), budget=st.integers(1, 80), skip=st.booleans())
-def test_the_budget_is_never_exceeded(
-    build: Build, tokenizer: Tokenizer, texts: list[str], budget: int, skip: bool
+@settings(deadline=None)
+@given(
+    texts=st.lists(MARKDOWN | st.text(max_size=60), max_size=6),
+    budget=st.integers(1, 80),
+    how=st.sampled_from(["cut", "stop", "skip"]),
+)
+def test_the_budget_is_never_exceeded_and_something_always_kept(
+    build: Build, tokenizer: Tokenizer, texts: list[str], budget: int, how: str
 ) -> None:
     document = Document("m.md", "\n\n".join(texts))
     spans, at = [], 0
@@ -319,13 +347,19 @@ def test_the_budget_is_never_exceeded(
         spans.append((at, at + len(text)))
         at += len(text) + 2
     chunks = cut(document, *spans)
-    stage = build(max_tokens=budget, on_overflow="skip" if skip else "stop")
+    stage = build(max_tokens=budget, on_overflow=how)
     hits = make_hits(chunks)
     result = stage.apply("q", hits)
     tokens = tokenizer.count(assemble(result.hits))
     assert result.counts["tokens"] == tokens <= budget
-    assert [hit for hit in hits if hit in result.hits] == result.hits
-    assert skip or result.hits == hits[: len(result.hits)]
+    whole = result.hits[: len(result.hits) - result.counts["cut"]]
+    assert [hit for hit in hits if hit in whole] == whole
+    assert how == "skip" or whole == hits[: len(whole)]
+    assert how == "cut" or not result.counts["cut"] or not whole
+    held = [hit.chunk.text for hit in hits if hit.chunk.text.strip()]
+    assert result.hits or budget < 20 or not held
+    for hit in result.hits:
+        assert hit.chunk.text == document.text[hit.chunk.start : hit.chunk.end]
     assert stage.apply("q", result.hits).hits == result.hits
 
 

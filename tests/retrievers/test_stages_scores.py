@@ -1,6 +1,7 @@
 """Recency, calibration, the threshold, and which pipelines may have them."""
 
 import math
+from dataclasses import replace
 from datetime import date
 from itertools import pairwise
 
@@ -10,12 +11,12 @@ from hypothesis import strategies as st
 from listed import apply, descends, ids, make_chunk, make_corpus, make_hits
 from pydantic import TypeAdapter, ValidationError
 
-from retrievers.base import Document, Hit
+from retrievers.base import Document, Hit, Placed
 from retrievers.base.frontmatter import Frontmatter
 from retrievers.pipeline import PipelineSettings
 from retrievers.stages.calibrate import Calibrate, CalibrateSettings
 from retrievers.stages.recency import Recency, RecencySettings, find_date
-from retrievers.stages.threshold import Threshold
+from retrievers.stages.threshold import LegThreshold, Threshold
 
 DATES = ["2024-03-31", "2024-03-25", "2024-03-24", "2024-03-02", "2024-03-01", "", "soon"]
 SCORES = st.lists(st.floats(0, 50), max_size=20).map(lambda scores: sorted(scores, reverse=True))
@@ -42,6 +43,14 @@ def test_recency_multiplies_by_the_age_in_days() -> None:
     assert [by_document[f"d{at}"] for at in range(7)] == [1.2, 1.2, 1.1, 1.1, 1.0, 1.0, 1.0]
     assert ids(hits) == ["cd1", "cd0", "cd3", "cd2", "cd6", "cd5", "cd4"]
     assert stage.facts() == {"today": "2024-03-31"}
+
+
+@pytest.mark.parametrize(
+    ("bias", "factors"), [(0.0, [1, 1]), (0.5, [1.1, 1.05]), (1.0, [1.2, 1.1])]
+)
+def test_recency_counts_as_much_as_its_bias(bias: float, factors: list[float]) -> None:
+    _, hits = rank_dated(["2024-03-31", "2024-03-24"], [1.0, 1.0], bias=bias)
+    assert sorted((hit.score for hit in hits), reverse=True) == pytest.approx(factors)
 
 
 def test_recency_counts_from_a_given_day() -> None:
@@ -129,10 +138,34 @@ def test_the_threshold_keeps_what_reaches_it() -> None:
     assert Threshold(0.1).apply("q", hits).note == ""
 
 
+def test_a_threshold_by_a_leg_keeps_all_hits_or_none() -> None:
+    chunks = [make_chunk(name) for name in "abc"]
+    placed = [{"dense": Placed(7, 0.71), "keyword": Placed(1, 9.5)}, {"keyword": Placed(2, 8.0)}]
+    hits = [
+        Hit(chunk, score, legs)
+        for chunk, score, legs in zip(
+            chunks, (0.03, 0.02, 0.01), [*placed, {"dense": Placed(1, 0.7)}], strict=True
+        )
+    ]
+    kept = LegThreshold("dense", 0.71).apply("q", hits)
+    assert (kept.hits, kept.counts, kept.note) == (hits, {"in": 3, "out": 3}, "")
+    named = [replace(hits[0], pinned=True), *hits[1:]]
+    assert LegThreshold("dense", 0.99).apply("q", named).hits == named
+    nothing = LegThreshold("dense", 0.72).apply("q", hits)
+    assert (nothing.hits, nothing.counts) == ([], {"in": 3, "out": 0})
+    assert nothing.note == "dropped all 3 hits: below 0.72 by dense; the best there is 0.710"
+    unfound = LegThreshold("dense", 0.1).apply("q", hits[1:2])
+    assert unfound.hits == []
+    assert unfound.note.endswith("none was found by it")
+
+
 DENSE = {"dense": {"type": "dense"}}
 KEYWORD = {"keyword": {"type": "bm25"}}
 HYBRID = {"legs": DENSE | KEYWORD, "fusion": {"type": "rrf"}}
 
+BY_DENSE, BY_KEYWORD, BY_NOTHING = (
+    {"type": "threshold", "of": leg} for leg in ("dense", "keyword", "other")
+)
 LINEAR = {**HYBRID, "fusion": {"type": "linear"}}
 
 
@@ -144,8 +177,15 @@ def check(retriever: dict[str, object], *stages: object) -> None:
 @pytest.mark.parametrize(
     ("retriever", "stages"),
     [
-        (HYBRID, ("calibrate", "threshold")),
-        (HYBRID, ("recency", "calibrate", "threshold", "mmr", "rerank")),
+        (LINEAR, ("calibrate", "threshold")),
+        (LINEAR, ("recency", "calibrate", "threshold", "mmr", "rerank")),
+        (HYBRID, (BY_DENSE,)),
+        (HYBRID, ("content_hash", BY_DENSE)),
+        (HYBRID, ("rerank", "threshold")),
+        (HYBRID, (BY_DENSE, "rerank", "threshold", "parents")),
+        (HYBRID, ("rerank", "neighbours")),
+        ({"legs": KEYWORD}, ("rerank", "threshold")),
+        ({"legs": DENSE}, ("rerank", "neighbours")),
         (LINEAR, ("calibrate", "per_document", "neighbours")),
         (HYBRID, ({"type": "neighbours", "score_delta": None},)),
         (HYBRID, ("calibrate", {"type": "mmr", "relevance": "score"})),
@@ -165,11 +205,16 @@ def test_scores_on_a_scale_may_be_compared(retriever: dict[str, object], stages:
         (HYBRID, ("calibrate", "neighbours"), "rrf knows ranks"),
         (HYBRID, ({"type": "mmr", "relevance": "score"},), "mmr.relevance: .* min-max"),
         (HYBRID, ("calibrate", "mmr", "neighbours"), "mmr puts others"),
-        (HYBRID, ("calibrate", "rerank", "neighbours"), "rerank puts others"),
+        (HYBRID, ("calibrate", "mmr", "threshold"), "mmr puts others"),
+        (HYBRID, ("calibrate", "threshold"), "rrf knows ranks, not how well a query is answered"),
+        (HYBRID, (BY_KEYWORD,), "threshold.of: keyword is a keyword leg; .* allowed: dense"),
+        (HYBRID, (BY_NOTHING,), "threshold.of: other is no leg that searches; .* allowed: dense"),
+        ({"legs": KEYWORD}, (BY_KEYWORD,), "allowed: none"),
         (HYBRID, ("threshold", "calibrate"), "calibrate cannot follow threshold"),
+        (HYBRID, ("rerank", "threshold", "rerank"), "rerank cannot follow threshold"),
+        (HYBRID, ("rerank", "threshold", "threshold"), "threshold and threshold cannot stand"),
         ({"legs": DENSE}, ("calibrate",), "calibrate: needs fusion"),
         ({"legs": KEYWORD}, ("threshold",), "a single keyword leg"),
-        ({"legs": DENSE}, ("rerank", "neighbours"), "rerank puts others"),
     ],
 )
 def test_scores_without_a_scale_are_not_compared(

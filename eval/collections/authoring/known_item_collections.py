@@ -22,6 +22,7 @@ from eval.collections.loading import load
 from eval.collections.location import find_data
 from retrievers.base import AssayError, Document
 from retrievers.store.files import write_atomically
+from retrievers.store.paths import parse_path
 
 DUPLICATE = "duplicate"
 KINDS = (*TYPES, DUPLICATE)
@@ -37,6 +38,9 @@ WORDS = {
     "they stand",
     "truncated": "truncated: the beginning of a long word that one document alone has; answered "
     "wherever words begin with it",
+    "section": "section: each section that its heading numbers with a §; answered by it",
+    "paragraph": "paragraph: each numbered paragraph of those, where indentation tells what stands "
+    "under what; answered by it",
 }
 
 
@@ -63,7 +67,7 @@ class Made:
 
 def read_origins(reference: str) -> Origins:
     """Return the documents of a collection, or of a folder of Markdown and text files."""
-    folder = Path(reference).expanduser()
+    folder = parse_path(reference, "documents")
     known = any((folder / name).is_file() for name in (FILE, "corpus.jsonl"))
     if folder.is_dir() and not known and reference not in list_cards():
         return Origins(reference, Origin(folder).read(), folder, None)

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
 
+from eval.collections.authoring.provisions import Provision, read_paragraphs, read_sections
 from retrievers.base import Document
 from retrievers.base.frontmatter import frontmatter_end
 from retrievers.base.markdown import is_plain, read_headings, tokenize
@@ -20,6 +21,7 @@ from retrievers.base.quotes import Place
 
 SPREAD = 3  # an identifier in more documents than this is not distinctive
 WORD_LENGTH, CUT_LENGTH = 8, 4  # letters of a word worth cutting short, and left of it at least
+ASKED = "What does section {} provide?"
 CUTS = 3  # words cut short of one document
 IDENTIFIER = re.compile(
     r"""(?<!\w)(?:
@@ -195,12 +197,39 @@ def derive_truncated(library: Library) -> Candidates:
         yield from taken.items()
 
 
+def derive_sections(library: Library) -> Candidates:
+    """Each section of a statute by its number, in the spellings people use by turns."""
+    return _derive_provisions(library, read_sections, ("§ {}", "Section {}", "sec. {}", ASKED))
+
+
+def derive_paragraphs(library: Library) -> Candidates:
+    """Each numbered paragraph of a statute by its number and labels, spelled by turns."""
+    return _derive_provisions(library, read_paragraphs, ("§ {}", "Section {}", "{}", ASKED))
+
+
+def _derive_provisions(
+    library: Library, read: Callable[[Document], Iterator[Provision]], spellings: Sequence[str]
+) -> Candidates:
+    """Yield what `read` finds; ambiguous is what two documents number alike, or one does twice."""
+    standing: defaultdict[str, list[Place]] = defaultdict(list)
+    for document in library.documents.values():
+        for provision in read(document):
+            labels = "".join(f"({label})" for label in provision.labels)
+            standing[f"{provision.number}{labels}"].append(provision.place)
+    for number, (name, places) in enumerate(standing.items()):
+        once = len({place.doc_id for place in places}) == len(places)
+        text = spellings[number % len(spellings)].format(name)
+        yield text, places if once and library.count_origins(places) == 1 else ()
+
+
 TYPES: Mapping[str, Callable[[Library], Candidates]] = {
     "title": derive_titles,
     "heading": derive_headings,
     "keyword": derive_keywords,
     "identifier": derive_identifiers,
     "truncated": derive_truncated,
+    "section": derive_sections,
+    "paragraph": derive_paragraphs,
 }
 
 

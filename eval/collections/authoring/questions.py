@@ -7,7 +7,7 @@ from typing import Any
 
 from eval.collections.formats.reading import read_jsonl, read_text, split_table
 from eval.collections.problems import Problems
-from retrievers.base import AssayError
+from retrievers.base import AssayError, cut
 
 # What each column may be called, best first.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -105,13 +105,9 @@ def _require_question(place: str, cells: Mapping[str, str]) -> None:
         allowed = ", ".join(COLUMNS["question"])
         raise AssayError(
             f"{place}: no column of questions; one must be called {allowed}; "
-            f"there are: {_cut(', '.join(cells)) or 'none'}"
+            f"there are: {cut(', '.join(cells), SHOWN) or 'none'}"
         )
 
 
 def _pick(cells: Mapping[str, str], names: tuple[str, ...]) -> str:
     return next((cells[name].strip() for name in names if cells.get(name, "").strip()), "")
-
-
-def _cut(names: str) -> str:
-    return names if len(names) <= SHOWN else f"{names[:SHOWN]}…"

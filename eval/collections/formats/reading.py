@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from eval.collections.formats.rows import LARGEST, Row, RowError, parse_json_row
 from eval.collections.problems import Problems
+from retrievers.base import cut
 
 GZIP = ".gz"
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _parse_judgment(
     except ValueError:
         grade = nan
     if not grade.is_integer() or abs(grade) > LARGEST:
-        told = cells[-1] if len(cells[-1]) <= SHOWN else f"{cells[-1][:SHOWN]}…"
+        told = cut(cells[-1], SHOWN)
         wanted = f"a whole number of at most {LARGEST:,}"
         problems.error(path, number, f"{columns[-1]} must be {wanted}, not {told!r}")
         return

@@ -43,13 +43,15 @@ def describe_method(compared: Comparison) -> Pairs:
         ),
         (
             "Intervals",
-            f"95 %, paired percentile bootstrap over queries, {BOOTSTRAPS:,} resamples, a fixed "
-            "seed.",
+            "95 %. Of differences: Student's over queries. Of ratios of latencies: paired "
+            f"percentile bootstrap, {BOOTSTRAPS:,} resamples, a fixed seed.",
         ),
         (
             "p",
             f"Fisher's randomisation test of the sign of each query's difference, {RESAMPLES:,} "
-            f"draws. {_families(compared)}None for groups of queries too small to reach the level.",
+            "draws: how often pipelines by which each query might as well have lost what it won "
+            "differ as much. A warning names what rests on large losses being as rare as large "
+            f"gains. {_families(compared)}None for groups of queries too small to reach the level.",
         ),
         (
             "Effect size",

@@ -46,13 +46,20 @@ class Chunker(Settings, ABC):
         return None
 
     @property
+    def target(self) -> int | None:
+        """The most tokens of a chunk of text without headings, where code, tables, quotes and
+        admonitions allow it.
+        """
+        return self.limit
+
+    @property
     def overlap(self) -> int:
         """The most tokens a chunk may repeat of the one before."""
         return 0
 
     @property
     def keeps_blocks(self) -> bool:
-        """Whether code blocks and tables within the limit are never cut."""
+        """Whether code, tables, quotes and admonitions within the limit are never cut."""
         return True
 
     @abstractmethod
@@ -174,12 +181,13 @@ def _make_chunks(
         if piece.end <= structure.frontmatter.end:
             yield replace(chunk, kind="frontmatter")
             continue
-        section_id, headings = _place(structure, piece)
+        section, headings = _place(structure, piece)
         first, last = bisect_left(anchors, (piece.start,)), bisect_left(anchors, (piece.end,))
         yield replace(
             chunk,
             kind=classifier.kind(piece.start, piece.end),
-            section_id=section_id,
+            section_id=section.id,
+            level=section.level,
             headings=headings,
             anchors=tuple(id_ for _, id_ in anchors[first:last]),
         )
@@ -194,8 +202,8 @@ def make_id(doc_id: str, text: str, occurrence: int) -> str:
     return digest(doc_id, text, occurrence)[:ID_DIGITS]
 
 
-def _place(structure: Structure, piece: Piece) -> tuple[str, tuple[str, ...]]:
-    """Return the id of the first section with a body, and the headings above all such sections."""
+def _place(structure: Structure, piece: Piece) -> tuple[Section, tuple[str, ...]]:
+    """Return the first section with a body, and the headings above all such sections."""
     sections = structure.sections_within(piece.start, piece.end)
     full = [
         section
@@ -204,7 +212,7 @@ def _place(structure: Structure, piece: Piece) -> tuple[str, tuple[str, ...]]:
     ] or sections[-1:]
     levels = zip(*(section.headings for section in full), strict=False)
     shared = tuple(titles[0] for titles in takewhile(lambda titles: len(set(titles)) == 1, levels))
-    return full[0].id, shared or full[0].headings
+    return full[0], shared or full[0].headings
 
 
 def _sha256(text: str) -> str:

@@ -5,7 +5,6 @@ import os
 import re
 from collections.abc import Callable
 from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
 from pydantic import Field
@@ -15,6 +14,7 @@ from retrievers.engines.addresses import read_address, shorten
 from retrievers.engines.capabilities import Capabilities
 from retrievers.engines.retries import PASSING, RetrySettings, call
 from retrievers.settings import Settings
+from retrievers.store.paths import parse_path
 
 CAPABILITIES = Capabilities(
     "engine",
@@ -77,14 +77,16 @@ class OpenSearchClient:
 
         # Without a handler the client's warnings of each failed call would go to the terminal.
         logging.getLogger("opensearch").addHandler(logging.NullHandler())
-        if settings.ca_certs is not None and not Path(settings.ca_certs).is_file():
-            raise AssayError(f"engine opensearch: ca_certs: {settings.ca_certs}: no such file")
+        where = "engine opensearch: ca_certs"
+        certificates = settings.ca_certs and parse_path(settings.ca_certs, where)
+        if certificates and not certificates.is_file():
+            raise AssayError(f"{where}: {certificates}: no such file")
         self._client = OpenSearch(
             hosts=[self.url],
             timeout=settings.timeout_seconds,
             max_retries=0,
             verify_certs=settings.verify_certs,
-            ca_certs=settings.ca_certs,
+            ca_certs=certificates and str(certificates),
             ssl_show_warn=False,
             **_find_credentials(settings),
         )

@@ -15,8 +15,9 @@ from test_tracking_store import send_in_a_process
 from tracked import client, run_ids
 
 from eval.analysis.summary import Summary
-from eval.cli.output import end_untracked
-from eval.tracking import TrackingError, local, log_once
+from eval.tracking import TrackingError, attempt, local, log_once, tracking_uri
+from eval.untracked import collect_failures
+from retrievers.base import Quiet
 
 MAKE = """
 import sys
@@ -102,31 +103,15 @@ def test_a_full_disk_leaves_no_store(
     assert process.wait(120) == 0
 
 
-def test_a_run_that_could_not_be_tracked_ends_with_3(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """In a file, which stays broken; a server that is down passes, and the exit code is 0."""
-    (tmp_path / "mlflow.db").write_text("no database")
-    with pytest.raises(SystemExit) as ended:
-        end_untracked()
-    assert ended.value.code == 3
-    assert "NOT TRACKED" in capsys.readouterr().err
-    for uri in ("http://127.0.0.1:1", "postgresql://127.0.0.1:1/runs", "databricks"):
-        monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-        end_untracked()
-
-
 @pytest.mark.parametrize(
     "form", ["file://{}", "file:{}", "{}", "mlflow.db/runs", "./mlflow.db/a:b"]
 )
-def test_a_folder_that_cannot_be_made_ends_with_3(
+def test_a_folder_that_cannot_be_made_is_told(
     summary: Summary, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, form: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mlflow.db").write_text("no folder")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", form.format(tmp_path / "mlflow.db" / "runs"))
-    with pytest.raises(TrackingError):
-        log_once(summary)
-    with pytest.raises(SystemExit) as ended:
-        end_untracked()
-    assert ended.value.code == 3
+    with collect_failures() as failed:
+        assert attempt(lambda: log_once(summary), "kept", Quiet()) is None
+    assert failed == [tracking_uri()]

@@ -32,9 +32,8 @@ def make(workshop: Workshop, **settings: object) -> QueryStep:
 
 def test_auth_finds_authentication(workshop: Workshop) -> None:
     result = make(workshop).apply(Request("auth"))
-    assert result.request.texts == {"dense": "auth authentication"}
-    assert result.request.ask("keyword") == "auth"
-    assert re.fullmatch(r"\+ authentication \(0\.7\d\)", result.note)
+    assert result.request.texts == dict.fromkeys(LEGS, "auth authentication")
+    assert result.note == "+ authentication (begins so)"
     assert result.counts == {"added": 1}
 
 
@@ -70,6 +69,25 @@ def test_joins_what_other_steps_have_asked(workshop: Workshop) -> None:
     }
 
 
+def test_the_beginning_of_a_word_is_completed_for_keyword_legs_too(workshop: Workshop) -> None:
+    result = make(workshop).apply(Request("suit free"))
+    assert result.request.ask("keyword") == "suit free suitcases"
+    assert result.request.ask("dense").startswith("suit free suitcases")
+    assert result.note.startswith("+ suitcases (begins so)")
+
+
+@pytest.mark.parametrize("query", ["sui", "ferries", "ferry", "sailing", "suitcases", "zebra"])
+def test_short_and_known_words_are_not_completed(workshop: Workshop, query: str) -> None:
+    assert make(workshop, floor=0.99).apply(Request(query)).request == Request(query)
+
+
+def test_the_commonest_completions_come_first_one_of_a_stem(workshop: Workshop) -> None:
+    texts = ["depreciation", "deprecated deprecated deprecation", "depressed"]
+    step = make(workshop, floor=0.99, terms=2)
+    step.index(Corpus([Chunk(f"c{n}", "d", 0, 1, text) for n, text in enumerate(texts)]))
+    assert step.apply(Request("depr")).request.ask("keyword") == "depr deprecated depreciation"
+
+
 @pytest.mark.parametrize("query", ["", " \n", "?!", "the of and"])
 def test_nothing_to_expand(workshop: Workshop, query: str) -> None:
     assert make(workshop).apply(Request(query)).request == Request(query)
@@ -82,12 +100,13 @@ def test_a_keyword_leg_finds_by_the_added_term(workshop: Workshop) -> None:
             {
                 "name": "p",
                 "retriever": {
-                    "query": [{"type": "expand", "legs": legs}],
+                    "query": [{"type": "expand", "legs": legs, "floor": 0.5, "terms": 10}],
                     "legs": {"keyword": {"type": "bm25"}},
                 },
             }
         )
         retriever = config.build(workshop)
         retriever.index([Document(f"{n}.md", text) for n, text in enumerate(TEXTS)])
-        found[legs[0]] = [hit.chunk.doc_id for hit in retriever.search("auth", 5).hits]
-    assert found == {"semantic": [], "keyword": ["0.md"]}
+        found[legs[0]] = [hit.chunk.doc_id for hit in retriever.search("luggage", 5).hits]
+    assert found["semantic"] == []
+    assert "2.md" in found["keyword"]

@@ -1,0 +1,92 @@
+"""`assay threshold`: the score below which a pipeline should return nothing."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from eval.cli import options
+from eval.cli.output import make_console, make_table, print_json, print_places, print_table
+
+if TYPE_CHECKING:
+    from eval.experiments.answer_threshold import Fitted
+    from eval.statistics.estimates import Estimate
+
+
+@click.command()
+@options.CONFIG
+@options.OVERRIDES
+@options.dataset("overrides")
+@click.option("--of", default="", help="`rerank` or a semantic leg.  [default: the first there is]")
+@click.option(
+    "--false-empty",
+    "share",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="The share of answered queries that may be left without results.",
+)
+@click.option("--output", type=click.Path(path_type=Path), help="The config to write.")
+@options.JSON
+def threshold(
+    config: Path,
+    overrides: tuple[str, ...],
+    of: str,
+    share: float,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Fit the threshold below which CONFIG returns nothing, on the collection it names.
+
+    It is the highest that leaves at most --false-empty of the answered queries without results.
+    Queries that nothing answers have no part in that; where the collection has some, the share of
+    them that is left without results is shown, and how well every score of the pipeline tells them
+    apart: the area under the ROC curve, .5 for a coin. Report what the threshold does on other
+    queries than these.
+    """
+    from eval.experiments.answer_threshold import fit
+    from eval.progress import ConsoleProgress
+
+    fitted = fit(config, overrides, of, share, ConsoleProgress())
+    if output:
+        fitted.write(output)
+    if as_json:
+        print_json({**fitted.as_json(), "output": str(output) if output else None})
+        return
+    _print_fitted(fitted)
+    print_places(config=output)
+
+
+def _print_fitted(fitted: "Fitted") -> None:
+    """Print how well scores tell apart, what thresholds do, and the line of the chosen one."""
+    from eval.experiments.answer_threshold import SHARES
+
+    console = make_console()
+    manifest = fitted.run.manifest
+    counts = f"{len(fitted.signal.answered)} answered, {len(fitted.signal.unanswered)} unanswered"
+    console.print(f"{manifest.name} on {manifest.collection.name} ({counts})", style="bold")
+    if fitted.answering:
+        table = make_table("score", "AUC", "95 % interval", whole=True)
+        for signal in fitted.answering.signals:
+            table.add_row(signal.words, f"{signal.auc.value:.3f}", _interval(signal.auc))
+        print_table(console, table)
+    heads = ("nothing returned, answered", "95 % interval", "unanswered", "95 % interval")
+    table = make_table(f"{fitted.signal.step} below", *heads, whole=True)
+    for share in sorted({*SHARES, fitted.share}):
+        trade = fitted.trade(share)
+        cells = [
+            text
+            for at in (trade.falsely_empty, trade.rightly_empty)
+            for text in ((f"{at.value:.3f}", _interval(at)) if at else ("–", "–"))
+        ]
+        table.add_row(f"{trade.minimum:g}", *cells)
+    print_table(console, table)
+    if not fitted.answering:
+        click.echo("No query here is one that nothing answers: what it gains is not known.")
+    stage = ", ".join(f"{key}: {value}" for key, value in fitted.stage.items())
+    after = "after rerank" if fitted.signal.step == "rerank" else "where a threshold may stand"
+    click.echo(f"{after}, below retriever.stages:\n  - {{{stage}}}")
+
+
+def _interval(estimate: "Estimate") -> str:
+    return f"{estimate.low:.3f} – {estimate.high:.3f}"

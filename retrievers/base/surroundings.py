@@ -1,0 +1,55 @@
+"""What is around a chunk: its place in the document, and what points from it and at it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """One chunk points at another: `chunk_id` is the other one, in a section of a document.
+
+    `kind` is reference, link, wikilink, transclusion or related.
+    """
+
+    kind: str
+    chunk_id: str
+    doc_id: str
+    section_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenReference:
+    """A cross-reference as `text` has it, with the ids it means; `external` is in another law."""
+
+    text: str
+    targets: tuple[str, ...]
+    external: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where a chunk stands, and what points from it and at it.
+
+    It is number `order`, from 1, of the `total` chunks of its document. `parents` are the ids of
+    the sections above its own, outermost first, `level` that of the heading it stands under, 0
+    without one. `sections` are those that it holds text of: `combined` where there are several,
+    `split` where one of them goes on in another chunk. `defined_in` is the section of each of the
+    hit's definitions.
+    """
+
+    order: int
+    total: int
+    level: int
+    parents: tuple[str, ...]
+    sections: tuple[str, ...]
+    combined: bool
+    split: bool
+    references: tuple[WrittenReference, ...]
+    outgoing: tuple[Pointer, ...]
+    incoming: tuple[Pointer, ...]
+    defined_in: tuple[str, ...] = ()
+
+    def as_json(self) -> Mapping[str, Any]:
+        """Return all but `defined_in` as JSON values."""
+        return {key: value for key, value in asdict(self).items() if key != "defined_in"}

@@ -1,0 +1,29 @@
+"""Roman numerals, and the numbers that a range such as 4–6 or 42-516 to 42-518 stands for."""
+
+import re
+
+LONGEST = 50  # numbers of a range; what reaches further is a number that a dash is part of
+
+_ONES = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
+_TENS = ("", "x", "xx", "xxx", "xl", "l", "lx", "lxx", "lxxx", "xc")
+ROMAN = {ten + one: 10 * i + j for i, ten in enumerate(_TENS) for j, one in enumerate(_ONES)}
+ARABIC = {number: roman for roman, number in ROMAN.items() if number}
+
+_LAST = re.compile(r"(.*?)(\d+)")
+
+
+def count_on(first: str, last: str) -> list[str]:
+    """Return the numbers after `first` up to `last`, which count on from it; else nothing.
+
+    Only the last part of a number counts: 42-516 to 42-518 is 42-517 and 42-518.
+    """
+    one, other = _LAST.fullmatch(first), _LAST.fullmatch(last)
+    if one and other and one[1] == other[1]:
+        begin, end = int(one[2]), int(other[2])
+        if 0 < end - begin <= LONGEST:
+            width = len(one[2])  # 4.05 to 4.07 goes by 4.06
+            return [f"{one[1]}{number:0{width}}" for number in range(begin + 1, end + 1)]
+    begin, end = ROMAN.get(first.lower(), 0), ROMAN.get(last.lower(), 0)
+    if begin and 0 < end - begin <= LONGEST:
+        return [ARABIC[number] for number in range(begin + 1, end + 1)]
+    return []

@@ -1,0 +1,98 @@
+"""What is around the chunks of a corpus, as its documents tell."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from retrievers.base import Chunk, Document, Hit
+from retrievers.base.surroundings import Pointer, Surroundings, WrittenReference
+from retrievers.corpus import Corpus
+from retrievers.documents.identifiers import identify
+from retrievers.documents.references import Reference, find_references
+from retrievers.documents.structure import Structure, parse_document
+from retrievers.legs.graph import load_edges
+from retrievers.settings import Workshop
+
+
+class Surveyor:
+    """Tells the surroundings of hits; what points where is read at the first, or in the cache."""
+
+    def __init__(
+        self, chunks: Sequence[Chunk], documents: Sequence[Document], workshop: Workshop
+    ) -> None:
+        ordered = sorted(chunks, key=lambda chunk: chunk.id, reverse=True)
+        self._corpus = Corpus(ordered, documents)
+        self._workshop = workshop
+        self._parsed: dict[str, tuple[Structure, Sequence[Reference]]] = {}
+
+    def survey(self, hit: Hit) -> Surroundings | None:
+        """Return the surroundings of a hit, None where its chunk is not one of the corpus."""
+        chunk = hit.chunk
+        if chunk.id not in self._corpus.positions or chunk.doc_id not in self._corpus.documents:
+            return None
+        position = self._corpus.positions[chunk.id]
+        own = self._corpus.by_document[chunk.doc_id]
+        structure, references = self._parse(chunk.doc_id)
+        held = [
+            section
+            for section in structure.sections_within(chunk.start, chunk.end)
+            if structure.text[max(section.body, chunk.start) : min(section.end, chunk.end)].strip()
+        ]
+        ends = [
+            structure.text[begin:end].strip()
+            for section in held
+            for begin, end in ((section.body, chunk.start), (chunk.end, section.end))
+        ]
+        under = next(iter(held or structure.sections_within(chunk.start, chunk.end)), None)
+        above = under.headings[:-1] if under and under.title else ()
+        outgoing, incoming = self._edges
+        return Surroundings(
+            order=own.index(position) + 1,
+            total=len(own),
+            level=under.level if under else 0,
+            parents=tuple(map(identify, above)),
+            sections=tuple(dict.fromkeys(section.id for section in held if section.id)),
+            combined=len(held) > 1,
+            split=any(ends),
+            references=tuple(
+                _write(found, structure.text)
+                for found in references
+                if chunk.start <= found.start < chunk.end
+            ),
+            outgoing=tuple(outgoing[position]),
+            incoming=tuple(incoming[position]),
+            defined_in=tuple(
+                self._parse(item.doc_id)[0].section_at(item.start).id for item in hit.definitions
+            ),
+        )
+
+    def _parse(self, doc_id: str) -> tuple[Structure, Sequence[Reference]]:
+        if doc_id not in self._parsed:
+            structure = parse_document(self._corpus.documents[doc_id])
+            self._parsed[doc_id] = structure, find_references(structure)
+        return self._parsed[doc_id]
+
+    @cached_property
+    def _edges(self) -> tuple[Mapping[int, list[Pointer]], Mapping[int, list[Pointer]]]:
+        """By position what each chunk points at, and what points at it, in order of the text."""
+        outgoing: dict[int, list[Pointer]] = defaultdict(list)
+        incoming: dict[int, list[Pointer]] = defaultdict(list)
+        chunks = self._corpus.chunks
+        _, edges = load_edges(self._corpus, self._workshop)
+        for source, target, kind in edges:
+            outgoing[source].append(_point(kind, chunks[target]))
+            incoming[target].append(_point(kind, chunks[source]))
+        starts = {chunk.id: (chunk.doc_id, chunk.start) for chunk in chunks}
+        for pointers in (*outgoing.values(), *incoming.values()):
+            pointers.sort(key=lambda pointer: (*starts[pointer.chunk_id], pointer.kind))
+        return outgoing, incoming
+
+
+def _point(kind: str, chunk: Chunk) -> Pointer:
+    return Pointer(kind, chunk.id, chunk.doc_id, chunk.section_id)
+
+
+def _write(reference: Reference, text: str) -> WrittenReference:
+    written = " ".join(text[reference.start : reference.end].split())
+    targets = tuple(one.target for one in reference.spread())
+    return WrittenReference(written, targets, reference.external)

@@ -1,0 +1,120 @@
+"""Disks that are full or may not be written, and every command that writes."""
+
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from refused_writes import COMMANDS
+from small_project import write_project
+from unprivileged import ROOT, forbid_writing, run_unprivileged
+
+from eval.cli.main import assay
+
+
+def call(*words: str) -> str:
+    done = CliRunner().invoke(assay, [*words, "--json"])
+    assert done.exit_code == 0, (done.output, done.exception)
+    return done.stdout
+
+
+def grade(path: Path) -> None:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows({**row, "grade": "0"} for row in rows)
+
+
+def fill(path: Path) -> None:
+    """Write a file that takes all that is left of its disk."""
+    with path.open("wb") as file:
+        while True:
+            file.write(bytes(4096))
+            file.flush()
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A project with two runs, a baseline, a table of grades, and a cache beside it."""
+    home = tmp_path_factory.mktemp("home")
+    folder = home / "project"
+    with pytest.MonkeyPatch.context() as patch:
+        folder.mkdir()
+        patch.chdir(folder)
+        patch.setenv("ASSAY_REPORTS", str(folder / "reports"))
+        patch.setenv("ASSAY_CACHE", str(home / "cache"))
+        write_project(folder)
+        runs = [json.loads(call("run", f"{name}.yaml", "--no-track"))["run"] for name in
+                ("mine", "second")]  # fmt: skip
+        Path("runs").write_text(" ".join(runs))
+        call("pool", runs[0], "--output", "pool.csv")
+        grade(Path("pool.csv"))
+        shutil.copy("other.jsonl", "third.jsonl")
+        manifest = folder / "reports" / runs[0] / "manifest.json"
+        facts = json.loads(manifest.read_text())
+        facts["environment"]["git"]["dirty"] = False  # whatever the work tree is
+        manifest.write_text(json.dumps(facts))
+        call("baseline", "accept", runs[0], "--baselines", "accepted")
+        yield folder
+
+
+def try_all(folder: Path, room: Path) -> dict[str, tuple[int, str, list[str]]]:
+    """Call all commands as a process that file modes bind; `room` can be written."""
+    done = run_unprivileged(
+        "-m", "refused_writes", str(folder),
+        PYTHONPATH=f"{ROOT}:{ROOT / 'tests'}", ROOM=str(room), TMPDIR=str(room),
+        ASSAY_REPORTS=str(folder / "reports"), ASSAY_CACHE=str(room / "cache"), ASSAY_TRUST="1",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found: dict[str, tuple[int, str, list[str]]] = json.loads(done.stdout)
+    assert found.keys() == COMMANDS.keys()
+    return found
+
+
+def check(found: dict[str, tuple[int, str, list[str]]], folder: Path, cause: str) -> None:
+    wrong = []
+    for name, (code, errors, partial) in found.items():
+        lines = [line for line in errors.splitlines() if line.startswith("assay: ")]
+        told = len(lines) == 1 and re.search(cause, lines[0])
+        if code != 2 or not told or partial or "Traceback" in errors:
+            wrong.append(f"{name}: {code} {errors[-400:]} {partial}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_folder_that_may_not_be_written_is_one_line(project: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    shutil.copytree(project, folder)
+    shutil.copytree(project.parent / "cache", tmp_path / "cache")
+    forbid_writing(folder)
+    try:
+        found = try_all(folder, tmp_path)
+    finally:
+        for path in (folder, *folder.rglob("*")):
+            path.chmod(0o755)
+    check(found, folder, "ermission denied|may not be written")
+
+
+def test_a_full_disk_is_one_line(project: Path, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "none", str(disk)]
+    if os.getuid() or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("no tmpfs can be mounted here")
+    try:
+        folder = disk / "project"
+        shutil.copytree(project, folder)
+        shutil.copytree(project.parent / "cache", tmp_path / "cache")
+        with pytest.raises(OSError, match="No space left"):
+            fill(disk / "full")
+        found = try_all(folder, tmp_path)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+    check(found, folder, "No space left on device")

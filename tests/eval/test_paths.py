@@ -1,0 +1,122 @@
+"""Names that no system takes for a path, in every place where a name becomes one."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from eval.collections import find_card
+from eval.collections.authoring.known_item_collections import read_origins
+from eval.collections.card_files import make_card
+from eval.collections.location import find_data, why_unavailable
+from eval.experiments.config import load_config, make_config
+from eval.experiments.experiment import names_system
+from eval.experiments.grid_search import read_sweep
+from eval.experiments.ingestion import open_source
+from eval.runs.stored import find
+from retrievers.base import AssayError
+from retrievers.language_models.local import LocalSettings
+from retrievers.models.files import locate
+from retrievers.query.wordnet import WordNet
+from retrievers.settings import Workshop
+from retrievers.settings.files import read_mapping
+from retrievers.store.cache import Cache
+from retrievers.store.paths import parse_path
+
+CARD = {"name": "x", "title": "X", "format": "native", "judgments": {"all": "gold.jsonl"}}
+CONFIG = {"name": "x", "retriever": {"legs": {"words": {"type": "bm25"}}}}
+NAMES = {
+    "long": "x" * 300,
+    "deep": "x/" * 2500,
+    "NUL": "a\0b",
+    "loop": "loop",
+    "half a character": "\udc80\ud800",
+}
+
+
+def find_card_data(name: str) -> object:
+    return find_data(make_card({**CARD, "documents": name}, Path("dataset.yaml").absolute()))
+
+
+def find_card_folder(name: str) -> object:
+    return find_data(make_card({**CARD, "location": name}, Path("dataset.yaml").absolute()))
+
+
+def find_archive(name: str) -> object:
+    place = {"url": "http://127.0.0.1:9/x.zip", "sha256": "0" * 64, "folder": name}
+    return find_data(make_card({**CARD, "location": place}, None))
+
+
+def load_on(name: str) -> object:
+    return make_config({**CONFIG, "base": name}, (), "x.yaml")
+
+
+def sweep_over(name: str) -> object:
+    written = name.encode("unicode-escape").decode()
+    text = f'base: x.yaml\naxes: {{depth: [1]}}\ncollections: ["./{written}"]\n'
+    Path("sweep.yaml").write_text(text)
+    return read_sweep(Path("sweep.yaml"))
+
+
+PLACES: dict[str, Callable[[str], object]] = {
+    "path": lambda name: parse_path(name, "here"),
+    "collection": find_card,
+    "documents of a card": find_card_data,
+    "location of a card": find_card_folder,
+    "folder of an archive": find_archive,
+    "base": load_on,
+    "config": lambda name: load_config(Path(name)),
+    "YAML": lambda name: read_mapping(Path(name)),
+    "system": names_system,
+    "run": lambda name: find(Path("reports"), name),
+    "origins": read_origins,
+    "model": lambda name: locate(name, "onnx", "encoder", Workshop(Cache(Path("cache")))),
+    "language model": lambda name: LocalSettings.model_construct(model=name).build(
+        Workshop(Cache(Path("cache")))
+    ),
+    "WordNet": WordNet.locate,
+    "ingested": lambda name: open_source(name, Workshop(Cache(Path("cache")))),
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "loop").symlink_to("loop")
+    return tmp_path
+
+
+@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_name_that_is_no_path_is_refused(place: str, kind: str) -> None:
+    with pytest.raises(AssayError) as refused:
+        PLACES[place](NAMES[kind])
+    assert len(str(refused.value)) < 500
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", ["long", "NUL", "loop"])
+def test_a_collection_of_a_sweep_is_refused(kind: str) -> None:
+    with pytest.raises(AssayError, match=r"^sweep\.yaml: collections: folder: "):
+        sweep_over(NAMES[kind])
+
+
+def test_a_card_with_such_a_name_is_unavailable() -> None:
+    card = make_card({**CARD, "documents": "x" * 300}, Path("dataset.yaml").absolute())
+    assert "File name too long" in why_unavailable(card)
+
+
+def test_a_folder_outside_its_archive_is_refused() -> None:
+    with pytest.raises(AssayError, match=r"location\.folder: \.\./\.\.: lies outside the archive"):
+        find_archive("../..")
+
+
+def test_a_home_of_nobody_is_refused() -> None:
+    with pytest.raises(AssayError, match=r"here: '~nobody-has-this-name/x': .*home"):
+        parse_path("~nobody-has-this-name/x", "here")
+
+
+def test_what_is_missing_is_a_path(folder: Path) -> None:
+    assert parse_path("no/such", "here", folder) == folder / "no/such"
+    (folder / "file").write_text("")
+    assert parse_path(folder / "file", "here") == folder / "file"

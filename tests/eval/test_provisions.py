@@ -1,0 +1,99 @@
+"""Sections and numbered paragraphs as look-ups: places by hand, and what cannot be told."""
+
+import pytest
+
+from eval.collections.authoring.known_item_queries import derive
+from eval.collections.authoring.provisions import read_paragraphs, read_sections
+from eval.collections.formats.native import make_document
+from retrievers.base import Document
+
+ACT = """# Act
+
+## § 4–1.02. Dues.
+
+(a) Dues are paid by the day:
+
+  (1) on holidays not at all;
+
+  (2) in storms by half.
+
+    (A) A storm is what the office says.
+
+(a-1) Late dues are doubled.
+
+## Section 5
+
+(a) Nobody pays—
+
+1. in January;
+2. on board.
+
+(b) All others pay.
+
+## 6. Notes
+
+(a) No section of a statute.
+"""
+
+
+def document(text: str, name: str = "act.md") -> Document:
+    return make_document(name, text)
+
+
+def tell(found: Document) -> dict[str, str]:
+    """Return the text of each paragraph by its number and labels."""
+    return {
+        f"{item.number}{''.join(f'({label})' for label in item.labels)}": found.text[
+            item.place.start : item.place.end
+        ]
+        for item in read_paragraphs(found)
+    }
+
+
+def test_sections_are_those_with_a_sign() -> None:
+    found = document(ACT)
+    sections = {item.number: item.place for item in read_sections(found)}
+    assert list(sections) == ["4-1.02", "5"]
+    assert found.text[sections["5"].start : sections["5"].end].endswith("(b) All others pay.")
+
+
+def test_paragraphs_stand_under_what_is_indented_less() -> None:
+    found = tell(document(ACT))
+    assert list(found) == [
+        "4-1.02(a)", "4-1.02(a)(1)", "4-1.02(a)(2)", "4-1.02(a)(2)(A)", "4-1.02(a-1)",
+        "5(a)", "5(a)(1)", "5(a)(2)", "5(b)",
+    ]  # fmt: skip
+    assert found["4-1.02(a)"].endswith("what the office says.")
+    assert found["4-1.02(a)(1)"] == "(1) on holidays not at all;"
+    assert found["4-1.02(a-1)"] == "(a-1) Late dues are doubled."
+    assert found["5(a)(2)"] == "2. on board."
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "(a) One\n\n(1) flat, so that what it stands under cannot be told\n\n(b) Two",
+        "(a) One\n\n(a) again",
+        "(c) not the first",
+        "(a)(1) two labels at once\n\n(2) and what now?",
+        "1. a list under nothing\n2. and its end",
+    ],
+)
+def test_what_cannot_be_told_is_left_out(body: str) -> None:
+    assert tell(document(f"# § 7. Title\n\n{body}\n")) == {}
+
+
+def test_each_is_asked_once_in_spellings_by_turns() -> None:
+    documents = {"act.md": document(ACT), "note.txt": document(ACT, "note.txt")}
+    found = derive(documents, {}, ["section", "paragraph"])
+    assert [lookup.text for lookup in found.lookups][:4] == [
+        "§ 4-1.02", "Section 5", "§ 4-1.02(a)", "Section 4-1.02(a)(1)",
+    ]  # fmt: skip
+    assert found.ambiguous == {}
+
+
+def test_a_number_of_two_acts_is_ambiguous_but_not_of_a_copy() -> None:
+    documents = {name: document(ACT, name) for name in ("act.md", "copy.md")}
+    assert derive(documents, {}, ["section"]).ambiguous == {"section": 2}
+    found = derive(documents, {"copy.md": "act.md"}, ["section"]).lookups
+    assert [len(lookup.places) for lookup in found] == [2, 2]

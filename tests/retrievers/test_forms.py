@@ -1,0 +1,109 @@
+"""Every form of `jurisdictions.yaml` as a heading, in a query, in a text, and in plain text."""
+
+from pathlib import Path
+
+import pytest
+
+from retrievers.base import AssayError
+from retrievers.documents.forms import FORMS, read_forms
+from retrievers.documents.identifiers import identify
+from retrievers.documents.mentions import read_mentions
+from retrievers.documents.references import find_references
+from retrievers.documents.structure import parse
+
+EXAMPLES = [example for form in FORMS.forms for example in form.examples.items()]
+OTHERS = [text for form in FORMS.forms for text in form.others]
+
+
+@pytest.mark.parametrize(("text", "id_"), EXAMPLES)
+def test_a_heading_has_the_id(text: str, id_: str) -> None:
+    assert identify(f"{text}. Of ships") == id_
+
+
+@pytest.mark.parametrize(("text", "id_"), EXAMPLES)
+def test_a_query_names_it(text: str, id_: str) -> None:
+    assert [mention.ids[0] for mention in read_mentions(f"what does {text} say?")] == [id_]
+
+
+@pytest.mark.parametrize(("text", "id_"), EXAMPLES)
+def test_a_text_refers_to_it(text: str, id_: str) -> None:
+    cited = text[0].upper() + text[1:]
+    assert [found.target for found in find_references(parse(f"As {cited} says."))] == [id_]
+
+
+@pytest.mark.parametrize(("text", "id_"), EXAMPLES)
+def test_a_line_of_plain_text_opens_it(text: str, id_: str) -> None:
+    plain = parse(f"Before.\n\n{text.split('(')[0]} Of ships\nShips float.\n", plain=True)
+    last = plain.sections[-1]
+    assert id_.startswith(last.id)
+    assert plain.text[last.body : last.end] == "Ships float.\n"
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_what_names_nothing(text: str) -> None:
+    assert read_mentions(text) == []
+    assert find_references(parse(f"So {text} it is.")) == []
+    assert parse(f"{text}\nit is.\n", plain=True).sections[0].title == ""
+
+
+@pytest.mark.parametrize("code", FORMS.codes)
+def test_a_code_is_another_body_of_law(code: str) -> None:
+    (found,) = find_references(parse(f"under 42 {code} § 1437"))
+    assert found.external
+
+
+@pytest.mark.parametrize("suffix", FORMS.suffixes)
+def test_what_was_put_in_later(suffix: str) -> None:
+    for text in (f"Article 14{suffix}", f"Article 14 {suffix}"):
+        assert identify(f"{text} Fees") == f"article_14{suffix}"
+        assert [mention.ids[0] for mention in read_mentions(text)] == [f"article_14{suffix}"]
+        assert [found.target for found in find_references(parse(text))] == [f"article_14{suffix}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("§§ 4–6", ["sec_4", "sec_5", "sec_6"]),
+        ("sections 4–6", ["sec_4", "sec_5", "sec_6"]),
+        ("sections 4 to 6", ["sec_4", "sec_5", "sec_6"]),
+        ("§ 12 to § 15", ["sec_12", "sec_13", "sec_14", "sec_15"]),
+        ("§§ 42-516 through 42-518", ["sec_42_516", "sec_42_517", "sec_42_518"]),
+        ("§§ 2.05 through 2.07", ["sec_2_05", "sec_2_06", "sec_2_07"]),
+        ("Articles 4–6", ["article_4", "article_5", "article_6"]),
+        ("Article 4 to Article 6", ["article_4", "article_5", "article_6"]),
+        ("Titles II to IV", ["title_ii", "title_iii", "title_iv"]),
+        ("section 5 to the extent", ["sec_5"]),
+        ("section 5 to 10 days", ["sec_5"]),
+        ("§§ 42-516 and 42-518", ["sec_42_516", "sec_42_518"]),
+    ],
+)
+def test_a_range_is_all_from_end_to_end(text: str, ids: list[str]) -> None:
+    found = find_references(parse(f"as in {text} here"))
+    assert [one.target for item in found for one in item.spread()] == ids
+    readings = [list(mention.readings()) for mention in read_mentions(text)]
+    meant = (next(one for one in reading if one[0].ids[0] in ids) for reading in readings)
+    assert [one.ids[0] for reading in meant for one in reading] == ids
+
+
+GOOD = "{word: byelaw, kind: section, examples: {Byelaw 3: sec_3}, others: [a byelaw]}"
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("{word: byelaw, kind: law, examples: {a: b}, others: [c]}", "kind: "),
+        ("{word: byelaw, kind: section, others: [c]}", "examples: "),
+        ("{word: 'By law', kind: section, examples: {a: b}, others: [c]}", "word: "),
+        (f"{GOOD}, {GOOD}", "byelaw: stands twice"),
+    ],
+)
+def test_wrong_entries_are_refused_in_one_line(tmp_path: Path, entry: str, message: str) -> None:
+    file = tmp_path / "jurisdictions.yaml"
+    file.write_text(f"harbours: {{forms: [{GOOD}], suffixes: [bis]}}\n")
+    assert read_forms(file).sections == {"byelaw": ()}
+    file.write_text(f"harbours: {{forms: [{entry}]}}\n")
+    with pytest.raises(AssayError) as raised:
+        read_forms(file)
+    assert str(raised.value).startswith(f"{file}: ")
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
