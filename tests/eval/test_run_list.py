@@ -103,7 +103,7 @@ def test_a_wrong_filter_is_told(options: list[str], said: str, reports: Path) ->
 
 
 def test_the_table_and_one_run(reports: Path) -> None:
-    table = call("list", "--measure", "Hit@1").output
+    table = call("list", "--measure", "Hit@1", env={"COLUMNS": "200"}).output
     assert [line.split()[0][:4] for line in table.splitlines() if "planned" in line] == [
         "mine",
         "othe",
