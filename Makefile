@@ -1,7 +1,7 @@
 # Each target is a thin call of the command line `assay` in .venv, which is made on first use.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup eval check-config compare ablate gate targets notebooks mlflow engines-up engines-down \
+.PHONY: help setup extra eval check-config compare ablate gate targets notebooks mlflow engines-up engines-down \
 	test test-st test-live bench torture lock clean
 
 BIN := .venv/bin
@@ -13,6 +13,9 @@ help: ## list the targets
 	@echo "Pipelines: $(CONFIGS)"
 
 setup: .venv/base.installed ## make .venv and install Assay (the other targets do it themselves)
+
+extra: setup ## install what only some need: NAME=ragas (pyproject.toml lists the extras)
+	@scripts/extra.sh "$(NAME)"
 
 eval: check-config setup ## judge a pipeline: CONFIG=hybrid_rrf [ENGINE=name] [DATASET=name] [ARGS="key=value ..."]
 	@$(BIN)/assay run configs/$(CONFIG).yaml $(if $(ENGINE),--engine $(ENGINE)) \

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Literal
 
 from retrievers.base import AssayError
+from retrievers.base.installation import hint_extra
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +67,7 @@ class Capabilities:
     @property
     def missing(self) -> str:
         """What is said where the extra is not installed; extras have the names of engines."""
-        return (
-            f"engine {self.extra}: needs the extra `{self.extra}`: pip install "
-            f"'assay[{self.extra}]'"
-        )
+        return f"engine {self.extra}: {hint_extra(self.extra)}"
 
     def load(self, *modules: str) -> None:
         """Import all modules, or those named. Raises AssayError where one is missing."""

@@ -403,7 +403,7 @@ def test_certificates(secure_url: str, tmp_path: Path) -> None:
 
 def test_the_missing_extra_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opensearchpy", None)
-    with pytest.raises(AssayError, match=r"needs the extra `opensearch`: pip install 'assay\[o"):
+    with pytest.raises(AssayError, match=r"needs the extra `opensearch`: make extra NAME=o"):
         make_leg("http://127.0.0.1:1").index(CORPUS)
 
 

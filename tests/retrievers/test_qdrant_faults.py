@@ -174,4 +174,4 @@ def test_a_missing_extra(double: QdrantDouble, monkeypatch: pytest.MonkeyPatch) 
     with closing(make()) as e:
         problem = one_line(lambda: index(e, FEW))
         assert e.keyword("cat", 5) == search(e) == []
-    assert problem == "engine qdrant: needs the extra `qdrant`: pip install 'assay[qdrant]'"
+    assert problem == "engine qdrant: needs the extra `qdrant`: make extra NAME=qdrant"
