@@ -1,8 +1,12 @@
 """What every test may rely on, however the suite was started."""
 
+import os
 import signal
 
 # A suite started in the background, by `nohup` or a CI runner, ignores interrupts, and what it
 # starts would ignore them too: tests interrupt commands.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The workers of pytest-xdist get one, and what the tests start would fit its tables to it.
+os.environ.pop("COLUMNS", None)

@@ -54,7 +54,9 @@ def test_every_contender_is_timed(report: Any) -> None:
     for row in size["rows"]:
         for name in ("p50", "p95"):
             figure = row["total"][name]
-            assert 0 < figure["low"] <= figure["value"] <= figure["high"]
+            assert 0 < figure["low"] <= figure["value"]
+            # Twelve queries bound no p95 from above.
+            assert figure["high"] is None if name == "p95" else figure["high"] >= figure["value"]
             assert figure["n"] == 12
         assert row["index_seconds"] > 0
         assert row["verdict"] is None  # wanted at 10,000 chunks only

@@ -144,7 +144,7 @@ def test_combined_and_split_chunks_are_counted(fresh: Workshop) -> None:
                "overlap_tokens": 0, "micro_tokens": 0}  # fmt: skip
     config = configure("bm25", f"documents.chunker={json.dumps(chunker)}")
     (item,) = ingest([Document("d.md", text)], config, fresh).documents
-    assert (len(item.tokens), item.combined, item.split) == (3, 1, 2)
+    assert (len(item.tokens), item.combined, item.split) == (4, 1, 3)
 
 
 def test_the_combiner_is_heard(fresh: Workshop) -> None:

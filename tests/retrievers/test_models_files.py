@@ -49,7 +49,7 @@ def test_a_local_onnx_folder_reads_its_own_configuration(
     write(onnx_folder, "config_sentence_transformers.json", {"prompts": {"query": PREFIX}})
     write(onnx_folder, "sentence_bert_config.json", {"max_seq_length": 512})
     local = EncoderSettings(model=str(onnx_folder)).build(model_workshop)
-    pinned = EncoderSettings().build(model_workshop)
+    pinned = EncoderSettings(fused=False).build(model_workshop)
     texts = ["some text", "another"]
     assert np.array_equal(local.encode_passages(texts), pinned.encode_passages(texts))
     assert np.array_equal(local.encode_query("a"), pinned.encode_query("a"))
@@ -60,7 +60,7 @@ def test_settings_come_before_the_folders_configuration(
     onnx_folder: Path, model_workshop: Workshop
 ) -> None:
     given = EncoderSettings(model=str(onnx_folder), pooling="cls", query_prefix=PREFIX)
-    pinned = EncoderSettings().build(model_workshop)
+    pinned = EncoderSettings(fused=False).build(model_workshop)
     local = given.build(model_workshop)
     assert np.array_equal(local.encode_query("a"), pinned.encode_query("a"))
 
