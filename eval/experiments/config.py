@@ -8,7 +8,7 @@ from pydantic import Field, ValidationError
 
 from eval.experiments.engine_choice import choose_engine
 from eval.experiments.locations import default_dataset
-from eval.experiments.overrides import apply_override, merge
+from eval.experiments.overrides import apply_override, drop_nulls, merge
 from eval.runs.latency import LatencySettings
 from eval.scoring import measures
 from retrievers.base import AssayError
@@ -66,7 +66,7 @@ def make_config(
         values = merge(_read_with_bases(parse_path(base, source), ()), own)
     for override in overrides:
         apply_override(values, override, RunConfig)
-    values |= options or {}
+    values = drop_nulls(values, RunConfig) | (options or {})
     try:
         config = RunConfig.model_validate(values)
     except ValidationError as error:
@@ -89,8 +89,12 @@ def make_schema() -> dict[str, Any]:
         "type": "string",
         "description": "a YAML file beside this one, whose keys hold where this one has none",
     }
-    # What is missing here may stand in the base.
+    # What is missing here may stand in the base, and what stands there may be taken out by null.
     schema.pop("required", None)
+    for model in (schema, *schema["$defs"].values()):
+        for field in model.get("properties", {}).values():
+            if isinstance(named := field.get("additionalProperties"), dict):
+                field["additionalProperties"] = {"anyOf": [named, {"type": "null"}]}
     return schema
 
 
