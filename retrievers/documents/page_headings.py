@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pdfminer.layout import LTChar, LTTextLine
+    from pdfminer.layout import LTChar
 
 LARGER = 1.12  # times the body's size, from which a line is a heading
 LONGEST = 160  # characters of a heading
@@ -49,7 +49,7 @@ def mark_headings(markdown: str, data: bytes) -> str:
         return markdown
     found = markdown.split("\n")
     bare = [SPACES.sub("", line) for line in found]
-    at = 0
+    at = head = 0
     above: Line | None = None  # the heading that ends where `line` may begin
     for line in lines:
         place = next(
