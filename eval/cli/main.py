@@ -95,6 +95,14 @@ def _trust(_context: click.Context, _option: click.Parameter, wanted: bool) -> N
         os.environ["ASSAY_TRUST"] = "1"
 
 
+def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from eval.runs.environment import describe_version
+
+        click.echo(f"assay {describe_version()}")
+        context.exit()
+
+
 TRUST = click.Option(
     ["--trust"],
     is_flag=True,
@@ -115,7 +123,14 @@ def _offer_trust(command: click.Command) -> None:
 
 
 @click.group(cls=LazyGroup)
-@click.version_option(package_name="assay")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_show_version,
+    help="Show the version, in a checkout its commit, and exit.",
+)
 @click.option(
     DEBUG, is_flag=True, expose_value=False, help="Show where an error was raised (ASSAY_DEBUG=1)."
 )
