@@ -16,7 +16,7 @@ from eval.tracking.delivery import (
     note_logged,
     send,
 )
-from eval.tracking.description import NOTE, add_link, describe_comparison
+from eval.tracking.description import NOTE, add_link, describe_comparison, tag_source
 from eval.tracking.record import describe, metric_name, with_interval
 from eval.tracking.store import connect, find_experiment, redact, tracking_uri
 
@@ -94,7 +94,7 @@ def _tags(compared: Comparison, name: str, command: str) -> dict[str, str]:
     return {
         COMPARISON: name,
         "assay.command": command,
-        "mlflow.source.name": command,
+        **tag_source(command),
         "assay.collection": compared.base.run.manifest.collection.name,
         "assay.verdicts": json.dumps(verdicts),
     }

@@ -12,6 +12,7 @@ from eval.statistics.estimates import OpenEstimate
 NOTE = "mlflow.note.content"
 REPORT = "report.html"
 SHOWN = ("p50", "p95")
+FOLDERS = re.compile(r"[^\s=]*/")
 MARKS = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
@@ -66,6 +67,11 @@ def add_link(text: str, experiment: str, run_id: str, files: Iterable[str]) -> s
     if REPORT not in files:
         return text
     return f"{text}\n\n[Report]({_address(experiment, run_id)}/artifacts/{REPORT})\n"
+
+
+def tag_source(command: str) -> dict[str, str]:
+    """Return the tags by which MLflow shows a command, of which it shows what follows a slash."""
+    return {"mlflow.source.name": FOLDERS.sub("", command), "mlflow.source.type": "LOCAL"}
 
 
 def plain(text: str) -> str:

@@ -17,7 +17,7 @@ from eval.runs.latency import TOTAL
 from eval.runs.stored import MANIFEST, CollectionFacts, Manifest
 from eval.scoring.measures import choose_headline
 from eval.statistics.estimates import OpenEstimate
-from eval.tracking.description import describe_run
+from eval.tracking.description import describe_run, tag_source
 from eval.tracking.store import redact
 
 ARTIFACTS = (
@@ -107,8 +107,7 @@ def _tags(manifest: Manifest) -> dict[str, str]:
         "assay.config": manifest.name,
         "assay.collection": manifest.collection.name,
         "assay.command": command,
-        "mlflow.source.name": command,
-        "mlflow.source.type": "LOCAL",
+        **tag_source(command),
         "assay.degraded": json.dumps(bool(manifest.degraded)),
         "assay.sampled": json.dumps(manifest.sampled),
     }

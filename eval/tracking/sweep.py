@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from eval.tracking.delivery import find_logged, log_metrics, mlflow_run, note_logged, send
-from eval.tracking.description import NOTE, add_link, describe_children
+from eval.tracking.description import NOTE, add_link, describe_children, tag_source
 from eval.tracking.record import Record, metric_name
 from eval.tracking.store import connect, find_experiment, redact, tracking_uri
 
@@ -27,7 +27,7 @@ def log_sweep(records: Sequence[Record], command: str, folder: Path) -> str:
         if known and not fresh:
             return known.run_id
         experiment = find_experiment(client, uri)
-        tags = {SWEEP: folder.name, "assay.command": command, "mlflow.source.name": command}
+        tags = {SWEEP: folder.name, "assay.command": command, **tag_source(command)}
         begin = min(record.begin for record in fresh) if fresh else None
         made = mlflow_run(client, experiment, folder.name, tags, None, begin)
         with nullcontext(known.run_id) if known else made as run_id:

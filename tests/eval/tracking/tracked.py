@@ -90,7 +90,9 @@ def check_run(tracking, summary: Summary, run_id: str, parent: str = "") -> None
     assert run.info.run_name == f"{manifest.name} on tiny"
     tags = run.data.tags
     assert tags.get("mlflow.parentRunId", "") == parent
-    assert tags["mlflow.source.name"] == tags["assay.command"] != ""
+    source = tags["mlflow.source.name"]
+    assert "/" not in source
+    assert source.split()[-1] == tags["assay.command"].split()[-1].rpartition("/")[2]
     note = tags["mlflow.note.content"]
     assert note.startswith(f"**{manifest.name}** on **tiny**, 3 queries")
     assert f"| nDCG@10 | {summary.means['nDCG@10'].value:.3f} |" in note
