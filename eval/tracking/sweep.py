@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from eval.tracking.delivery import find_logged, log_metrics, mlflow_run, note_logged, send
+from eval.tracking.delivery import LOGGED, find_logged, log_metrics, mlflow_run, note_logged, send
 from eval.tracking.description import NOTE, add_link, describe_children, tag_source
 from eval.tracking.record import Record, metric_name
 from eval.tracking.store import connect, find_experiment, redact, tracking_uri
@@ -35,7 +35,9 @@ def log_sweep(records: Sequence[Record], command: str, folder: Path) -> str:
             measure, best = max((record.headline for record in records), key=lambda item: item[1])
             figures = {f"best/{metric_name(measure)}": best, "points": float(len(records))}
             log_metrics(client, run_id, figures, int(time.time() * 1000))
-            files = [file for file in sorted(folder.iterdir()) if file.is_file()]
+            files = [
+                file for file in sorted(folder.iterdir()) if file.is_file() and file.name != LOGGED
+            ]
             for file in files:
                 client.log_artifact(run_id, str(file))
             rows = [(one.name, one.headline[1], logged[one.folder].run_id) for one in records]
