@@ -27,6 +27,7 @@ COMMANDS = {
     "pool": ("eval.cli.pool:pool", "Write the table of results that no one has judged."),
     "label": ("eval.cli.label:label", "Add the judgments of such a table to its collection."),
     "verify": ("eval.cli.verify:verify", "Recompute every measure of a run from its exports."),
+    "runs": ("eval.cli.runs:runs", "List, show and delete stored runs; write an index page."),
     "report": ("eval.cli.report:report", "Write the report of a stored run anew."),
     "import": ("eval.cli.import_command:import_", "Judge rankings made elsewhere (TREC, JSONL)."),
     "log": ("eval.cli.log:log", "Send stored runs to the MLflow tracking store."),
@@ -99,7 +100,7 @@ def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> N
     if wanted:
         from eval.runs.environment import describe_version
 
-        click.echo(f"assay {describe_version()}")
+        click.echo(f"assay, version {describe_version()}")
         context.exit()
 
 
