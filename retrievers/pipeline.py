@@ -91,7 +91,7 @@ class PipelineSettings(Settings):
         if len(self.legs) > 1 and self.fusion is None:
             raise ValueError(f"fusion: missing; needed for more than one leg ({names})")
         if len(self.legs) == 1 and self.fusion is not None:
-            raise ValueError(f"fusion: not allowed with the single leg {names}")
+            raise ValueError(f"fusion: not allowed with the single leg {names}; null takes it out")
         if not self.active:
             kinds = {leg.kind for leg in self.legs.values()} - {"graph"}
             modes = ", ".join(sorted(kinds | {"hybrid"}))

@@ -1,5 +1,7 @@
 """A small sweep with a hostile value, a point that failed and one that was not timed."""
 
+from dataclasses import replace
+
 from eval.analysis.grid_search import Figures, Result, Sweep
 from eval.analysis.search_space import Point
 from eval.statistics.estimates import Estimate
@@ -28,6 +30,15 @@ def make_sweep(*, timed: bool = True, failed: bool = False) -> Sweep:
         environment={"command": ["assay", "sweep", "sample.yaml"]},
         results=tuple(results),
     )
+
+
+def make_grid() -> Sweep:
+    """Return a sweep over two axes, of whose four points one failed."""
+    figures = {mean: make_result(10, "lamps", mean, 2.0).figures for mean in (0.25, 0.5, 0.75)}
+    cells = [(10, "a", 0.25), (10, "b", 0.5), (60, "a", 0.75)]
+    points = [Result({"k": k, "leg": leg}, "lamps", figures[mean]) for k, leg, mean in cells]
+    failed = Result({"k": 60, "leg": "b"}, "lamps", failure="no")
+    return replace(make_sweep(), results=(*points, failed))
 
 
 def make_point(k: int) -> Point:

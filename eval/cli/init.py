@@ -115,6 +115,9 @@ def _print(made: "Authored") -> None:
     judged = made.judged
     for item in judged.unlocated:
         nearest = f"; nearest document: {item.nearest}" if item.nearest else ""
+        if item.nearest_text:
+            passage = " ".join(item.nearest_text.split())
+            nearest = f"; nearest passage: {item.nearest}:{item.nearest_line}: {passage}"
         asked = item.question
         question = f"{asked.question}: " if asked.question else ""
         click.echo(f"line {asked.line}: {question}{item.why}{nearest}")

@@ -1,6 +1,5 @@
 """`assay log`: stored runs to the tracking store."""
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,7 @@ def log(runs: tuple[str, ...], reports: Path | None, again: bool, as_json: bool)
 
     folders = {find(reports or reports_folder(), reference).resolve() for reference in runs}
     summaries = [export_summary(load(folder)) for folder in sorted(folders)]
-    logged = tracking.log(summaries, shlex.join(["assay", "log", *runs]), again)
+    logged = tracking.log(summaries, again)
     if as_json:
         print_json({"runs": [_row(entry) for entry in logged]})
         return
@@ -47,6 +46,6 @@ def _row(entry: "Logged") -> dict[str, object]:
         "tracking_uri": entry.tracking_uri,
         "experiment": entry.experiment,
         "mlflow_run": entry.run_id,
-        "mlflow_parent": entry.parent,
+        "mlflow_parent": entry.parent or None,
         "sent": entry.fresh,
     }

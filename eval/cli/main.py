@@ -96,6 +96,14 @@ def _trust(_context: click.Context, _option: click.Parameter, wanted: bool) -> N
         os.environ["ASSAY_TRUST"] = "1"
 
 
+def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from eval.runs.environment import describe_version
+
+        click.echo(f"assay, version {describe_version()}")
+        context.exit()
+
+
 TRUST = click.Option(
     ["--trust"],
     is_flag=True,
@@ -115,22 +123,14 @@ def _offer_trust(command: click.Command) -> None:
         command.params.append(TRUST)
 
 
-def _print_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        from retrievers.base.installation import find_version
-
-        click.echo(f"assay, version {find_version()}")
-        context.exit()
-
-
 @click.group(cls=LazyGroup)
 @click.option(
     "--version",
     is_flag=True,
     expose_value=False,
     is_eager=True,
-    callback=_print_version,
-    help="Show the version and exit.",
+    callback=_show_version,
+    help="Show the version, in a checkout its commit, and exit.",
 )
 @click.option(
     DEBUG, is_flag=True, expose_value=False, help="Show where an error was raised (ASSAY_DEBUG=1)."

@@ -68,9 +68,12 @@ def tune(
     tuned = run_tuning(request, progress)
     path = output or reports_folder() / "tuned" / f"{tuned.label}.yaml"
     files = tuned.write(path)
+    page = files[-2]
     tracked = None if no_track else tuned.track(files, progress)
     if as_json:
-        print_json({**tuned.as_json(), "output": str(path), "mlflow_run": tracked})
+        print_json(
+            {**tuned.as_json(), "output": str(path), "report": str(page), "mlflow_run": tracked}
+        )
         return
     print_tuning(tuned)
-    print_places(config=path, mlflow_run=tracked)
+    print_places(config=path, report=page, mlflow_run=tracked)

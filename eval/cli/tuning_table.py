@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from eval.analysis.search_space import describe, label, shorten
 from eval.cli.output import make_console, make_table, print_table
-from eval.experiments.tuning import describe_gain, gain
+from eval.report.tuning import describe_gain, explain, gain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,7 +31,7 @@ def print_tuning(tuned: "Tuned") -> None:
         console.print(f"  {line}", markup=False, soft_wrap=True)
     print_table(console, _gains(tuning))
     console.print(describe_gain(tuning), style=STYLES.get(tuning.verdict, "bold"))
-    for line in _explain(tuning):
+    for line in explain(tuning):
         console.print(line, markup=False, soft_wrap=True)
     console.print()
     _print_surface(console, tuning, space)
@@ -49,39 +49,6 @@ def _gains(tuning: "Tuning") -> "Table":
         mean = f"{given.value + estimate.value:.3f}"
         table.add_row(name, mean, f"{estimate.value:+.3f}", interval, p)
     return table
-
-
-def _explain(tuning: "Tuning") -> list[str]:
-    """Return how it was held out, and which points were chosen how often."""
-    chosen = sorted(tuning.points, key=lambda item: -item.chosen)[:5]
-    parts = [f"{label(item.settings)}: {item.chosen}" for item in chosen if item.chosen]
-    if tuning.kept:
-        parts.append(f"as given: {tuning.kept}")
-    design = tuning.design
-    groups = "" if tuning.groups == tuning.queries else f" in {tuning.groups} groups"
-    lines = [
-        f"held out: {design.folds} folds, {design.repeats} times over{groups}, seed {design.seed}; "
-        "p by randomisation of the whole choice, one-sided",
-        f"chosen, of {tuning.choices} times: {'; '.join(parts)}",
-    ]
-    if ends := _find_ends(tuning):
-        lines.append(f"at an end of its axis, beyond which there may be better: {', '.join(ends)}")
-    return lines
-
-
-def _find_ends(tuning: "Tuning") -> list[str]:
-    """Return the numbers of the best point that are the least or greatest of those tried."""
-    if tuning.best is None:
-        return []
-    best = tuning.points[tuning.best].settings
-    names = shorten(best)
-    ends = []
-    for key, value in best.items():
-        tried = [item.settings[key] for item in tuning.points if key in item.settings]
-        numbers = {item for item in tried if isinstance(item, (int, float))}
-        if len(numbers) > 2 and value in (min(numbers), max(numbers)):
-            ends.append(f"{names[key]} {describe(value)}")
-    return ends
 
 
 def _print_surface(console: "Console", tuning: "Tuning", space: "Space") -> None:

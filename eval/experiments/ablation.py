@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -142,7 +142,16 @@ def ablate(plan: Plan, workshop: Workshop, reports: Path) -> tuple[Ablation, lis
     observed = {name: seen[id(one)] for name, one in outcomes.items() if id(one) in seen}
     rows = list(_weigh(plan, outcomes, observed))
     found = _collect(plan, outcomes, observed, list(judge(rows)))
-    return found, [one.record for one in done if one.record]
+    return found, list(_name_records(plan, outcomes))
+
+
+def _name_records(plan: Plan, outcomes: Mapping[str, Done]) -> Iterator[Record]:
+    """Yield what MLflow is told of each run, by the name of the first variant it is of."""
+    seen = set()
+    for name, one in outcomes.items():
+        if one.record and one.run not in seen:
+            seen.add(one.run)
+            yield replace(one.record, name=f"{name}: {plan.config.name}")
 
 
 def _weigh(

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from eval.experiments.engine_choice import choose_engine
 from eval.experiments.locations import default_dataset
 from eval.experiments.named_configs import find_base, find_config
-from eval.experiments.overrides import apply_override, merge
+from eval.experiments.overrides import apply_override, drop_nulls, merge
 from eval.runs.latency import LatencySettings
 from eval.scoring import measures
 from retrievers.base import AssayError
@@ -69,7 +69,7 @@ def make_config(
         values = merge(_read_with_bases(find_config(base, source), ()), own)
     for override in overrides:
         apply_override(values, override, RunConfig)
-    values |= options or {}
+    values = drop_nulls(values, RunConfig) | (options or {})
     try:
         config = RunConfig.model_validate(values)
     except ValidationError as error:
@@ -93,8 +93,12 @@ def make_schema() -> dict[str, Any]:
         "description": "a config whose keys hold where this one has none: its path from this file, "
         "or its name",
     }
-    # What is missing here may stand in the base.
+    # What is missing here may stand in the base, and what stands there may be taken out by null.
     schema.pop("required", None)
+    for model in (schema, *schema["$defs"].values()):
+        for field in model.get("properties", {}).values():
+            if isinstance(named := field.get("additionalProperties"), dict):
+                field["additionalProperties"] = {"anyOf": [named, {"type": "null"}]}
     return schema
 
 

@@ -212,7 +212,11 @@ class Runner:
             kind = "" if isinstance(error, AssayError) else f"{type(error).__name__}: "
             return Done(Result(task.point, task.config.dataset, failure=f"{kind}{reason}"))
         figures = Figures.of(summary)
-        return Done(Result(task.point, task.config.dataset, figures), describe(summary))
+        record = describe(summary)
+        varied = label(task.point)
+        if varied:
+            record = replace(record, name=f"{varied} on {summary.run.manifest.collection.name}")
+        return Done(Result(task.point, task.config.dataset, figures), record)
 
     def _run(self, task: Task, variants: Variants) -> Summary:
         """Make the run of a task, or find it, with the files that go with it."""

@@ -1,7 +1,7 @@
 """Mappings laid over mappings, and single keys set by `key.path=value`."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_origin
 
 from retrievers.base import AssayError
 from retrievers.settings.files import parse_yaml
@@ -41,6 +41,24 @@ def apply_override(values: dict[str, Any], override: str, kind: Any) -> None:
         place[last] = value
     else:
         raise AssayError(f"{override}: {'.'.join(parents)} holds a single value, not keys")
+
+
+def drop_nulls(values: Any, kind: Any) -> Any:
+    """Return `values`, which become a `kind`, without what null takes out of a mapping by names.
+
+    So a leg of a base is left out. A key that a model names keeps its null.
+    """
+    member = find_member(kind, values)
+    if isinstance(values, list):
+        return [drop_nulls(item, descend(member, at)) for at, item in enumerate(values)]
+    if not isinstance(values, dict):
+        return values
+    named = get_origin(member) is dict
+    return {
+        key: drop_nulls(value, descend(member, key))
+        for key, value in values.items()
+        if value is not None or not named
+    }
 
 
 def _step(place: Any, key: str, override: str, kind: Any) -> Any:

@@ -22,12 +22,12 @@ from eval.experiments.search_spaces import (
 )
 from eval.experiments.tuned_config import write_tuned
 from eval.experiments.workshop import make_workshop
+from eval.report import tuning as report
 from eval.runs import environment
 from eval.runs.execution import sample
 from eval.runs.files import encode_json
 from eval.runs.unstored import score_queries
 from eval.scoring.measures import check_rising
-from eval.statistics.estimates import Estimate
 from eval.tracking.tuning import TuningRecord, log_tuning
 from retrievers.base import AssayError, Progress
 from retrievers.store.files import write_atomically
@@ -79,8 +79,11 @@ class Tuned:
         return {**named, **self.tuning.as_json()}
 
     def write(self, path: Path) -> list[Path]:
-        """Write the best config to `path`, and beside it what was found; return both paths."""
-        said = f"{describe_gain(self.tuning)}, on {self.settings.dataset}"
+        """Write the best config to `path`, and beside it what was found and a page of it.
+
+        Return the paths, that of the page last but one.
+        """
+        said = f"{report.describe_gain(self.tuning)}, on {self.settings.dataset}"
         named = {
             "name": f"{self.settings.name}_tuned",
             "description": f"{said}, by: {environment.command_line()}",
@@ -88,13 +91,22 @@ class Tuned:
         write_tuned(path, self.config, self.best.model_copy(update=named))
         facts = path.with_suffix(".json")
         write_atomically(facts, encode_json(self.as_json()))
-        return [path, facts]
+        pages = report.write(
+            self.tuning,
+            self.settings.name,
+            self.collection,
+            [f"{self.space.source}:", *self.space.lines()],
+            environment.describe(),
+            environment.command_line(),
+            path,
+        )
+        return [path, facts, *pages]
 
     def track(self, files: Sequence[Path], progress: Progress) -> str | None:
         """Log to MLflow and return the id of the MLflow run; say so where tracking is down."""
         values = self.settings.model_dump(mode="json")
         record = TuningRecord(self.tuning, values, environment.command_line(), files)
-        kept = f"the figures are kept in {files[-1]}"
+        kept = f"the figures are kept in {files[1]}"
         return tracking.attempt(lambda: log_tuning(record), kept, progress)
 
 
@@ -120,21 +132,6 @@ def run_tuning(request: Request, progress: Progress) -> Tuned:
     tuning = tune(measure, given, tried, parted, request.design)
     best = settings if tuning.best is None else variants[tuning.best]
     return Tuned(request.config, collection.name, settings, space, tuning, best)
-
-
-def describe_gain(tuning: Tuning) -> str:
-    """Return what tuning was found to be worth, in a sentence's length."""
-    if tuning.best is None:
-        return f"no point is better in {tuning.measure} than the config as given"
-    return (
-        f"{tuning.verdict}: held-out gain in {tuning.measure} {gain(tuning.held_out)}, "
-        f"p = {tuning.p:.3f}; naive {gain(tuning.naive)}"
-    )
-
-
-def gain(estimate: Estimate) -> str:
-    """Return a difference with its interval."""
-    return f"{estimate.value:+.3f} ({estimate.low:+.3f} … {estimate.high:+.3f})"
 
 
 def _choose_space(settings: RunConfig, request: Request) -> Space:

@@ -10,6 +10,7 @@ from eval.analysis.search_space import describe, shorten
 from eval.report.files import write_report
 from eval.report.formats import Figure, amount, count, figure, score
 from eval.report.front import FrontPlot, plot_front
+from eval.report.heatmap import Heatmap, make_heatmap
 from eval.report.plots import LinearAxis, Whisker, whisker
 from eval.scoring.measures import spoken
 
@@ -54,6 +55,7 @@ class CollectionView:
     rows: tuple[PointRow, ...]
     margins: tuple[MarginRow, ...]
     plot: FrontPlot | None
+    heatmap: Heatmap | None
 
 
 def write(sweep: Sweep, folder: Path) -> Path:
@@ -107,6 +109,10 @@ def _view(sweep: Sweep, name: str) -> CollectionView:
             _margin_row(sweep, item) for item in sweep.margins if item.collection == name
         ),
         plot=plot_front(sweep, name, results),
+        heatmap=make_heatmap(
+            [(item.settings, figures.means[sweep.headline].value) for item, figures in ranked],
+            score,
+        ),
     )
 
 

@@ -61,6 +61,17 @@ def describe() -> dict[str, Any]:
     }
 
 
+def describe_version() -> str:
+    """Return the version, and in a checkout of the project its commit: `0.1.0 (commit 1a2b3c4)`."""
+    number = find_version()
+    # Installed, the package may lie in somebody's own checkout.
+    git = _git() if find_checkout() else {}
+    if not git:
+        return number
+    changed = ", with uncommitted changes" if git["dirty"] else ""
+    return f"{number} (commit {git['commit'][:7]}{changed})"
+
+
 def command() -> list[str]:
     """Return the command line, or the call of the Python API, that does what is being done."""
     given = _COMMAND.get()

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -68,6 +69,7 @@ def execute(
     """
     from filelock import FileLock
 
+    begin = time.perf_counter()
     check_judged(collection)
     indexed = index(retriever, collection)
     identity = _identify(plan, retriever, collection)
@@ -85,7 +87,7 @@ def execute(
         partial = [path for path in begun if not RunFolder(path).count_degraded()]
         path = partial[-1] if partial else reports / _new_id(plan, collection, identity)
         folder = RunFolder(path)
-        _make(folder, plan, retriever, collection, indexed, identity, progress)
+        _make(folder, plan, retriever, collection, indexed, identity, begin, progress)
         return Outcome(load(path), reused=False)
 
 
@@ -121,6 +123,7 @@ def _make(
     collection: Collection,
     indexed: IndexReport,
     identity: str,
+    begin: float,
     progress: Progress,
 ) -> None:
     import yaml
@@ -170,6 +173,7 @@ def _make(
             join_rule=RULE,
             throughput=latency.throughput,
             concurrency=latency.concurrency,
+            seconds=time.perf_counter() - begin,
         )
     )
 

@@ -106,7 +106,8 @@ class Manifest(BaseModel):
     """The identity and circumstances of a run.
 
     `retries` is the number of calls, in searches that are stored or timed, that failed and were
-    made again; what they cost is in no latency.
+    made again; what they cost is in no latency. `seconds` are those of the call that finished the
+    run, indexing included; None in runs of before they were kept.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -128,6 +129,7 @@ class Manifest(BaseModel):
     join_rule: str
     throughput: float | None
     concurrency: int
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,13 @@ from eval.tracking.delivery import (
     log_params,
     mlflow_run,
     note_logged,
-    send_children,
+    send,
 )
+from eval.tracking.description import NOTE, add_link, describe_comparison, tag_source
 from eval.tracking.record import describe, metric_name, with_interval
 from eval.tracking.store import connect, find_experiment, redact, tracking_uri
 
+COMPARISON = "assay.comparison"
 ARTIFACTS = ("comparison.json", "report.md", "report.html")
 
 
@@ -33,23 +35,24 @@ def log_comparison(
     uri = tracking_uri()
     runs = compared.runs
     with connect(uri) as client:
-        known = find_logged(client, uri, {folder: folder.name})
+        known = find_logged(client, uri, {folder: folder.name}, COMPARISON)
         if folder in known:
             return known[folder].run_id
         experiment = find_experiment(client, uri)
         logged = find_logged(client, uri, {run.folder: run.manifest.id for run in runs})
         tags = _tags(compared, folder.name, redact(command))
-        with mlflow_run(client, experiment, redact(command), tags) as run_id:
+        with mlflow_run(client, experiment, _name(compared), tags) as run_id:
             fresh = [describe(complete(run)) for run in runs if run.folder not in logged]
-            logged |= send_children(client, uri, experiment, run_id, fresh)
+            logged |= send(client, uri, experiment, run_id, fresh)
             base, *others = [logged[run.folder].run_id for run in runs]
             client.set_tag(run_id, "assay.base", base)
             client.set_tag(run_id, "assay.others", json.dumps(others))
-            children = {"children": float(len(fresh))}
-            log_metrics(client, run_id, metrics(compared) | children, int(time.time() * 1000))
+            log_metrics(client, run_id, metrics(compared), int(time.time() * 1000))
             log_params(client, run_id, _params(compared))
             for name in ARTIFACTS:
                 client.log_artifact(run_id, str(folder / name))
+            described = describe_comparison(compared)
+            client.set_tag(run_id, NOTE, add_link(described, experiment, run_id, ARTIFACTS))
         note_logged(folder, folder.name, uri, run_id, run_id)
     return run_id
 
@@ -78,14 +81,20 @@ def metrics(compared: Comparison) -> dict[str, float]:
     return found
 
 
+def _name(compared: Comparison) -> str:
+    base, *others = compared.labels
+    return f"{' · '.join(others)} against {base} on {compared.base.run.manifest.collection.name}"
+
+
 def _tags(compared: Comparison, name: str, command: str) -> dict[str, str]:
     verdicts = {
         pair.other.run.manifest.id: {item.measure: item.verdict for item in pair.differences}
         for pair in compared.pairs
     }
     return {
-        "assay.comparison": name,
+        COMPARISON: name,
         "assay.command": command,
+        **tag_source(command),
         "assay.collection": compared.base.run.manifest.collection.name,
         "assay.verdicts": json.dumps(verdicts),
     }

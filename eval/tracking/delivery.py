@@ -1,4 +1,4 @@
-"""Sending runs to MLflow: one parent a command, one child a pipeline and collection."""
+"""Sending runs to MLflow, each once: as rows of their own, or as children of what made them."""
 
 import json
 import time
@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eval.analysis.summary import Summary
-from eval.runs import environment
 from eval.runs.files import encode_json
-from eval.tracking.record import Record, describe, headlines
+from eval.tracking.description import NOTE, add_link
+from eval.tracking.record import FIGURES, FIGURES_COLUMNS, FigureRow, Record, describe
 from eval.tracking.store import (
     EXPERIMENT,
     TrackingError,
@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 LOGGED = "mlflow.json"
+RUN = "assay.run"  # the tag that names a run of a pipeline
 
 
 @dataclass(frozen=True)
 class Logged:
-    """Where MLflow holds a run: the ids of its MLflow run and of that run's parent.
+    """Where MLflow holds a run: the id of its MLflow run and that of its parent, "" if it has none.
 
     `tracking_uri` is without credentials. `fresh` says that it was sent by this call.
     """
@@ -62,61 +63,77 @@ def attempt(log: Callable[[], T], kept: str, progress: Progress) -> T | None:
         return None
 
 
-def log(summaries: Sequence[Summary], command: str, again: bool = False) -> list[Logged]:
-    """Send runs to the tracking store, as children of one parent that names `command`.
+def log(summaries: Sequence[Summary], again: bool = False) -> list[Logged]:
+    """Send runs to the tracking store, each as a row of its own.
 
     A run that the store holds already is not sent twice, unless `again`. Each run that was sent
     has an `mlflow.json` in its folder. Raises TrackingError; what was sent before the failure
     stays, and what was half sent is marked FAILED in MLflow.
     """
-    return log_records([describe(summary) for summary in summaries], command, again)
-
-
-def log_records(records: Sequence[Record], command: str, again: bool = False) -> list[Logged]:
-    """As `log`, for runs already described."""
     uri = tracking_uri()
+    records = [describe(summary) for summary in summaries]
     with connect(uri) as client:
         folders = {record.folder: record.run for record in records}
         logged = {} if again else find_logged(client, uri, folders)
         fresh = [record for record in records if record.folder not in logged]
         if fresh:
-            logged |= _send_all(client, uri, fresh, redact(command))
+            logged |= send(client, uri, find_experiment(client, uri), "", fresh)
     return [logged[record.folder] for record in records]
 
 
 def log_once(summary: Summary) -> str:
     """Send a run unless the store holds it; return the id of its MLflow run."""
-    return log([summary], environment.command_line())[0].run_id
+    return log([summary])[0].run_id
 
 
 def find_logged(
-    client: "MlflowClient", uri: str, folders: Mapping[Path, str]
+    client: "MlflowClient", uri: str, folders: Mapping[Path, str], tag: str = RUN
 ) -> dict[Path, Logged]:
     """Return, by folder, what the store at `uri` holds whole and has not deleted.
 
-    `folders` gives the id of the run in each.
+    `folders` gives the id in each, which is the `tag` of its MLflow run. The note in a folder names
+    only the store that it was sent to last, so that where it names another the store is asked.
     """
+    found = {}
+    for folder, id_ in folders.items():
+        logged = _read_note(client, uri, folder, id_) or _search(client, uri, tag, id_)
+        if logged:
+            found[folder] = logged
+    return found
+
+
+def _read_note(client: "MlflowClient", uri: str, folder: Path, id_: str) -> Logged | None:
     from mlflow.exceptions import MlflowException
     from mlflow.protos.databricks_pb2 import RESOURCE_DOES_NOT_EXIST, ErrorCode
 
-    found = {}
-    for folder, run in folders.items():
-        try:
-            entry = json.loads((folder / LOGGED).read_bytes())
-            logged = Logged(run=run, fresh=False, **entry)
-        except (FileNotFoundError, ValueError, TypeError):
-            continue
-        if logged.tracking_uri != redact(uri):
-            continue
-        try:
-            info = client.get_run(logged.run_id).info
-        except MlflowException as error:
-            if error.error_code != ErrorCode.Name(RESOURCE_DOES_NOT_EXIST):
-                raise
-            continue
-        if info.status == "FINISHED" and info.lifecycle_stage == "active":
-            found[folder] = logged
-    return found
+    try:
+        entry = json.loads((folder / LOGGED).read_bytes())
+        logged = Logged(run=id_, fresh=False, **entry)
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+    if logged.tracking_uri != redact(uri):
+        return None
+    try:
+        info = client.get_run(logged.run_id).info
+    except MlflowException as error:
+        if error.error_code != ErrorCode.Name(RESOURCE_DOES_NOT_EXIST):
+            raise
+        return None
+    return logged if info.status == "FINISHED" and info.lifecycle_stage == "active" else None
+
+
+def _search(client: "MlflowClient", uri: str, tag: str, id_: str) -> Logged | None:
+    from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
+
+    experiment = client.get_experiment_by_name(EXPERIMENT)
+    if experiment is None or experiment.lifecycle_stage == "deleted" or "'" in id_:
+        return None
+    wanted = f"attributes.status = 'FINISHED' AND tags.`{tag}` = '{id_}'"
+    runs = client.search_runs([experiment.experiment_id], wanted, max_results=1)
+    for run in runs:
+        parent = run.data.tags.get(MLFLOW_PARENT_RUN_ID, "")
+        return Logged(id_, redact(uri), EXPERIMENT, run.info.run_id, parent, fresh=False)
+    return None
 
 
 def log_result(
@@ -143,20 +160,10 @@ def log_result(
     return run_id
 
 
-def _send_all(
-    client: "MlflowClient", uri: str, records: Sequence[Record], command: str
-) -> dict[Path, Logged]:
-    experiment = find_experiment(client, uri)
-    with mlflow_run(client, experiment, command, {"assay.command": command}) as parent:
-        now = int(time.time() * 1000)
-        log_metrics(client, parent, {"children": len(records), **headlines(records)}, now)
-        return send_children(client, uri, experiment, parent, records)
-
-
-def send_children(
+def send(
     client: "MlflowClient", uri: str, experiment: str, parent: str, records: Sequence[Record]
 ) -> dict[Path, Logged]:
-    """Send runs as children of the MLflow run `parent`; return them by folder."""
+    """Send runs, as children of the MLflow run `parent` unless it is ""; return them by folder."""
     sent = {}
     for record in records:
         run_id = _send(client, experiment, parent, record)
@@ -180,15 +187,27 @@ def _send(client: "MlflowClient", experiment: str, parent: str, record: Record) 
     from mlflow.entities import Dataset, DatasetInput, InputTag
     from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT, MLFLOW_PARENT_RUN_ID
 
-    tags = {MLFLOW_PARENT_RUN_ID: parent, **record.tags}
-    with mlflow_run(client, experiment, record.name, tags, record.time) as run_id:
+    tags = {**({MLFLOW_PARENT_RUN_ID: parent} if parent else {}), **record.tags}
+    with mlflow_run(client, experiment, record.name, tags, record.time, record.begin) as run_id:
         log_metrics(client, run_id, record.metrics, record.time)
         log_params(client, run_id, record.params)
         context = InputTag(MLFLOW_DATASET_CONTEXT, "evaluation")
         client.log_inputs(run_id, [DatasetInput(Dataset(**record.dataset), [context])])
         for file in record.artifacts:
             client.log_artifact(run_id, str(file))
+        log_table(client, run_id, record.figures)
+        names = [file.name for file in record.artifacts]
+        client.set_tag(run_id, NOTE, add_link(record.description, experiment, run_id, names))
     return run_id
+
+
+def log_table(client: "MlflowClient", run_id: str, rows: Sequence[FigureRow]) -> None:
+    """Log figures as an artifact that MLflow shows as a table."""
+    from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS
+
+    client.log_dict(run_id, {"columns": FIGURES_COLUMNS, "data": rows}, FIGURES)
+    listed = json.dumps([{"path": FIGURES, "type": "table"}])
+    client.set_tag(run_id, MLFLOW_LOGGED_ARTIFACTS, listed)
 
 
 @contextmanager
@@ -198,12 +217,19 @@ def mlflow_run(
     name: str,
     tags: Mapping[str, str],
     ended: int | None = None,
+    begin: int | None = None,
 ) -> Iterator[str]:
-    """Yield the id of a new MLflow run, which ends as FINISHED, or FAILED if the block raises."""
+    """Yield the id of a new MLflow run, which ends as FINISHED, or FAILED if the block raises.
+
+    It lasted from `begin` to `ended`, in ms since 1970; where these are not given, no time or the
+    time of the block.
+    """
     from mlflow.utils.validation import MAX_TAG_VAL_LENGTH
 
     cut = {key: text[:MAX_TAG_VAL_LENGTH] for key, text in tags.items()}
-    run_id = client.create_run(experiment, ended, cut, name[:MAX_TAG_VAL_LENGTH]).info.run_id
+    run_id = client.create_run(
+        experiment, begin or ended, cut, name[:MAX_TAG_VAL_LENGTH]
+    ).info.run_id
     try:
         yield run_id
         client.set_terminated(run_id, "FINISHED", ended)

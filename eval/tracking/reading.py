@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eval.analysis.exports import PER_QUERY
@@ -14,7 +15,7 @@ from eval.runs.latency import TOTAL
 from eval.scoring.measures import DEFAULT
 from eval.statistics.estimates import OpenEstimate, make_estimate
 from eval.tracking.local import database
-from eval.tracking.record import metric_name
+from eval.tracking.record import FIGURES, metric_name
 from eval.tracking.store import (
     EXPERIMENT,
     TrackingError,
@@ -82,8 +83,25 @@ class TrackedRun:
     def __repr__(self) -> str:
         return f"<{self.name} on {self.collection}, {self.finished:%Y-%m-%d %H:%M}: {self.id}>"
 
+    @cached_property
+    def figures(self) -> Mapping[str, tuple[float | None, float | None]]:
+        """The ends of the interval of each figure, by its name among the metrics.
+
+        Fetched when first asked for; empty for a run of before they were sent in a table.
+        """
+        with connect(self.tracking_uri) as client, tempfile.TemporaryDirectory() as folder:
+            if FIGURES not in {item.path for item in client.list_artifacts(self.mlflow_run)}:
+                return {}
+            path = client.download_artifacts(self.mlflow_run, FIGURES, folder)
+            return {
+                name: (low, high)
+                for name, _, low, high in json.loads(Path(path).read_bytes())["data"]
+            }
+
     def _estimate(self, name: str) -> OpenEstimate:
         low, high = (self.metrics.get(f"{name}{end}") for end in (".low", ".high"))
+        if low is None and high is None:
+            low, high = self.figures.get(name, (None, None))
         return make_estimate(self.metrics[name], low, high, self.queries)
 
 

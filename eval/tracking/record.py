@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +17,8 @@ from eval.runs.latency import TOTAL
 from eval.runs.stored import MANIFEST, CollectionFacts, Manifest
 from eval.scoring.measures import choose_headline
 from eval.statistics.estimates import OpenEstimate
+from eval.tracking.description import describe_run, tag_source
+from eval.tracking.store import redact
 
 ARTIFACTS = (
     RUN,
@@ -31,6 +33,9 @@ ARTIFACTS = (
 )
 # MLflow allows letters, digits, `_ - . /` and space. Runs of anything else become one `_`.
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9./ -]+")
+FIGURES = "figures.json"
+FIGURES_COLUMNS = ("figure", "value", "low", "high")
+FigureRow = tuple[str, float, float | None, float | None]
 LONGEST_NAME = 250
 LONGEST_DIGEST = 36
 
@@ -39,17 +44,22 @@ LONGEST_DIGEST = 36
 class Record:
     """What MLflow is told of one run.
 
-    `time` is when the run was finished, in ms since 1970. `headline` is the name and value of the
-    one measure that its parent shows. `artifacts` are the wanted files that its folder holds.
+    It lasted from `begin` to `time`, in ms since 1970. `headline` is the name and value of the one
+    measure that its parent shows. `metrics` are what runs are listed and compared by; `figures` are
+    all there are, with their intervals: rows of `FIGURES_COLUMNS`. `description` is Markdown.
+    `artifacts` are the wanted files that its folder holds.
     """
 
     run: str
     folder: Path
     name: str
+    begin: int
     time: int
     tags: Mapping[str, str]
     params: Mapping[str, str]
     metrics: Mapping[str, float]
+    figures: Sequence[FigureRow]
+    description: str
     headline: tuple[str, float]
     dataset: Mapping[str, str]
     artifacts: tuple[Path, ...]
@@ -65,28 +75,22 @@ def describe(summary: Summary) -> Record:
     manifest = summary.run.manifest
     files = [summary.run.folder / name for name in ARTIFACTS]
     measure = choose_headline(summary.means)
+    ended = int(datetime.fromisoformat(manifest.created).timestamp() * 1000)
     return Record(
         run=manifest.id,
         folder=summary.run.folder,
         name=f"{manifest.name} on {manifest.collection.name}",
-        time=int(datetime.fromisoformat(manifest.created).timestamp() * 1000),
+        begin=ended - round((manifest.seconds or 0) * 1000),
+        time=ended,
         tags=_tags(manifest) | {"assay.queries_without_hits": str(len(summary.run.without_hits))},
         params=list_params(manifest.config),
-        metrics=_metrics(summary),
-        headline=(metric_name(measure), summary.means[measure].value),
+        metrics=_metrics(summary, measure),
+        figures=tuple(_figures(summary)),
+        description=describe_run(summary),
+        headline=(measure, summary.means[measure].value),
         dataset=_dataset(manifest.collection),
         artifacts=tuple(file for file in files if file.exists()),
     )
-
-
-def headlines(records: Sequence[Record]) -> dict[str, float]:
-    """Return the metrics of a parent: the headline of each run as `<measure>/<pipeline> on …`."""
-    found: dict[str, float] = {}
-    for record in records:
-        measure, value = record.headline
-        name = f"{measure}/{metric_name(record.name)}"
-        found[name if name not in found else f"{measure}/{metric_name(record.run)}"] = value
-    return found
 
 
 def list_params(config: Mapping[str, Any]) -> dict[str, str]:
@@ -96,12 +100,14 @@ def list_params(config: Mapping[str, Any]) -> dict[str, str]:
 
 def _tags(manifest: Manifest) -> dict[str, str]:
     git = manifest.environment.get("git", {})
+    command = redact(shlex.join(manifest.environment.get("command", [])))
     tags = {
         "assay.run": manifest.id,
         "assay.identity": manifest.identity,
         "assay.config": manifest.name,
         "assay.collection": manifest.collection.name,
-        "assay.command": shlex.join(manifest.environment.get("command", [])),
+        "assay.command": command,
+        **tag_source(command),
         "assay.degraded": json.dumps(bool(manifest.degraded)),
         "assay.sampled": json.dumps(manifest.sampled),
     }
@@ -111,36 +117,55 @@ def _tags(manifest: Manifest) -> dict[str, str]:
     return tags
 
 
-def _metrics(summary: Summary) -> dict[str, float]:
+def _metrics(summary: Summary, headline: str) -> dict[str, float]:
+    """Return the headline with its interval, the other measures, latency, and what it took."""
+    manifest, total = summary.run.manifest, summary.latency.get(TOTAL, {})
+    found = with_interval(metric_name(headline), summary.means[headline])
+    found |= {metric_name(measure): mean.value for measure, mean in summary.means.items()}
+    found |= {f"latency_ms/{TOTAL}.{name}": figure.value for name, figure in total.items()}
+    if manifest.throughput is not None:
+        found["throughput/queries_per_second"] = manifest.throughput
+    found["queries"] = len(summary.run.queries)
+    found["index/chunks"] = manifest.index.chunks
+    return found
+
+
+def _figures(summary: Summary) -> Iterator[FigureRow]:
+    """Yield every figure of a run by its name, with the ends that its interval has."""
     manifest = summary.run.manifest
-    found: dict[str, float] = {"queries": len(summary.run.queries)}
     for measure, mean in summary.means.items():
-        found |= with_interval(metric_name(measure), mean)
+        yield metric_name(measure), mean.value, mean.low, mean.high
     for stage, figures in summary.latency.items():
         for percentile, figure in figures.items():
             name = f"latency_ms/{metric_name(stage)}.{percentile}"
-            found |= with_interval(name, figure) if stage == TOTAL else {name: figure.value}
-    totals = summary.attribution.totals()
+            yield name, figure.value, figure.low, figure.high
+    for name, value in _counts(summary, manifest):
+        yield name, value, None, None
+
+
+def _counts(summary: Summary, manifest: Manifest) -> Iterator[tuple[str, float]]:
+    """Yield what has no interval: where gold went, throughput, and facts of the index."""
+    index, totals = manifest.index, summary.attribution.totals()
     items = sum(totals.values())
-    found |= {f"attribution/{fate}": number / items for fate, number in totals.items() if items}
+    if items:
+        yield from ((f"attribution/{fate}", number / items) for fate, number in totals.items())
     if manifest.throughput is not None:
-        found["throughput/queries_per_second"] = manifest.throughput
-        found["throughput/concurrency"] = manifest.concurrency
+        yield "throughput/queries_per_second", manifest.throughput
+        yield "throughput/concurrency", manifest.concurrency
     if manifest.retries:
-        found["retries"] = manifest.retries
-    found["index/chunks"] = manifest.index.chunks
-    found["index/bytes"] = manifest.index.bytes
+        yield "retries", manifest.retries
+    yield "index/chunks", index.chunks
+    yield "index/bytes", index.bytes
     for name in ("oversize", "integrity_failures"):
-        if name in manifest.index.facts:
-            found[f"index/{name}"] = manifest.index.facts[name]
-    for percentile, size in manifest.index.tokens.percentiles().items():
-        found[f"index/tokens.{percentile}"] = size
+        if name in index.facts:
+            yield f"index/{name}", index.facts[name]
+    for percentile, size in index.tokens.percentiles().items():
+        yield f"index/tokens.{percentile}", size
     for leg, recall in find_recalls(manifest.facts).items():
-        found[f"index/{metric_name(f'{RECALL}.{leg}')}"] = recall
-    for stage, seconds in manifest.index.seconds.items():
-        found[f"index/seconds.{metric_name(stage)}"] = seconds
-        found[f"index/cached.{metric_name(stage)}"] = float(stage in manifest.index.cached)
-    return found
+        yield f"index/{metric_name(f'{RECALL}.{leg}')}", recall
+    for stage, seconds in index.seconds.items():
+        yield f"index/seconds.{metric_name(stage)}", seconds
+        yield f"index/cached.{metric_name(stage)}", float(stage in index.cached)
 
 
 def with_interval(name: str, estimate: OpenEstimate) -> dict[str, float]:

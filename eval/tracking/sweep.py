@@ -1,31 +1,48 @@
-"""Sending a sweep to MLflow: all of its runs as children of one parent."""
+"""Sending a sweep or an ablation to MLflow: a parent, and as its children the runs that are new."""
 
-import json
+import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
-from eval.tracking.delivery import LOGGED, log_records
-from eval.tracking.record import Record
-from eval.tracking.store import connect, tracking_uri
+from eval.tracking.delivery import LOGGED, find_logged, log_metrics, mlflow_run, note_logged, send
+from eval.tracking.description import NOTE, add_link, describe_children, tag_source
+from eval.tracking.record import Record, metric_name
+from eval.tracking.store import connect, find_experiment, redact, tracking_uri
+
+SWEEP = "assay.sweep"
 
 
 def log_sweep(records: Sequence[Record], command: str, folder: Path) -> str:
-    """Send the runs of a sweep with the report in `folder`; return the id of their parent.
+    """Send what was found with the report in `folder`; return the id of its MLflow run.
 
-    Where all of them are children of one parent already, nothing is sent twice. Else all are
-    sent, those too that another command had sent. Raises TrackingError.
+    It is the parent of those of its runs that the store does not hold yet, and names all of them.
+    Sent once, it is not sent again, and gets what has come to it since. Raises TrackingError.
     """
-    parents = {_read_parent(record.folder) for record in records}
-    logged = log_records(records, command, again=len(parents) > 1 or None in parents)
-    parent = logged[0].parent
-    with connect(tracking_uri()) as client:
-        for file in sorted(folder.iterdir()):
-            client.log_artifact(parent, str(file))
-    return parent
-
-
-def _read_parent(folder: Path) -> str | None:
-    try:
-        return str(json.loads((folder / LOGGED).read_bytes())["parent"])
-    except (FileNotFoundError, ValueError, KeyError):
-        return None
+    uri, command = tracking_uri(), redact(command)
+    with connect(uri) as client:
+        known = find_logged(client, uri, {folder: folder.name}, SWEEP).get(folder)
+        logged = find_logged(client, uri, {record.folder: record.run for record in records})
+        fresh = [record for record in records if record.folder not in logged]
+        if known and not fresh:
+            return known.run_id
+        experiment = find_experiment(client, uri)
+        tags = {SWEEP: folder.name, "assay.command": command, **tag_source(command)}
+        begin = min(record.begin for record in fresh) if fresh else None
+        made = mlflow_run(client, experiment, folder.name, tags, None, begin)
+        with nullcontext(known.run_id) if known else made as run_id:
+            logged |= send(client, uri, experiment, run_id, fresh)
+            measure, best = max((record.headline for record in records), key=lambda item: item[1])
+            figures = {f"best/{metric_name(measure)}": best, "points": float(len(records))}
+            log_metrics(client, run_id, figures, int(time.time() * 1000))
+            files = [
+                file for file in sorted(folder.iterdir()) if file.is_file() and file.name != LOGGED
+            ]
+            for file in files:
+                client.log_artifact(run_id, str(file))
+            rows = [(one.name, one.headline[1], logged[one.folder].run_id) for one in records]
+            described = describe_children(measure, rows, experiment)
+            names = [file.name for file in files]
+            client.set_tag(run_id, NOTE, add_link(described, experiment, run_id, names))
+        note_logged(folder, folder.name, uri, run_id, "")
+    return run_id

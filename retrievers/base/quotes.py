@@ -13,6 +13,7 @@ from retrievers.base.folding import Folded, fold, render
 
 MOST = 50  # places counted for one quote
 WORD = re.compile(r"\w+")
+PARAGRAPH = re.compile(r"\S.*(?:\n[^\S\n]*\S.*)*")
 # How a quote may differ from its document, the strictest first; those from LOOSE on, in marks that
 # a page does not show, so that they must not cut a word.
 READINGS: tuple[Callable[[str], Folded], ...] = (
@@ -97,6 +98,18 @@ class Locator:
         }
         best = max(scores, key=lambda name: scores[name], default="")
         return best if scores.get(best) else ""
+
+    def nearest_passage(self, text: str, doc_id: str) -> Place | None:
+        """Return the paragraph of a document that shares most words with `text`, of equal ones the
+        shortest; None when none shares any.
+        """
+        wanted = set(WORD.findall(text.casefold()))
+        shared = {
+            (len(wanted & set(WORD.findall(item[0].casefold()))), -len(item[0]), item.start()): item
+            for item in PARAGRAPH.finditer(self._documents[doc_id].text)
+        }
+        most = max(shared, default=(0, 0, 0))
+        return Place(doc_id, shared[most].start(), shared[most].end()) if most[0] else None
 
     def line(self, place: Place) -> int:
         """Return the line, from 1, on which `place` begins."""

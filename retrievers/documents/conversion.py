@@ -1,6 +1,7 @@
 """Files become text: PDF, Office, HTML and EPUB by markitdown, Markdown and text as they are.
 
-markitdown finds no headings in a PDF: its text comes as paragraphs and tables.
+markitdown finds no headings in a PDF: they are found by their fonts. Navigation and footers of HTML
+pages are left out.
 """
 
 import contextlib
@@ -18,7 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from retrievers.documents import converter
+from retrievers.documents import converter, page_headings, web_pages
 from retrievers.documents.encodings import NotTextError, decode
 from retrievers.store.cache import Cache
 from retrievers.store.digest import digest, digest_sources
@@ -201,7 +202,9 @@ def _start() -> subprocess.Popen[bytes]:
 
 @cache
 def _converter_identity() -> str:
-    return digest(digest_sources(Path(converter.__file__)), [version(name) for name in PACKAGES])
+    modules = (converter, page_headings, web_pages)
+    sources = digest_sources(*(Path(str(module.__file__)) for module in modules))
+    return digest(sources, [version(name) for name in PACKAGES])
 
 
 def _with_title(text: str, title: str, suffix: str) -> str:

@@ -15,6 +15,9 @@ import time
 import warnings
 from typing import Any
 
+from retrievers.documents.page_headings import mark_headings
+from retrievers.documents.web_pages import strip_surroundings
+
 BYTES_OF_MEMORY = 2 << 30
 CONVERTERS = {
     ".docx": "DocxConverter",
@@ -25,6 +28,7 @@ CONVERTERS = {
     ".pptx": "PptxConverter",
     ".xlsx": "XlsxConverter",
 }
+HTML = (".htm", ".html")
 BLANK_LINES = re.compile(r"\n{3,}")
 LINE_TAILS = re.compile(r"[^\S\n]+$", re.M)
 
@@ -52,14 +56,21 @@ def _convert(suffix: str, data: bytes) -> dict[str, Any]:
         from markitdown import StreamInfo, converters
 
         begin = time.perf_counter()
+        if suffix in HTML:
+            data = strip_surroundings(data)
         converter = getattr(converters, CONVERTERS[suffix])()
-        result = converter.convert(io.BytesIO(data), StreamInfo(extension=suffix))
+        told = StreamInfo(extension=suffix)
+        # A table needs a head in Markdown: where a document names none, its first row.
+        result = converter.convert(io.BytesIO(data), told, table_infer_header=True)
+        text = _tidy(result.markdown)
+        if suffix == ".pdf":
+            text = _tidy(mark_headings(text, data))
         seconds = time.perf_counter() - begin
     except MemoryError:
         return {"reason": f"needs more than {BYTES_OF_MEMORY >> 30} GB of memory to convert"}
     except Exception as error:  # each format has libraries, and errors, of its own
         return {"reason": _explain(error)}
-    return {"text": _tidy(result.markdown), "title": result.title or "", "seconds": seconds}
+    return {"text": text, "title": result.title or "", "seconds": seconds}
 
 
 def _tidy(text: str) -> str:

@@ -54,7 +54,7 @@ def test_every_part_is_taken_away_and_added(
     assert "a sample: 8 queries" in found["warnings"]
     page = Path(found["report"])
     names = {item.name.partition("-")[0] for item in page.parent.iterdir()}
-    assert names == {"ablation.json", "report.md", "report.html", "timing"}
+    assert names == {"ablation.json", "report.md", "report.html", "timing", "mlflow.json"}
 
     reports = tmp_path / "reports"
     before = {path: path.stat().st_mtime for path in reports.glob("*/manifest.json")}

@@ -41,6 +41,18 @@ def test_figures(tuned: dict[str, Any]) -> None:
     assert held["low"] <= held["value"] <= held["high"]
 
 
+def test_the_page_tells_all(tuned: dict[str, Any]) -> None:
+    page = Path(tuned["report"]).read_text()
+    assert "best, held out" in page
+    assert f"on {tuned['collection']}" in page
+    for item in tuned["points"]:
+        assert f'<td class="number">{item["mean"]:.3f}</td>' in page
+    assert (
+        f"{tuned['held_out_gain']['value']:+.3f}"
+        in Path(tuned["report"]).with_suffix(".md").read_text()
+    )
+
+
 def test_scores_are_those_of_a_run(tuned: dict[str, Any], assay_json) -> None:
     item = tuned["points"][2]
     run = assay_json("run", BM25, "limit=20", f"{K1}={item['settings'][K1]}", "latency.queries=0")

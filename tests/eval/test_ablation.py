@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ablation_sample import DENSE_PART, RERANK, make_ablation, observe, row
 
-from eval.analysis.ablation import Ablation, Observed, Row, judge, time_part, weigh
+from eval.analysis.ablation import judge, time_part, weigh
 from eval.analysis.ablation_variants import (
     Part,
     Variant,
@@ -159,33 +160,6 @@ def test_what_rrf_forbids_cannot_be_added() -> None:
     assert "linear fusion" in refused.refusal
 
 
-def observe(run: str, score: float, first: str, milliseconds: float) -> Observed:
-    queries = [f"q{number}" for number in range(20)]
-    return Observed(
-        run=run,
-        scores={
-            "nDCG@10": {query: score + at / 1000 for at, query in enumerate(queries)},
-            "Tokens@10": dict.fromkeys(queries, 100 * score),
-        },
-        hits={query: (first if at < 5 else "same",) for at, query in enumerate(queries)},
-        latency={
-            "q1": {"total": milliseconds, "dense": 2.0, "dense.encode": 6.0, "rerank": 3.0},
-            "q2": {"total": milliseconds, "dense": 2.0, "dense.encode": 8.0, "rerank": 5.0},
-        },
-        times=[milliseconds] * 3,
-        degraded={},
-    )
-
-
-DENSE_PART, RERANK = Part("leg", 0, "dense", "dense"), Part("stage", 0, "rerank", "rerank")
-
-
-def row(part: Part, without: float, with_: float) -> Row:
-    pair = observe("a", without, "x", 10.0), observe("b", with_, "y", 14.0)
-    (found,) = judge([weigh(Variant(part), [DENSE_PART, RERANK], pair, "a", ["nDCG@10"])])
-    return found
-
-
 def test_what_a_part_adds_is_with_minus_without() -> None:
     found = row(RERANK, 0.4, 0.6)
     (difference,) = found.differences
@@ -224,11 +198,7 @@ def test_all_rows_are_one_family() -> None:
     ],
 )
 def test_what_p_values_are_adjusted_for_is_told(tmp_path: Path, rows: int, words: str) -> None:
-    means = {"full": {"nDCG@10": 0.5}, "plain": {"nDCG@10": 0.4}}
-    found = Ablation(
-        "id", "x", "tiny", 20, "2024-01-01", {}, ("nDCG@10",), "a", "b", ("keyword",), means,
-        (row(RERANK, 0.4, 0.6),) * rows, (),
-    )  # fmt: skip
+    found = make_ablation(row(RERANK, 0.4, 0.6), rows)
     assert found.tests == rows
     assert f"draws, {words}{', ' if words else ''}none where" in explain(found)
     write(found, tmp_path)

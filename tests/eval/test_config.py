@@ -42,6 +42,19 @@ def test_bases_merge_and_a_changed_type_replaces(tmp_path: Path) -> None:
     assert fusion.weights == {}
 
 
+def test_null_takes_a_leg_of_a_base_out(tmp_path: Path) -> None:
+    path, base = tmp_path / "mine.yaml", CONFIGS / "hybrid_rrf.yaml"
+    path.write_text(f"base: {base}\nretriever: {{legs: {{dense: null}}, fusion: null}}\n")
+    assert list(load_config(path).retriever.legs) == ["keyword"]
+    taken_out = ["retriever.legs.dense=null", "retriever.fusion=null"]
+    assert load_config(base, taken_out).retriever == load_config(path).retriever
+    path.write_text(f"base: {base}\nretriever: {{fusion: {{weights: {{keyword: null}}}}}}\n")
+    assert load_config(path).retriever.fusion.weights == {"dense": 1.0}
+    path.write_text(f"base: {base}\nretriever: {{legs: {{dense: null}}}}\n")
+    with pytest.raises(AssayError, match="fusion: not allowed with the single leg keyword; null"):
+        load_config(path)
+
+
 def test_overrides_reach_into_lists_and_make_what_is_missing() -> None:
     config = load_config(
         CONFIGS / "reranked.yaml",

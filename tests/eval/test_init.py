@@ -97,6 +97,8 @@ def test_what_cannot_be_located_is_listed(here: Path) -> None:
         (11, "judged before with grade 1"),
     ]
     assert rows[1]["nearest"] == "sub/refunds.txt"
+    assert (rows[1]["nearest_line"], rows[1]["nearest_text"]) == ("1", REFUNDS.strip())
+    assert "nearest passage: sub/refunds.txt:1: Refunds take 14 days. Call us." in result.output
     assert [query.text for query in load("my-docs").queries] == ["Good?"]
     assert all(f"line {row['line']}: " in result.output for row in rows)
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sweep_sample import HOSTILE, make_sweep
+from sweep_sample import HOSTILE, make_grid, make_sweep
 
 from eval.analysis.grid_search import find_front
 from eval.analysis.search_space import Point
 from eval.experiments.grid_search import list_tasks, read_sweep
 from eval.report import sweep as report
 from eval.report.front import plot_front
+from eval.report.heatmap import make_heatmap
 from retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[2]
@@ -106,6 +107,28 @@ def test_the_report_tells_all(tmp_path: Path) -> None:
     facts = json.loads((tmp_path / sweep.id / "sweep.json").read_text())
     assert [row.get("failure") for row in facts["points"]].count("the model is away") == 1
     assert [row["front"] for row in facts["points"][:3]] == [True, False, True]
+
+
+def test_two_axes_make_a_heat_map(tmp_path: Path) -> None:
+    page = report.write(make_grid(), tmp_path).read_text()
+    cells = re.findall(r'<td class="number (heat-\d most|heat-\d|quiet)">(.*?)</td>', page)
+    assert cells[:4] == [
+        ("heat-0", "0.250"), ("heat-4", "0.500"), ("heat-9 most", "0.750"), ("quiet", "–"),
+    ]  # fmt: skip
+    assert "by two axes" not in report.write(make_sweep(), tmp_path).read_text()
+
+
+def test_a_heat_map_averages_over_the_axes_of_fewest_values() -> None:
+    points = [
+        ({"k": k, "leg": leg, "b": b}, k / 100) for k in (9, 6, 30) for leg in "xyz" for b in "uv"
+    ]
+    found = make_heatmap(
+        [({**point, "k": point["k"]}, mean) for point, mean in points], "{:.2f}".format
+    )
+    assert found is not None
+    assert (found.down, found.across, found.averaged) == ("k", "leg", "b")
+    assert [name for name, _ in found.rows] == ["6", "9", "30"]
+    assert make_heatmap([({"k": 1}, 0.1), ({"k": 2}, 0.2)], str) is None
 
 
 def test_a_sweep_in_which_nothing_ran_has_a_report(tmp_path: Path) -> None:

@@ -59,11 +59,55 @@ def test_every_format_gives_its_text(converter: Converter, folder: Path, suffix:
     assert not {"\f", "\r"} & set(found.text)
 
 
-@pytest.mark.parametrize("suffix", [".docx", ".html", ".epub"])
+@pytest.mark.parametrize("suffix", [".docx", ".html", ".epub", ".pdf"])
 def test_headings_stay_headings(converter: Converter, folder: Path, suffix: str) -> None:
     lines = converter.convert(folder / f"carriage{suffix}").text.splitlines()
     assert {"# Conditions of Carriage", "## Refunds"} <= set(lines)
     assert not any("var x" in line or "p {}" in line for line in lines)
+
+
+def test_fonts_tell_headings_of_a_pdf(converter: Converter, tmp_path: Path) -> None:
+    from reportlab.lib.styles import ParagraphStyle
+    from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate
+
+    body = ParagraphStyle("body", fontSize=10, spaceAfter=12)
+    bold = ParagraphStyle("bold", body, fontName="Helvetica-Bold")
+    title = ParagraphStyle("title", body, fontSize=20, leading=24)
+    running = ParagraphStyle("running", body, fontSize=14)
+    prose = "The ferry sails twice a day, and in winter once. " * 4
+    long = "Conditions of carriage for passengers, vehicles and livestock on all lines"
+    flow = [Paragraph("Refunds of a fare", body), Paragraph(long, title), Paragraph(prose, body)]
+    for _ in range(3):
+        flow += [Paragraph("Harbourline", running), Paragraph(prose, body), PageBreak()]
+    flow += [Paragraph("Refunds of a fare", bold), Paragraph(prose, body)]
+    SimpleDocTemplate(str(tmp_path / "a.pdf"), invariant=1).build(flow)
+    lines = converter.convert(tmp_path / "a.pdf").text.splitlines()
+    assert [line for line in lines if line.startswith("#")] == [f"# {long}", "## Refunds of a fare"]
+    assert lines[0] == "Refunds of a fare"
+    assert lines.count("Harbourline") == 3
+
+
+def test_what_surrounds_a_page_is_left_out(converter: Converter, tmp_path: Path) -> None:
+    around = "<nav><a href='/'>Home</a></nav><div role='navigation'>Up</div>"
+    article = "<article><h1>Fares</h1><p>Adults pay ten.</p><footer>By the clerk</footer></article>"
+    page = f"<html><body>{around}{article}<footer>Imprint</footer></body></html>"
+    (tmp_path / "page.html").write_text(page)
+    text = converter.convert(tmp_path / "page.html").text
+    assert text == "# Fares\n\nAdults pay ten.\n\nBy the clerk"
+    (tmp_path / "map.html").write_text("<nav><p>All lines</p></nav>")
+    assert converter.convert(tmp_path / "map.html").text == "All lines"
+
+
+def test_a_table_without_a_head_has_its_first_row(converter: Converter, tmp_path: Path) -> None:
+    import docx
+
+    document = docx.Document()
+    table = document.add_table(2, 2)
+    for cell, text in zip(table._cells, ("Line", "Fare", "North", "10"), strict=True):
+        cell.text = text
+    document.save(str(tmp_path / "a.docx"))
+    lines = converter.convert(tmp_path / "a.docx").text.splitlines()
+    assert lines == ["| Line | Fare |", "| --- | --- |", "| North | 10 |"]
 
 
 def test_titles_that_no_heading_says(converter: Converter, tmp_path: Path) -> None:

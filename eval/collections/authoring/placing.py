@@ -7,21 +7,31 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from eval.collections.authoring.questions import Question
-from retrievers.base import Document
+from retrievers.base import Document, cut
 from retrievers.base.quotes import Locator, Place
+
+SHOWN = 300  # characters of the nearest passage
 
 
 @dataclass(frozen=True, slots=True)
 class Unlocated:
-    """A question whose answer could not be placed: why, and the document it seems to mean."""
+    """A question whose answer could not be placed: why, and what it seems to mean.
+
+    That is the document `nearest`, and in it the paragraph `nearest_text`, which begins on the line
+    `nearest_line`; "" and 0 where nothing shares a word with the quote.
+    """
 
     question: Question
     why: str
     nearest: str
+    nearest_line: int = 0
+    nearest_text: str = ""
 
     def as_row(self) -> dict[str, Any]:
         """Return the question as it was asked, with the cause: a row that can be mended."""
-        return {**asdict(self.question), "why": self.why, "nearest": self.nearest}
+        nearest = {"nearest": self.nearest, "nearest_line": self.nearest_line or ""}
+        passage = {"nearest_text": self.nearest_text}
+        return {**asdict(self.question), "why": self.why, **nearest, **passage}
 
 
 @dataclass(slots=True)
@@ -60,8 +70,7 @@ def locate(
             if grades.setdefault(at, grade) != grade:
                 raise _NotPlacedError(f"judged before with grade {grades[at]}; allowed: one grade")
         except _NotPlacedError as error:
-            nearest = locator.nearest(question.quote or question.question)
-            judged.unlocated.append(Unlocated(question, str(error), nearest))
+            judged.unlocated.append(_miss(question, str(error), locator, documents))
             continue
         judged.queries[query_id] = _query_row(query_id, question)
         judgment = _judgment_row(query_id, place, grade, documents, bool(question.quote))
@@ -72,6 +81,19 @@ def locate(
 
 class _NotPlacedError(Exception):
     """A question cannot be used; the message says why, in words for its author."""
+
+
+def _miss(
+    question: Question, why: str, locator: Locator, documents: Mapping[str, Document]
+) -> Unlocated:
+    """Return a question that could not be placed, with what in the documents is nearest to it."""
+    text = question.quote or question.question
+    nearest = locator.nearest(text)
+    place = locator.nearest_passage(text, nearest) if nearest else None
+    if place is None:
+        return Unlocated(question, why, nearest)
+    passage = documents[nearest].text[place.start : place.end]
+    return Unlocated(question, why, nearest, locator.line(place), cut(passage, SHOWN))
 
 
 def _place(question: Question, locator: Locator, documents: Mapping[str, Document]) -> Place:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tracked import check_child, client, make_summary, run_ids
+from tracked import check_run, client, make_summary, run_ids
 
 from eval.analysis.comparison import Comparison, compare
 from eval.analysis.summary import Summary
@@ -40,17 +40,20 @@ def test_a_comparison_is_the_parent_of_runs_that_are_new_and_names_all(
     compared: Comparison, summaries: dict[str, Summary], tmp_path: Path
 ) -> None:
     first, *rest = summaries.values()
-    (known,) = log([first], "assay run words")
+    (known,) = log([first])
     run_id = send(compared, summaries, tmp_path / "reports")
     tracking = client()
     run = tracking.get_run(run_id)
     assert run.info.status == "FINISHED"
     tags = run.data.tags
-    assert run.info.run_name == tags["assay.command"] == "assay compare words others others"
+    assert tags["assay.command"] == "assay compare words others others"
+    labels = compared.labels
+    assert run.info.run_name == f"{labels[1]} · {labels[2]} against {labels[0]} on tiny"
+    assert all(f"| {item} |" in tags["mlflow.note.content"] for item in ("nDCG@10", *labels[1:]))
     assert tags["assay.base"] == known.run_id
     assert tags["assay.comparison"].startswith("compare-words-others-others-tiny-")
     for child, summary in zip(json.loads(tags["assay.others"]), rest, strict=True):
-        check_child(tracking, summary, child, run_id)
+        check_run(tracking, summary, child, run_id)
     verdicts = json.loads(tags["assay.verdicts"])
     assert list(verdicts) == [pair.other.run.manifest.id for pair in compared.pairs]
     assert {"comparison.json", "report.html", "report.md"} == {
@@ -65,7 +68,7 @@ def test_its_metrics_are_those_of_the_comparison(
     compared: Comparison, summaries: dict[str, Summary], tmp_path: Path
 ) -> None:
     metrics = client().get_run(send(compared, summaries, tmp_path / "reports")).data.metrics
-    assert (metrics["queries"], metrics["children"], metrics["tests"]) == (3, 3, compared.tests)
+    assert (metrics["queries"], metrics["tests"]) == (3, compared.tests)
     assert len(set(compared.labels)) == 3
     for pair, label in zip(compared.pairs, compared.labels[1:], strict=True):
         other = metric_name(label)

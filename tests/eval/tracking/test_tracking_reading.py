@@ -13,7 +13,7 @@ from eval.tracking.reading import read_tracked
 
 
 def test_a_run_is_read_back_whole(store: None, summary: Summary) -> None:
-    (logged,) = log([summary], "assay run")
+    (logged,) = log([summary])
     (tracked,) = read_tracked()
     manifest = summary.run.manifest
     assert (tracked.id, tracked.mlflow_run) == (manifest.id, logged.run_id)
@@ -34,15 +34,15 @@ def test_a_run_is_read_back_whole(store: None, summary: Summary) -> None:
 
 def test_the_newest_comes_first_and_each_once(store: None, tmp_path: Path) -> None:
     summaries = [make_summary(tmp_path / "reports", name) for name in ("words", "more")]
-    log(summaries, "assay sweep")
-    log(summaries[:1], "assay log", again=True)
+    log(summaries)
+    log(summaries[:1], again=True)
     found = read_tracked()
     assert sorted(run.name for run in found) == ["more", "words"]
     assert [run.finished for run in found] == sorted((r.finished for r in found), reverse=True)
 
 
 def test_what_was_not_sent_whole_is_left_out(store: None, tmp_path: Path) -> None:
-    log([make_summary(tmp_path / "reports", name) for name in ("words", "more")], "assay log")
+    log([make_summary(tmp_path / "reports", name) for name in ("words", "more")])
     tracking = client()
     (lost,) = (run.mlflow_run for run in read_tracked() if run.name == "words")
     tracking.set_terminated(lost, "FAILED")

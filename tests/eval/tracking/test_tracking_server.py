@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from click.testing import CliRunner
-from tracked import check_child, client, free_port, make_summary, run_ids
+from tracked import check_run, client, free_port, make_summary, run_ids
 
 from eval.analysis.summary import Summary
 from eval.cli.log import log as log_command
@@ -81,9 +81,9 @@ def test_a_real_server_takes_runs_dies_in_the_middle_and_takes_them_later(
 
     address = f"http://127.0.0.1:{server.port}"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://someone:hunter2@127.0.0.1:{server.port}/")
-    (entry,) = log([summary], "assay run words")
+    (entry,) = log([summary])
     tracking = client(address)
-    check_child(tracking, summary, entry.run_id, entry.parent)
+    check_run(tracking, summary, entry.run_id)
     assert tracking.get_run(entry.run_id).info.artifact_uri.startswith("mlflow-artifacts:/")
     assert json.loads((summary.run.folder / "mlflow.json").read_text())["tracking_uri"] == address
 
@@ -110,13 +110,13 @@ def test_a_real_server_takes_runs_dies_in_the_middle_and_takes_them_later(
 
     server.start()
     before = run_ids(tracking)
-    assert before == {entry.run_id, entry.parent}
+    assert before == {entry.run_id}
     done = CliRunner().invoke(
         log_command, [second.run.manifest.id, "--json", "--reports", str(tmp_path / "reports")]
     )
     (row,) = json.loads(done.output)["runs"]
     assert row["sent"]
-    assert run_ids(tracking) == before | {row["mlflow_run"], row["mlflow_parent"]}
+    assert run_ids(tracking) == before | {row["mlflow_run"]}
     written = [*tmp_path.glob("reports/*/mlflow.json"), server.folder / "server.db"]
     assert all(b"hunter2" not in file.read_bytes() for file in written)
     assert "hunter2" not in done.output

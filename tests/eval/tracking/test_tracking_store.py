@@ -9,51 +9,95 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tracked import check_child, client, make_summary, run_ids
+from tracked import check_run, client, make_summary, run_ids
 
-from eval.analysis.summary import Summary
+from eval.analysis.summary import Summary, summarise
 from eval.cli.log import log as log_command
+from eval.runs.stored import load
 from eval.tracking import TrackingError, log, log_once, tracking_uri
+from eval.tracking.record import describe
+from eval.tracking.sweep import log_sweep
 from retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.usefixtures("store")
-def test_a_sqlite_store_holds_all_of_two_runs_under_one_parent(tmp_path: Path) -> None:
+def test_a_sqlite_store_holds_all_of_two_runs_and_nothing_else(tmp_path: Path) -> None:
     summaries = [make_summary(tmp_path / "reports", name) for name in ("words", "others")]
-    logged = log(summaries, "assay compare words others")
+    logged = log(summaries)
     tracking = client(f"sqlite:///{tmp_path}/mlflow.db")
-    (parent,) = {entry.parent for entry in logged}
     for summary, entry in zip(summaries, logged, strict=True):
         assert entry.fresh
-        check_child(tracking, summary, entry.run_id, parent)
+        check_run(tracking, summary, entry.run_id)
         assert json.loads((summary.run.folder / "mlflow.json").read_text()) == {
             "tracking_uri": f"sqlite:///{tmp_path}/mlflow.db",
             "experiment": "assay",
             "run_id": entry.run_id,
-            "parent": parent,
+            "parent": "",
         }
-    top = tracking.get_run(parent)
-    assert top.info.run_name == top.data.tags["assay.command"] == "assay compare words others"
-    assert top.info.status == "FINISHED"
-    expected = {"nDCG_at_10/words on tiny", "nDCG_at_10/others on tiny", "children"}
-    assert set(top.data.metrics) == expected
-    assert top.data.metrics["children"] == 2
-    assert top.data.metrics["nDCG_at_10/words on tiny"] == summaries[0].means["nDCG@10"].value
+    assert run_ids(tracking) == {entry.run_id for entry in logged}
     assert (tmp_path / "mlruns").is_dir()
+
+
+@pytest.mark.usefixtures("store")
+def test_a_run_whose_note_names_another_store_is_found_by_its_tag(summary: Summary) -> None:
+    first = log_once(summary)
+    note = summary.run.folder / "mlflow.json"
+    note.write_text(note.read_text().replace("sqlite:///", "sqlite:////elsewhere"))
+    assert log_once(summary) == first
+    note.unlink()
+    assert log_once(summary) == first
+    assert run_ids(client()) == {first}
+
+
+@pytest.mark.usefixtures("store")
+def test_a_sweep_is_the_parent_of_what_is_new_and_names_all(tmp_path: Path) -> None:
+    one, two, three = (
+        replace(describe(make_summary(tmp_path / "reports", name)), name=f"k {name}")
+        for name in ("words", "others", "more")
+    )
+    alone = log_once(summarise(load(one.folder), ["nDCG@10"]))
+    folder = tmp_path / "sweep-x-1"
+    folder.mkdir()
+    (folder / "report.html").write_text("<p>")
+    parent = log_sweep([one, two], "assay sweep x.yaml", folder)
+    tracking = client()
+    run = tracking.get_run(parent)
+    assert (run.info.run_name, run.data.metrics["points"]) == ("sweep-x-1", 2)
+    children = find_children(tracking, parent)
+    assert [child.info.run_name for child in children] == ["k others"]
+    note = run.data.tags["mlflow.note.content"]
+    place = f"#/experiments/{run.info.experiment_id}/runs"
+    assert f"[k words]({place}/{alone})" in note
+    assert f"[k others]({place}/{children[0].info.run_id})" in note
+    assert f"[Report]({place}/{parent}/artifacts/report.html)" in note
+    assert log_sweep([one, two], "assay sweep x.yaml", folder) == parent
+    assert log_sweep([one, two, three], "assay sweep x.yaml", folder) == parent
+    names = sorted(child.info.run_name for child in find_children(tracking, parent))
+    assert names == ["k more", "k others"]
+    other = folder.with_name("sweep-y-1")
+    folder.rename(other)
+    (other / "mlflow.json").unlink()
+    assert log_sweep([one, two], "assay sweep y.yaml", other) != parent
+    assert len(run_ids(tracking)) == 5
+
+
+def find_children(tracking, parent: str):
+    experiment = tracking.get_run(parent).info.experiment_id
+    return tracking.search_runs([experiment], f"tags.mlflow.parentRunId = '{parent}'")
 
 
 @pytest.mark.usefixtures("store")
 def test_a_run_is_sent_once_and_again_only_on_request(summary: Summary) -> None:
     first = log_once(summary)
     assert log_once(summary) == first
-    (entry,) = log([summary], "assay log")
+    (entry,) = log([summary])
     assert (entry.fresh, entry.run_id) == (False, first)
-    (anew,) = log([summary], "assay log", again=True)
+    (anew,) = log([summary], again=True)
     assert anew.fresh
     assert anew.run_id != first
-    assert len(run_ids(client())) == 4
+    assert len(run_ids(client())) == 2
 
 
 @pytest.mark.usefixtures("store")
@@ -73,7 +117,7 @@ def test_a_run_that_was_deleted_or_lies_in_another_store_is_sent(
     assert (tmp_path / "other/mlruns").is_dir()
     note = summary.run.folder / "mlflow.json"
     note.write_text(note.read_text().replace(third, "0" * 32))
-    assert log_once(summary) not in (third, "0" * 32)
+    assert log_once(summary) == third
 
 
 @pytest.mark.usefixtures("store")
@@ -89,7 +133,7 @@ def test_a_child_that_breaks_in_the_middle_is_failed_and_can_be_sent_later(
         log_once(summary)
     assert not (summary.run.folder / "mlflow.json").exists()
     assert run_ids(tracking) == set()
-    assert len(run_ids(tracking, "FAILED")) == 2
+    assert len(run_ids(tracking, "FAILED")) == 1
     (tmp_path / "not_a_folder").unlink()
     run_id = log_once(summary)
     assert run_id in run_ids(tracking)
@@ -101,7 +145,7 @@ def test_a_deleted_experiment_is_one_clear_line(summary: Summary) -> None:
     tracking = client()
     tracking.delete_experiment(tracking.get_experiment_by_name("assay").experiment_id)
     with pytest.raises(TrackingError, match="mlflow experiments restore --experiment-id 1"):
-        log([summary], "assay log", again=True)
+        log([summary], again=True)
 
 
 SEND = """
@@ -134,7 +178,7 @@ def test_two_processes_share_a_fresh_store_and_print_nothing(tmp_path: Path) -> 
     sent = {output.strip() for output, _ in outputs}
     assert len(sent) == 2
     assert all(re.fullmatch("[0-9a-f]{32}", run_id) for run_id in sent)
-    assert len(run_ids(client())) == 4
+    assert len(run_ids(client())) == 2
 
 
 @pytest.mark.usefixtures("store")

@@ -82,14 +82,23 @@ def run_ids(tracking, status: str = "FINISHED") -> set[str]:
     return {run.info.run_id for run in found}
 
 
-def check_child(tracking, summary: Summary, run_id: str, parent: str) -> None:
+def check_run(tracking, summary: Summary, run_id: str, parent: str = "") -> None:
     """All that a run holds can be read back from the store."""
     manifest = summary.run.manifest
     run = tracking.get_run(run_id)
     assert run.info.status == "FINISHED"
     assert run.info.run_name == f"{manifest.name} on tiny"
     tags = run.data.tags
-    assert tags["mlflow.parentRunId"] == parent
+    assert tags.get("mlflow.parentRunId", "") == parent
+    source = tags["mlflow.source.name"]
+    assert "/" not in source
+    assert source.split()[-1] == tags["assay.command"].split()[-1].rpartition("/")[2]
+    note = tags["mlflow.note.content"]
+    assert note.startswith(f"**{manifest.name}** on **tiny**, 3 queries")
+    assert f"| nDCG@10 | {summary.means['nDCG@10'].value:.3f} |" in note
+    assert manifest.seconds is not None
+    lasted = run.info.end_time - run.info.start_time
+    assert lasted == round(manifest.seconds * 1000)
     assert tags["assay.run"] == manifest.id
     assert tags["assay.identity"] == manifest.identity
     assert (tags["assay.config"], tags["assay.collection"]) == (manifest.name, "tiny")
@@ -101,27 +110,30 @@ def check_child(tracking, summary: Summary, run_id: str, parent: str) -> None:
     assert json.loads(params["measures"]) == CONFIG["measures"]
     assert params["retriever.note"] == "x" * 6000
     metrics = run.data.metrics
+    names = {metric_name(measure) for measure in summary.means}
+    names |= {f"latency_ms/total.{name}" for name in ("p50", "p95", "p99")}
+    names |= {"nDCG_at_10.low", "nDCG_at_10.high", "throughput/queries_per_second"}
+    assert set(metrics) == names | {"queries", "index/chunks"}
+    path = tracking.download_artifacts(run_id, "figures.json", str(Path.cwd()))
+    table = json.loads(Path(path).read_bytes())
+    assert table["columns"] == ["figure", "value", "low", "high"]
+    figures = {name: tuple(values) for name, *values in table["data"]}
+    assert all(figures[name][0] == metrics[name] for name in names & figures.keys())
     for measure, mean in summary.means.items():
-        name = metric_name(measure)
-        stored = metrics[name], metrics[f"{name}.low"], metrics[f"{name}.high"]
-        assert stored == (mean.value, mean.low, mean.high)
+        assert figures[metric_name(measure)] == (mean.value, mean.low, mean.high)
     total = summary.latency["total"]["p95"]
-    assert metrics["latency_ms/total.p95"] == total.value
-    assert metrics["latency_ms/total.p95.low"] == total.low
-    assert total.high is None
-    assert "latency_ms/total.p95.high" not in metrics
-    assert metrics["latency_ms/count words.p50"] == pytest.approx(0.1)
-    assert metrics["attribution/found"] == pytest.approx(2 / 3)
-    assert metrics["throughput/queries_per_second"] == manifest.throughput
-    assert metrics["index/seconds.words"] == 0.25
-    assert (metrics["index/bytes"], metrics["index/chunks"], metrics["queries"]) == (123, 2, 3)
+    assert figures["latency_ms/total.p95"] == (total.value, total.low, None)
+    assert figures["latency_ms/count words.p50"][0] == pytest.approx(0.1)
+    assert figures["attribution/found"][0] == pytest.approx(2 / 3)
+    assert (figures["index/seconds.words"][0], figures["index/bytes"][0]) == (0.25, 123)
+    assert (metrics["index/chunks"], metrics["queries"]) == (2, 3)
     (dataset,) = [entry.dataset for entry in run.inputs.dataset_inputs]
     assert dataset.name == "tiny"
     assert len(dataset.digest) == 36
     assert manifest.collection.digest.startswith(dataset.digest)
     assert json.loads(dataset.profile)["judgments"] == 3
     names = {"run.trec", "qrels.trec", "per_query.parquet", "manifest.json", "report.md"}
-    names |= {"config.yaml", "attribution.json", "items.csv"}
+    names |= {"config.yaml", "attribution.json", "items.csv", "figures.json"}
     assert {file.path for file in tracking.list_artifacts(run_id)} == names
     copy = Path(tracking.download_artifacts(run_id, "run.trec", str(Path.cwd())))
     assert copy.read_bytes() == (summary.run.folder / "run.trec").read_bytes()

@@ -1,0 +1,114 @@
+"""What a tuning found, in words and as a page: `NAME.html` and `NAME.md` beside its config."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from eval.analysis.nested_cv import Tried, Tuning
+from eval.analysis.search_space import describe, label, shorten
+from eval.report.circumstances import describe_environment
+from eval.report.formats import Figure, count, figure, score, signed
+from eval.report.heatmap import make_heatmap
+from eval.report.markdown import render_markdown
+from eval.report.page import render_page
+from eval.scoring.measures import spoken
+from eval.statistics.estimates import Estimate
+from retrievers.store.files import write_atomically
+
+
+def write(
+    tuning: Tuning,
+    config: str,
+    collection: str,
+    space: Sequence[str],
+    environment: Mapping[str, Any],
+    command: str,
+    path: Path,
+) -> list[Path]:
+    """Write the page of a tuning of `config` to `path` and, as Markdown, beside it.
+
+    `space` are the lines that say which values were tried. Return both paths.
+    """
+    ranked = sorted(tuning.points, key=lambda item: -item.mean)
+    best = None if tuning.best is None else tuning.points[tuning.best]
+    values: dict[str, Any] = {
+        "config": config,
+        "facts": (
+            f"on {collection}",
+            count(tuning.queries, "query", "queries"),
+            count(len(tuning.points), "point"),
+        ),
+        "measure": spoken(tuning.measure),
+        "conclusion": describe_gain(tuning),
+        "lines": explain(tuning),
+        "space": space,
+        "given": figure(tuning.given, score),
+        "gains": [
+            ("best, on the queries it was chosen by", _signed(tuning.naive), "none"),
+            ("best, held out", _signed(tuning.held_out), f"{tuning.p:.3f}"),
+        ],
+        "heatmap": make_heatmap([(item.settings, item.mean) for item in tuning.points], score),
+        "points": [_row(item, item is best) for item in ranked],
+        "environment": describe_environment(environment),
+        "command": command,
+    }
+    page, text = path.with_suffix(".html"), path.with_suffix(".md")
+    write_atomically(page, render_page("tuning.html.j2", **values).encode())
+    write_atomically(text, render_markdown("tuning.md.j2", **values).encode())
+    return [page, text]
+
+
+def describe_gain(tuning: Tuning) -> str:
+    """Return what tuning was found to be worth, in a sentence's length."""
+    if tuning.best is None:
+        return f"no point is better in {tuning.measure} than the config as given"
+    return (
+        f"{tuning.verdict}: held-out gain in {tuning.measure} {gain(tuning.held_out)}, "
+        f"p = {tuning.p:.3f}; naive {gain(tuning.naive)}"
+    )
+
+
+def gain(estimate: Estimate) -> str:
+    """Return a difference with its interval."""
+    return f"{estimate.value:+.3f} ({estimate.low:+.3f} … {estimate.high:+.3f})"
+
+
+def explain(tuning: Tuning) -> list[str]:
+    """Return how it was held out, and which points were chosen how often."""
+    chosen = sorted(tuning.points, key=lambda item: -item.chosen)[:5]
+    parts = [f"{label(item.settings)}: {item.chosen}" for item in chosen if item.chosen]
+    if tuning.kept:
+        parts.append(f"as given: {tuning.kept}")
+    design = tuning.design
+    groups = "" if tuning.groups == tuning.queries else f" in {tuning.groups} groups"
+    lines = [
+        f"held out: {design.folds} folds, {design.repeats} times over{groups}, seed {design.seed}; "
+        "p by randomisation of the whole choice, one-sided",
+        f"chosen, of {tuning.choices} times: {'; '.join(parts)}",
+    ]
+    if ends := _find_ends(tuning):
+        lines.append(f"at an end of its axis, beyond which there may be better: {', '.join(ends)}")
+    return lines
+
+
+def _find_ends(tuning: Tuning) -> list[str]:
+    """Return the numbers of the best point that are the least or greatest of those tried."""
+    if tuning.best is None:
+        return []
+    best = tuning.points[tuning.best].settings
+    names = shorten(best)
+    ends = []
+    for key, value in best.items():
+        tried = [item.settings[key] for item in tuning.points if key in item.settings]
+        numbers = {item for item in tried if isinstance(item, (int, float))}
+        if len(numbers) > 2 and value in (min(numbers), max(numbers)):
+            ends.append(f"{names[key]} {describe(value)}")
+    return ends
+
+
+def _row(item: Tried, best: bool) -> tuple[str, str, Figure, int, bool]:
+    return label(item.settings), score(item.mean), _signed(item.gain), item.chosen, best
+
+
+def _signed(estimate: Estimate) -> Figure:
+    return figure(estimate, signed)

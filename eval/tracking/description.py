@@ -1,0 +1,97 @@
+"""What MLflow shows of a run in words: Markdown, with its table and a link to its report."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from eval.analysis.comparison import Comparison
+from eval.analysis.summary import Summary
+from eval.runs.latency import TOTAL
+from eval.scoring.measures import choose_headline, find, spoken
+from eval.statistics.estimates import OpenEstimate
+
+NOTE = "mlflow.note.content"
+REPORT = "report.html"
+SHOWN = ("p50", "p95")
+FOLDERS = re.compile(r"[^\s=]*/")
+MARKS = re.compile(r"([\\`*_\[\]<>|#~])")
+
+
+def describe_run(summary: Summary) -> str:
+    """Return the measures and the latency of a run as a table."""
+    manifest = summary.run.manifest
+    headline = choose_headline(summary.means)
+    names = [headline, *(name for name in summary.means if name != headline)]
+    rows = [_row(spoken(name), summary.means[name], find(name).kind.digits) for name in names]
+    total = summary.latency.get(TOTAL, {})
+    rows += [_row(f"{name} latency, ms", total[name], 2) for name in SHOWN if name in total]
+    lines = [
+        f"**{plain(manifest.name)}** on **{plain(manifest.collection.name)}**, "
+        f"{len(summary.run.queries):,} queries",
+        *[f"**{plain(line)}**" for line in manifest.degraded],
+    ]
+    return "\n\n".join([*lines, _table(("", "Mean", "95 % interval"), rows)])
+
+
+def describe_comparison(compared: Comparison) -> str:
+    """Return what each run beside the base differs by, as a table."""
+    manifest = compared.base.run.manifest
+    rows = [
+        (
+            plain(label),
+            spoken(item.measure),
+            f"{item.difference.value:+.3f}",
+            f"{item.difference.low:+.3f} … {item.difference.high:+.3f}",
+            "–" if item.adjusted is None else f"{item.adjusted:.3f}",
+            item.verdict,
+        )
+        for pair, label in zip(compared.pairs, compared.labels[1:], strict=True)
+        for item in pair.differences
+    ]
+    head = f"Against **{plain(compared.labels[0])}** on **{plain(manifest.collection.name)}**"
+    columns = ("", "Measure", "Difference", "95 % interval", "p", "Verdict")
+    return f"{head}\n\n{_table(columns, rows)}"
+
+
+def describe_children(measure: str, rows: Iterable[tuple[str, float, str]], experiment: str) -> str:
+    """Return runs as a table, best first: each its name, its `measure` and its id in MLflow."""
+    ranked = sorted(rows, key=lambda row: -row[1])
+    shown = [
+        (f"[{plain(name)}]({_address(experiment, run_id)})", f"{value:.3f}")
+        for name, value, run_id in ranked
+    ]
+    return _table(("Run", spoken(measure)), shown)
+
+
+def add_link(text: str, experiment: str, run_id: str, files: Iterable[str]) -> str:
+    """Return a description with a link to the report, where it is among the `files` of the run."""
+    if REPORT not in files:
+        return text
+    return f"{text}\n\n[Report]({_address(experiment, run_id)}/artifacts/{REPORT})\n"
+
+
+def tag_source(command: str) -> dict[str, str]:
+    """Return the tags by which MLflow shows a command, of which it shows what follows a slash."""
+    return {"mlflow.source.name": FOLDERS.sub("", command), "mlflow.source.type": "LOCAL"}
+
+
+def plain(text: str) -> str:
+    """Return `text` on one line, so that Markdown shows it as it is."""
+    return MARKS.sub(r"\\\1", " ".join(text.split()))
+
+
+def _row(name: str, estimate: OpenEstimate, digits: int) -> tuple[str, str, str]:
+    low, high = (
+        "" if end is None else f"{end:,.{digits}f}" for end in (estimate.low, estimate.high)
+    )
+    between = f"{low} – {high}" if low and high else f"≥ {low}" if low else "–"
+    return plain(name), f"{estimate.value:,.{digits}f}", between
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _address(experiment: str, run_id: str) -> str:
+    """Return the address of a run within MLflow's pages."""
+    return f"#/experiments/{experiment}/runs/{run_id}"

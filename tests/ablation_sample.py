@@ -1,0 +1,44 @@
+"""An ablation of made-up runs."""
+
+from collections.abc import Sequence
+
+from eval.analysis.ablation import Ablation, Observed, Row, judge, weigh
+from eval.analysis.ablation_variants import Part, Variant
+
+
+def observe(run: str, score: float, first: str, milliseconds: float) -> Observed:
+    queries = [f"q{number}" for number in range(20)]
+    return Observed(
+        run=run,
+        scores={
+            "nDCG@10": {query: score + at / 1000 for at, query in enumerate(queries)},
+            "Success@1": {query: score + at / 2000 for at, query in enumerate(queries)},
+            "R@20": {query: score + at / 3000 for at, query in enumerate(queries)},
+            "Tokens@10": dict.fromkeys(queries, 100 * score),
+        },
+        hits={query: (first if at < 5 else "same",) for at, query in enumerate(queries)},
+        latency={
+            "q1": {"total": milliseconds, "dense": 2.0, "dense.encode": 6.0, "rerank": 3.0},
+            "q2": {"total": milliseconds, "dense": 2.0, "dense.encode": 8.0, "rerank": 5.0},
+        },
+        times=[milliseconds] * 3,
+        degraded={},
+    )
+
+
+DENSE_PART, RERANK = Part("leg", 0, "dense", "dense"), Part("stage", 0, "rerank", "rerank")
+
+
+def row(part: Part, without: float, with_: float, measures: Sequence[str] = ("nDCG@10",)) -> Row:
+    pair = observe("a", without, "x", 10.0), observe("b", with_, "y", 14.0)
+    (found,) = judge([weigh(Variant(part), [DENSE_PART, RERANK], pair, "a", measures)])
+    return found
+
+
+def make_ablation(part: Row, rows: int, measures: Sequence[str] = ("nDCG@10",)) -> Ablation:
+    """Return an ablation in which `part` stands in so many rows."""
+    means = {"full": dict.fromkeys(measures, 0.5), "plain": dict.fromkeys(measures, 0.4)}
+    return Ablation(
+        "id", "x", "tiny", 20, "2024-01-01", {}, tuple(measures), "a", "b", ("keyword",), means,
+        (part,) * rows, (),
+    )  # fmt: skip

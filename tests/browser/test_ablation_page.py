@@ -1,0 +1,23 @@
+"""The page of an ablation in a real browser: its tables are no wider than the page."""
+
+from typing import Any
+
+import pytest
+from ablation_sample import RERANK, make_ablation, row
+
+from eval.analysis.ablation import MEASURES
+from eval.report import ablation as report
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    named = row(RERANK, 0.4, 0.6, MEASURES)
+    found = make_ablation(named, 3, MEASURES)
+    return report.write(found, tmp_path_factory.mktemp("reports")).as_uri()
+
+
+def test_tables_are_no_wider_than_the_page(page: Any) -> None:
+    tables = page.locator(".scroll")
+    assert tables.count() == 3
+    for at in range(tables.count()):
+        assert tables.nth(at).evaluate("box => box.scrollWidth - box.clientWidth") <= 0
