@@ -1,8 +1,8 @@
 # Each target is a thin call of the command line `assay` in .venv, which is made on first use.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup eval check-config compare ablate gate targets notebooks mlflow engines-up engines-down \
-	test test-st bench torture lock clean
+.PHONY: help setup extra eval check-config compare ablate gate targets notebooks mlflow engines-up engines-down \
+	test test-st test-live bench torture lock clean
 
 BIN := .venv/bin
 CONFIGS := $(sort $(filter-out gate targets,$(basename $(notdir $(wildcard configs/*.yaml)))))
@@ -13,6 +13,9 @@ help: ## list the targets
 	@echo "Pipelines: $(CONFIGS)"
 
 setup: .venv/base.installed ## make .venv and install Assay (the other targets do it themselves)
+
+extra: setup ## install what only some need: NAME=ragas (pyproject.toml lists the extras)
+	@scripts/extra.sh "$(NAME)"
 
 eval: check-config setup ## judge a pipeline: CONFIG=hybrid_rrf [ENGINE=name] [DATASET=name] [ARGS="key=value ..."]
 	@$(BIN)/assay run configs/$(CONFIG).yaml $(if $(ENGINE),--engine $(ENGINE)) \
@@ -55,6 +58,9 @@ test: .venv/dev.installed ## lint, check types and run all tests but those of `s
 
 test-st: .venv/st.installed ## install sentence-transformers with torch and run the tests of `st`
 	$(BIN)/pytest -m st $(PYTEST_ARGS)
+
+test-live: .venv/dev.installed ## run the tests of servers that WEAVIATE_URL, OPENSEARCH_URL or QDRANT_URL names
+	$(BIN)/pytest -m live $(PYTEST_ARGS)
 
 bench: setup ## measure latency by number of chunks: [BENCH_ARGS="..."]
 	@$(BIN)/python -m benchmarks.latency $(BENCH_ARGS)

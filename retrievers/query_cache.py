@@ -21,6 +21,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as validated
 
 from retrievers.base import AssayError, Progress, Ranking
+from retrievers.base.installation import hint_extra
 from retrievers.corpus import Corpus
 from retrievers.settings import Settings, Workshop
 from retrievers.store.digest import digest, digest_sources
@@ -208,9 +209,7 @@ def _connect() -> Any:
         from redis.backoff import NoBackoff
         from redis.retry import Retry
     except ImportError:
-        raise AssayError(
-            "cache.type: redis needs the extra `redis`: pip install 'assay[redis]'"
-        ) from None
+        raise AssayError(f"cache.type: redis {hint_extra('redis')}") from None
     # Once again, in case that the server has closed an idle connection.
     again = Retry(NoBackoff(), 1)
     try:

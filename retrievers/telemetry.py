@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from retrievers.base import Progress, Ranking, StageTrace
+from retrievers.base.installation import hint_extra
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
@@ -216,7 +217,7 @@ def _make_exporter(name: str) -> "SpanExporter":
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     except ImportError:
-        raise ImportError("OTLP needs the extra `otel`: pip install 'assay[otel]'") from None
+        raise ImportError(f"OTLP {hint_extra('otel')}") from None
     return OTLPSpanExporter()
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,22 @@ def test_a_service(name: str) -> None:
         source, target = volume.split(":")
         assert source in COMPOSE["volumes"]
         assert target.startswith("/")
+
+
+def test_compose_reads_the_file() -> None:
+    command = ["docker", "compose", "--file", str(FILE), "config", "--quiet"]
+    if not shutil.which("docker") or subprocess.run([*command[:2], "version"], check=False,
+                                                    capture_output=True).returncode:  # fmt: skip
+        pytest.skip("Docker's plugin compose is not installed")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_was_met_is_told() -> None:
+    text = " ".join(FILE.read_text().replace("#", "").split())
+    assert "These images were never pulled where this project is tested" in text
+    for service in SERVICES:
+        assert re.search(rf"{service}(ql)? \d+\.\d+", text, re.IGNORECASE), service
 
 
 def test_no_two_services_share_a_port_or_a_volume() -> None:

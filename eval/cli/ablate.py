@@ -24,6 +24,7 @@ STYLES = {"better": "green", "worse": "red"}
 @click.command()
 @options.CONFIG
 @options.OVERRIDES
+@options.dataset("overrides")
 @options.MEASURES
 @click.option(
     "--timed",

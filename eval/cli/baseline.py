@@ -29,14 +29,16 @@ def accept(run: str, baselines: Path | None, settings: Path | None, as_json: boo
     committed are refused. Commit the file: its diff shows the queries that changed.
     """
     from eval.experiments.gate import baselines_folder, load_settings
-    from eval.experiments.run_references import is_config, resolve
+    from eval.experiments.locations import reports_folder
+    from eval.experiments.named_configs import SUFFIXES
+    from eval.experiments.run_references import find_stored
     from eval.gate import baseline as baselining
-    from eval.progress import ConsoleProgress
+    from eval.runs.stored import load
     from retrievers.base import AssayError
 
-    if is_config(run):
+    if run.endswith(SUFFIXES):
         raise AssayError(f"{run}: a baseline is made of a run, not of a config; name the run")
-    stored = resolve(run, (), ConsoleProgress())
+    stored = load(find_stored(reports_folder(), run))
     folder = baselines_folder(baselines)
     manifest = stored.manifest
     path = baselining.locate(folder, manifest.name, manifest.collection.name)

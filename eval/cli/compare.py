@@ -19,6 +19,7 @@ STYLES = {"better": "green", "worse": "red", "too few queries": "yellow"}
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="BASE OTHER... [KEY.PATH=VALUE]...")
+@options.dataset("runs")
 @options.MEASURES
 @click.option(
     "--effect",

@@ -17,6 +17,7 @@ def config() -> None:
 @config.command()
 @click.argument("path", type=click.Path(path_type=Path))
 @options.OVERRIDES
+@options.dataset("overrides")
 @options.JSON
 def show(path: Path, overrides: tuple[str, ...], as_json: bool) -> None:
     """Show the config at PATH with its bases, overrides and every default."""

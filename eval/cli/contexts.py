@@ -20,8 +20,7 @@ NAMED = 5  # chunks without a context that are shown by name
 @click.argument("collection")
 @click.option(
     "--config",
-    type=click.Path(path_type=Path),
-    default=Path("configs/contextual.yaml"),
+    default="contextual",
     show_default=True,
     help="The pipeline whose chunks get contexts.",
 )
@@ -49,7 +48,7 @@ NAMED = 5  # chunks without a context that are shown by name
 @click.option("--output", type=click.Path(path_type=Path), help="The file to write or replace.")
 @options.DRY_RUN
 @options.JSON
-def contexts(collection: str, config: Path, as_json: bool, **asked: Any) -> None:
+def contexts(collection: str, config: str, as_json: bool, **asked: Any) -> None:
     """Write a context for each chunk of COLLECTION, made by a language model.
 
     Each call sends a whole document and one of its chunks. Answers are kept: a run that was

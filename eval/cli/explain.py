@@ -19,24 +19,27 @@ STYLES = {"found": "green", "in no chunk": "red", "in no leg": "red", "beyond de
 
 
 @click.command()
-@click.argument("run")
+@options.RUN
+@options.OVERRIDES
+@options.dataset("overrides")
 @click.option("--query", help="The id of a query: tell of each of its gold items.")
 @click.option(
     "-k", default=10, type=options.at_least(1), help="How many hits count.", show_default=True
 )
 @options.JSON
-def explain(run: str, query: str | None, k: int, as_json: bool) -> None:
-    """Tell where the answers of RUN went: found, or where on their way they were lost.
+def explain(run: str, overrides: tuple[str, ...], query: str | None, k: int, as_json: bool) -> None:
+    """Tell where the answers of a run went: found, or where on their way they were lost.
 
-    RUN is a config (run where no equal run is stored), the id of a run, the beginning of one, its
-    folder, or the id of a run in MLflow. Nothing of a stored run is searched again.
+    It is a config (run where no equal run is stored; overrides change it), the id of a run, the
+    beginning of one, its folder, or the id of a run in MLflow. Nothing of a stored run is searched
+    again.
     """
     from eval.analysis.attribution import attribute
     from eval.experiments.run_references import resolve
     from eval.progress import ConsoleProgress
     from retrievers.base import AssayError
 
-    stored = resolve(run, (), ConsoleProgress())
+    stored = resolve(run, overrides, ConsoleProgress())
     if query is not None and query not in stored.queries:
         some = ", ".join(list(stored.queries)[:5])
         raise AssayError(f"--query {query}: not in {stored.manifest.id}, which has {some}, …")

@@ -11,12 +11,13 @@ import click
 from eval.cli import options
 from eval.cli.output import present, print_json
 
-SELF_TEST = "configs/bm25.yaml"
+SELF_TEST = "bm25"
 
 
 @click.command()
 @click.argument("target", required=False, metavar="CONFIG|RUN")
 @options.OVERRIDES
+@options.dataset("overrides")
 @click.option("--base", help="Gate latency too, against the checkout or the config at this path.")
 @options.BASELINES
 @options.GATE_SETTINGS

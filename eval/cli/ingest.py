@@ -1,6 +1,5 @@
 """`assay ingest`: what a pipeline makes of documents before the first query."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 @options.OVERRIDES
 @click.option(
     "--config",
-    type=click.Path(path_type=Path),
-    default=Path("configs/hybrid_rrf.yaml"),
+    default="hybrid_rrf",
     show_default=True,
     help="The pipeline that takes the documents in.",
 )
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 def ingest(
     documents: str,
     overrides: tuple[str, ...],
-    config: Path,
+    config: str,
     again: bool,
     no_track: bool,
     as_json: bool,

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     help="Where the card goes; by default ./datasets/NAME.",
 )
 @click.option("--force", is_flag=True, help="Overwrite a collection that is there already.")
+@click.option(
+    "--ci",
+    type=click.Choice(["github", "gitlab"]),
+    help="Also write a job that gates the pipeline, and what .gitignore lacks.",
+)
 @click.option("--add", is_flag=True, help="Add the questions to the collection that is there.")
 @options.JSON
 def init(
@@ -35,6 +40,7 @@ def init(
     name: str | None,
     output: Path | None,
     force: bool,
+    ci: str | None,
     add: bool,
     as_json: bool,
 ) -> None:
@@ -46,21 +52,31 @@ def init(
     The quote of each question is found in the documents and becomes its gold span. What cannot be
     found is listed, and written to unlocated.csv: mend its rows and give it with --add. Where no
     question can be placed, nothing is written, and the command exits with 2.
+
+    With --ci, in the root of a git repository: run the pipeline, accept the run as the baseline,
+    commit, and every change is judged against it.
     """
     from eval.cli.skipped_files import describe_skipped
+    from eval.collections.authoring.author import PIPELINE, find_target
     from eval.experiments.authoring import add_questions, author_folder
+    from eval.gate.workflows import plan_workflow, write_workflow
     from retrievers.base import AssayError
 
+    target = find_target(folder, name, output)
+    workflow = plan_workflow(ci, target / PIPELINE, force) if ci else {}
     if add:
         if not questions or force:
             raise AssayError("--add: goes with --questions, and not with --force")
         made, read = add_questions(folder, questions, name, output), None
     else:
         made, read = author_folder(folder, questions, name, output, force=force)
+    if made.written:
+        write_workflow(workflow)
     skipped_files = read.skipped if read else ()
     if as_json:
         skipped = [{"path": item.path, "reason": item.reason} for item in skipped_files]
-        print_json(_describe(made) | {"skipped": skipped})
+        written = {"workflow": [str(path) for path in workflow]} if ci and made.written else {}
+        print_json(_describe(made) | {"skipped": skipped} | written)
     else:
         for line in describe_skipped(skipped_files):
             click.echo(line)
@@ -68,6 +84,10 @@ def init(
             if item.converted.encoding not in ("", "utf-8"):
                 click.echo(f"{item.path}: not in UTF-8, read as {item.converted.encoding}")
         _print(made)
+        for path in workflow if made.written else ():
+            click.echo(f"written:  {path}")
+        if ci == "gitlab" and Path(".gitlab-ci.yml") not in workflow:
+            click.echo("add to .gitlab-ci.yml: include: [local: .gitlab/assay.yml]")
     if not made.written:
         sys.exit(2)
 

@@ -27,6 +27,7 @@ COMMANDS = {
     "pool": ("eval.cli.pool:pool", "Write the table of results that no one has judged."),
     "label": ("eval.cli.label:label", "Add the judgments of such a table to its collection."),
     "verify": ("eval.cli.verify:verify", "Recompute every measure of a run from its exports."),
+    "runs": ("eval.cli.runs:runs", "List, show and delete stored runs; write an index page."),
     "report": ("eval.cli.report:report", "Write the report of a stored run anew."),
     "import": ("eval.cli.import_command:import_", "Judge rankings made elsewhere (TREC, JSONL)."),
     "log": ("eval.cli.log:log", "Send stored runs to the MLflow tracking store."),
@@ -114,8 +115,23 @@ def _offer_trust(command: click.Command) -> None:
         command.params.append(TRUST)
 
 
+def _print_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from retrievers.base.installation import find_version
+
+        click.echo(f"assay, version {find_version()}")
+        context.exit()
+
+
 @click.group(cls=LazyGroup)
-@click.version_option(package_name="assay")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
 @click.option(
     DEBUG, is_flag=True, expose_value=False, help="Show where an error was raised (ASSAY_DEBUG=1)."
 )

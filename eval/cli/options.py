@@ -1,5 +1,8 @@
 """Arguments and options that several commands have."""
 
+import json
+from collections.abc import Callable
+from functools import wraps
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ def at_least(least: int) -> click.IntRange:
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 CONFIG = click.argument("config", type=click.Path(path_type=Path))
+RUN = click.argument("run", metavar="CONFIG|RUN")
 OVERRIDES = click.argument("overrides", nargs=-1, metavar="[KEY.PATH=VALUE]...")
 JSON = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."
@@ -50,6 +54,22 @@ THINKING = click.option(
 )
 TIMEOUT = click.option("--timeout-seconds", type=float, help="Of one call.  [default: 60]")
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Estimate tokens and cost; make no call.")
+
+
+def dataset(parameter: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the option `--dataset`: one more override among those in `parameter`."""
+
+    def offer(command: Callable[..., Any]) -> Callable[..., Any]:
+        @click.option("--dataset", metavar="NAME", help="Collection, by name or folder.")
+        @wraps(command)
+        def call(dataset: str | None, **given: Any) -> Any:
+            if dataset is not None:
+                given[parameter] = (*given[parameter], f"dataset={json.dumps(dataset)}")
+            return command(**given)
+
+        return call
+
+    return offer
 
 
 class Fraction(click.FloatRange):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import click
 
 from retrievers.base import T
+from retrievers.base.installation import find_checkout
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,7 +55,8 @@ def print_places(**places: "Path | str | None") -> None:
     for name, place in places.items():
         kind, _, what = name.partition("_")
         if place and what:
-            click.echo(f"MLflow  {what} {place}; `make mlflow` opens the UI")
+            opens = "make" if find_checkout() else "assay"
+            click.echo(f"MLflow  {what} {place}; `{opens} mlflow` opens the UI")
         elif place:
             click.echo(f"{kind:<8}{place}")
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN... [KEY.PATH=VALUE]...")
+@options.dataset("runs")
 @click.option(
     "--depth",
     type=options.at_least(1),

@@ -23,6 +23,7 @@ EXCERPT = 60  # characters of a query
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN... [KEY.PATH=VALUE]...")
+@options.dataset("runs")
 @click.option("--metrics", help="By ragas' names, separated by commas.  [default: all]")
 @click.option(
     "-k", default=5, type=options.at_least(1), help="How many hits count.", show_default=True

@@ -11,6 +11,7 @@ from eval.cli.output import present
 @click.command()
 @options.CONFIG
 @options.OVERRIDES
+@options.dataset("overrides")
 @click.option("--engine", metavar="NAME", help="Search in this engine, with its defaults.")
 @click.option("--again", is_flag=True, help="Measure again though an equal run is stored.")
 @options.NO_TRACK

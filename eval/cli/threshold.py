@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 @click.command()
 @options.CONFIG
 @options.OVERRIDES
+@options.dataset("overrides")
 @click.option("--of", default="", help="`rerank` or a semantic leg.  [default: the first there is]")
 @click.option(
     "--false-empty",

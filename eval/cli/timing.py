@@ -9,11 +9,10 @@ import json
 import os
 import sys
 import time
-from pathlib import Path
 from typing import IO
 
 
-def serve(config: Path, overrides: list[str], answers: IO[str]) -> None:
+def serve(config: str, overrides: list[str], answers: IO[str]) -> None:
     """Answer the queries on standard input until it ends."""
     from eval.collections.loading import load
     from eval.experiments.config import load_config
@@ -47,7 +46,7 @@ def main() -> None:
     os.dup2(2, 1)
     config, *overrides = sys.argv[1:]
     try:
-        serve(Path(config), overrides, answers)
+        serve(config, overrides, answers)
     except AssayError as error:
         _say(answers, {"error": str(error)})
 

@@ -9,24 +9,28 @@ from eval.cli.output import make_console, make_table, print_json, print_table
 
 
 @click.command()
-@click.argument("run")
+@options.RUN
+@options.OVERRIDES
+@options.dataset("overrides")
 @options.JSON
-def verify(run: str, as_json: bool) -> None:
-    """Recompute every measure of RUN, query by query, from its exported files alone.
+def verify(run: str, overrides: tuple[str, ...], as_json: bool) -> None:
+    """Recompute every measure of a run, query by query, from its exported files alone.
 
-    RUN is a config (run where no equal run is stored), the id of a run, the beginning of one, its
-    folder, or its id in MLflow. run.trec and qrels.trec give what has a form in TREC, by
-    ir_measures; items.csv the others. Ends with 1 unless all are those of per_query.parquet.
+    It is a config (run where no equal run is stored; overrides change it), the id of a run, the
+    beginning of one, its folder, or its id in MLflow. run.trec and qrels.trec give what has a
+    form in TREC, by ir_measures; items.csv the others. Ends with 1 unless all are those of
+    per_query.parquet.
     """
     from eval.analysis.verification import verify as recompute
     from eval.experiments.locations import reports_folder
+    from eval.experiments.named_configs import is_config
     from eval.experiments.run import export_summary
-    from eval.experiments.run_references import find_stored, is_config, resolve
+    from eval.experiments.run_references import find_stored, resolve
     from eval.progress import ConsoleProgress
     from eval.scoring.measures import spoken
 
-    if is_config(run):
-        folder = export_summary(resolve(run, (), ConsoleProgress())).run.folder
+    if overrides or is_config(run):
+        folder = export_summary(resolve(run, overrides, ConsoleProgress())).run.folder
     else:
         folder = find_stored(reports_folder(), run)
     checks = recompute(folder)

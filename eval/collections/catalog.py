@@ -8,16 +8,15 @@ from eval.collections.card import FILE, NAME, Card
 from eval.collections.card_files import make_card, read_card
 from eval.collections.formats.irds import PREFIX
 from eval.collections.formats.reading import find_suffix
+from eval.shipped import find_shipped
 from retrievers.base import AssayError
 from retrievers.base.suggestions import suggest
 from retrievers.store.paths import parse_path
 
-PROJECT = Path(__file__).resolve().parents[2]
-
 
 def dataset_folders() -> list[Path]:
-    """Return where names are looked up: ./datasets, then that of the project's checkout."""
-    folders = (Path("datasets").absolute(), PROJECT / "datasets")
+    """Return where names are looked up: ./datasets, then what comes with Assay."""
+    folders = (Path("datasets").absolute(), find_shipped("datasets"))
     return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
 
 

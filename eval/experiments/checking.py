@@ -3,14 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from eval.collections.collection import Collection
 from eval.collections.loading import load
 from eval.experiments.config import RunConfig, load_config, make_config
+from eval.experiments.named_configs import is_config
 from eval.experiments.overrides import apply_override
-from eval.experiments.run_references import is_config
 from eval.experiments.workshop import make_workshop
 from retrievers import conformance
 from retrievers.base import AssayError, Document, IndexReport, Quiet, Ranking, Retriever, cut
@@ -134,13 +133,13 @@ class _Served(Retriever):
 def check(what: str, overrides: Sequence[str]) -> Checked:
     """Put what `what` names to every rule of its kind.
 
-    It is the path of a config, `package.module:Class` or the address of a service; `overrides`
-    change the config, or are the keys of a class of settings. Of a pipeline the parts that are
-    plugged in are checked too. Raises AssayError where there is no such thing to be checked.
+    It is a config by its path or name, `package.module:Class` or the address of a service;
+    `overrides` change the config, or are the keys of a class of settings. Of a pipeline the parts
+    that are plugged in are checked too. Raises AssayError where there is no such thing.
     """
     workshop = make_workshop(Quiet())
     if is_config(what):
-        return Checked(what, tuple(_check_config(load_config(Path(what), overrides), workshop)))
+        return Checked(what, tuple(_check_config(load_config(what, overrides), workshop)))
     if what.startswith(("http://", "https://")):
         retriever = {"type": "http", "url": what}
     else:

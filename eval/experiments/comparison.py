@@ -1,12 +1,12 @@
 """Comparing what can be run with what was: missing runs are made, systems are timed by turns."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from eval.analysis.comparison import Comparison, compare
 from eval.experiments.experiment import Experiment, find_run, make_experiment
 from eval.experiments.locations import reports_folder
-from eval.experiments.run_references import find_stored, is_config
+from eval.experiments.named_configs import is_config
+from eval.experiments.run_references import find_stored
 from eval.experiments.timing import System, find_timing, read_timing
 from eval.report.comparison import name_comparison
 from eval.runs.stored import StoredRun, load
@@ -24,7 +24,7 @@ def compare_references(
 ) -> Comparison:
     """Compare the runs that `references` mean, configs or stored runs, with the first of them."""
     systems = [
-        make_experiment(Path(reference), overrides, None, {}, progress)
+        make_experiment(reference, overrides, None, {}, progress)
         if is_config(reference)
         else load(find_stored(reports_folder(), reference))
         for reference in references

@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError
 
 from eval.experiments.engine_choice import choose_engine
 from eval.experiments.locations import default_dataset
+from eval.experiments.named_configs import find_base, find_config
 from eval.experiments.overrides import apply_override, merge
 from eval.runs.latency import LatencySettings
 from eval.scoring import measures
@@ -15,7 +16,6 @@ from retrievers.base import AssayError
 from retrievers.config import PipelineConfig
 from retrievers.settings import explain_errors
 from retrievers.settings.files import read_mapping
-from retrievers.store.paths import parse_path
 
 
 class RunConfig(PipelineConfig):
@@ -38,13 +38,16 @@ class RunConfig(PipelineConfig):
     )
 
 
-def load_config(path: Path, overrides: Sequence[str] = (), engine: str | None = None) -> RunConfig:
-    """Read the config at `path`, with its bases, and apply `key.path=value` overrides.
+def load_config(
+    config: str | Path, overrides: Sequence[str] = (), engine: str | None = None
+) -> RunConfig:
+    """Read a config by its path or name, with its bases, and apply `key.path=value` overrides.
 
     Before these, its legs move to `engine`: see `eval.experiments.engine_choice`. Raises AssayError
     naming the file, the key, what is wrong and what is allowed.
     """
-    values = _read_with_bases(parse_path(path, "config"), ())
+    path = find_config(config)
+    values = _read_with_bases(path, ())
     if engine is not None:
         choose_engine(values, engine)
     return make_config(values, overrides, str(path))
@@ -58,12 +61,12 @@ def make_config(
 ) -> RunConfig:
     """Return the config of `values`, which came from `source`, with `key.path=value` overrides.
 
-    A `base` among them is read from the working directory; `options` are keys that hold before all
-    others. Raises AssayError as `load_config` does.
+    A `base` among them is a name, or a path from the working directory; `options` are keys that
+    hold before all others. Raises AssayError as `load_config` does.
     """
     if isinstance(base := values.get("base"), str):
         own = {key: value for key, value in values.items() if key != "base"}
-        values = merge(_read_with_bases(parse_path(base, source), ()), own)
+        values = merge(_read_with_bases(find_config(base, source), ()), own)
     for override in overrides:
         apply_override(values, override, RunConfig)
     values |= options or {}
@@ -87,7 +90,8 @@ def make_schema() -> dict[str, Any]:
     schema = RunConfig.model_json_schema()
     schema["properties"]["base"] = {
         "type": "string",
-        "description": "a YAML file beside this one, whose keys hold where this one has none",
+        "description": "a config whose keys hold where this one has none: its path from this file, "
+        "or its name",
     }
     # What is missing here may stand in the base.
     schema.pop("required", None)
@@ -103,6 +107,6 @@ def _read_with_bases(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
     if base is None:
         return values
     if not isinstance(base, str):
-        raise AssayError(f"{path}: base: must be the path of a YAML file beside this one")
-    named = parse_path(base, f"{path}: base", path.parent)
-    return merge(_read_with_bases(named, (*above, path.resolve())), values)
+        raise AssayError(f"{path}: base: must be the path of a YAML file or the name of a config")
+    above = (*above, path.resolve())
+    return merge(_read_with_bases(find_base(base, path, above), above), values)

@@ -36,7 +36,7 @@ class Job:
 
     reference: str
     card: Card
-    config: Path
+    config: str
     chunks: list[Chunk]
     plan: plans.Plan
     model: LanguageModel
@@ -84,7 +84,7 @@ class Job:
         """Return what is asked as JSON values."""
         return {
             "collection": self.card.name,
-            "config": str(self.config),
+            "config": self.config,
             "model": self.model.name,
             "chunks": len(self.plan.keys),
             "known_before": self.known,
@@ -183,7 +183,7 @@ class Result:
         }
 
 
-def prepare_job(collection: str, config: Path, options: dict[str, Any]) -> Job:
+def prepare_job(collection: str, config: str, options: dict[str, Any]) -> Job:
     """Cut the collection as `config` says, and find out what is known of its chunks."""
     documents_settings = load_config(config).documents
     card, _ = find(collection)

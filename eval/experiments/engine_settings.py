@@ -90,6 +90,20 @@ def list_fusions() -> Iterator[ConfiguredEngine]:
         yield from (engine.vary(f"fusion={fusion}") for fusion in _other_fusions(engine))
 
 
+def list_features() -> list[dict[str, str]]:
+    """Return what not every version of a server has, of every engine."""
+    return [
+        {
+            "engine": engine.type,
+            "what": feature.what,
+            "least": feature.least,
+            "beside": feature.beside,
+        }
+        for engine in list_engines()
+        for feature in engine.settings.capabilities.features
+    ]
+
+
 def _other_fusions(engine: ConfiguredEngine) -> Iterator[str]:
     """Yield the fusions that an engine can be told by name or settings, but for the one it has."""
     field = type(engine.settings).model_fields.get("fusion")

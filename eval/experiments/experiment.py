@@ -16,8 +16,8 @@ from eval.collections.in_memory import make_collection
 from eval.collections.loading import load
 from eval.experiments.config import make_config
 from eval.experiments.locations import default_dataset, reports_folder
+from eval.experiments.named_configs import find_config, is_config
 from eval.experiments.run import make_plan, track, write_report
-from eval.experiments.run_references import is_config
 from eval.experiments.workshop import make_workshop
 from eval.runs import environment
 from eval.runs.answers import list_answers
@@ -35,7 +35,7 @@ DEPTH = 100
 # Keys of a config that a function, an object and rankings have too.
 OPTIONS = ("name", "depth", "limit", "measures")
 ALLOWED = (
-    "allowed: a config by its path, by its name in configs/ or as a mapping; a Retriever; a "
+    "allowed: a config by its path, by its name or as a mapping; a Retriever; a "
     "function f(query, k); rankings as a mapping, a DataFrame or a TREC run file"
 )
 
@@ -127,17 +127,9 @@ def find_collection(given: Any) -> Collection:
     return make_collection(**given)
 
 
-def find_config(config: str | Path) -> Path:
-    """Return the path of a config that is given by its path, or by its name in `configs/`."""
-    if is_config(str(config)):
-        return parse_path(config, "config")
-    return parse_path(f"{config}.yaml", "config", Path("configs"))
-
-
 def names_system(reference: str | Path) -> bool:
     """Say whether `reference` is a config or a run file; any other names a stored run."""
-    path = parse_path(reference, "run")
-    return is_config(str(path)) or find_config(path).exists() or path.is_file()
+    return is_config(str(reference)) or parse_path(reference, "run").is_file()
 
 
 @dataclass(frozen=True)
@@ -154,9 +146,12 @@ def _read_source(what: Any) -> _Source | None:
     if isinstance(what, BaseModel):
         return _Source(what.model_dump(mode="json"), type(what).__name__)
     if isinstance(what, str | Path):
+        if not is_config(str(what)) and Path(what).is_file():
+            return None
         path = find_config(what)
-        is_rankings = not is_config(str(what)) and not path.exists() and Path(what).is_file()
-        return None if is_rankings else _Source({"base": str(path)}, str(path), is_file=True)
+        # Where a config that comes with Assay lies is this machine's affair.
+        name = str(what) if path.is_absolute() else str(path)
+        return _Source({"base": str(path)}, name, is_file=True)
     if not isinstance(what, Mapping) or not _is_config(what):
         return None
     values = deepcopy(dict(what))

@@ -9,7 +9,8 @@ import numpy as np
 from eval.experiments.config import load_config
 from eval.experiments.contender import TIMING, make_contender
 from eval.experiments.locations import reports_folder
-from eval.experiments.run_references import is_config, resolve, split_overrides
+from eval.experiments.named_configs import find_config, is_config
+from eval.experiments.run_references import resolve
 from eval.gate import baseline as baselining
 from eval.gate.calibration import SelfTest, check
 from eval.gate.rule import GateReport, LatencyVerdict, judge, judge_latency
@@ -57,7 +58,6 @@ def judge_target(
 
     `base` is a checkout or another config. Raises AssayError where nothing can be judged.
     """
-    split_overrides([target, *overrides])
     head = resolve(target, overrides, progress)
     manifest = head.manifest
     baseline = baselining.read(
@@ -79,7 +79,7 @@ def _time(
     """Time the config `target` beside `base`, which is a checkout or another config."""
     if not is_config(target):
         raise AssayError(f"--base: {target} is a stored run; only a config can be timed")
-    limits = load_config(Path(target), overrides).latency
+    limits = load_config(target, overrides).latency
     asked = sample(tuple(head.queries.values()), limits.queries)
     queries = [query.text for query in asked]
     if not queries:
@@ -101,7 +101,9 @@ def _contender(base: str, target: str, overrides: Sequence[str]) -> Contender:
         raise AssayError(f"--base: {base}: neither a config nor the folder of a checkout")
     own = folder.resolve() / ".venv" / "bin" / "python"
     python = str(own) if own.exists() else sys.executable
-    return Contender(f"base {base}", (python, "-m", TIMING, target, *overrides), folder)
+    path = find_config(target)
+    named = target if path.is_absolute() else str(path)  # the checkout's own file, where it has one
+    return Contender(f"base {base}", (python, "-m", TIMING, named, *overrides), folder)
 
 
 def check_gate(

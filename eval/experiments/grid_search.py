@@ -19,6 +19,7 @@ from eval.collections.catalog import find
 from eval.collections.formats.irds import PREFIX
 from eval.collections.loading import load
 from eval.experiments.config import RunConfig, load_config
+from eval.experiments.named_configs import find_base
 from eval.experiments.run import make_plan
 from eval.experiments.timing import find_config_timing
 from eval.runs import environment
@@ -99,7 +100,7 @@ def list_tasks(path: Path, settings: SweepSettings, overrides: Sequence[str]) ->
             task
             for collection in collections
             for name in settings.paths
-            for task in _list_on(path.parent / name, collection, settings, overrides)
+            for task in _list_on(find_base(name, path, ()), collection, settings, overrides)
         ]
     except AssayError as error:
         raise AssayError(f"{path}: {str(error).partition(chr(10))[0]}") from None

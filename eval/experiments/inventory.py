@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, cast
 
 from eval.experiments.engine_settings import ConfiguredEngine, list_engines, read_engine
 from retrievers.base import AssayError
+from retrievers.base.installation import hint_extra
 from retrievers.engines.copies import list_leftovers, remove_leftover
 from retrievers.engines.providers import STRATEGIES, describe_missing
 from retrievers.engines.registry import TYPES
@@ -194,7 +195,7 @@ def _find_state(engine: ConfiguredEngine, configured: bool) -> tuple[bool | None
     """Return whether a server answers, and what there is to say of an engine."""
     can = engine.settings.capabilities
     if not can.installed:
-        return None, f"needs the extra `{can.extra}`"
+        return None, hint_extra(can.extra)
     if not can.server:
         return None, "ready"
     if not configured:

@@ -9,7 +9,13 @@ from typing import Any, NamedTuple
 from eval import tracking
 from eval.collections.catalog import find
 from eval.experiments.engine_bench import Bench, open_bench
-from eval.experiments.engine_settings import ConfiguredEngine, is_missing, list_fusions, read_engine
+from eval.experiments.engine_settings import (
+    ConfiguredEngine,
+    is_missing,
+    list_features,
+    list_fusions,
+    read_engine,
+)
 from eval.experiments.locations import default_dataset, reports_folder
 from eval.experiments.parity_sweep import examine
 from eval.parity.results import Absence, Parity
@@ -111,7 +117,8 @@ def deliver(
     pages = {item.id: parity.write(item, reports_folder()) for item in parities}
     files: list[Path] = []
     if every:
-        files = engines.write(parities, absent, output or reports_folder() / "engines")
+        folder = output or reports_folder() / "engines"
+        files = engines.write(parities, absent, list_features(), folder)
 
     def log() -> dict[str, str]:
         return {item.id: log_parity(item, pages[item.id].parent) for item in parities}

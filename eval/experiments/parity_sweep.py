@@ -118,9 +118,10 @@ def judge(formulation: Formulation, seen: Seen) -> dict[str, QueryVerdict]:
     """
     verdicts: dict[str, QueryVerdict] = {}
     for query, item in seen.items():
-        verdict = compare(item.returned, formulation.fuse(item), item.limit)
+        limit = formulation.limit(item)
+        verdict = compare(item.returned, formulation.fuse(item), limit)
         if verdict == "different":
-            settled = compare(item.returned, formulation.settle(item), item.limit)
+            settled = compare(item.returned, formulation.settle(item), limit)
             verdict = "different" if settled == "different" else "ties"
         verdicts[query] = verdict
     return verdicts

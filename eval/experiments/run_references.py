@@ -7,6 +7,7 @@ from pathlib import Path
 
 from eval.experiments.config import load_config
 from eval.experiments.locations import reports_folder
+from eval.experiments.named_configs import is_config
 from eval.experiments.run import make_run
 from eval.runs.stored import MANIFEST, StoredRun, find, load
 from eval.tracking.delivery import LOGGED
@@ -16,19 +17,16 @@ from retrievers.base import AssayError, Progress
 MLFLOW_ID = re.compile(r"[0-9a-f]{32}")
 
 
-def is_config(reference: str) -> bool:
-    """Say whether `reference` is the path of a config; any other names a run."""
-    return reference.endswith((".yaml", ".yml"))
-
-
 def resolve(reference: str, overrides: Sequence[str], progress: Progress) -> StoredRun:
     """Return the stored run that `reference` means; that of a config is made where there is none.
 
-    It may be a config, on which `overrides` are laid; the id of a run, the beginning of one, or
-    its folder; or the id of a run in MLflow.
+    It may be a config by its path or name, on which `overrides` are laid; the id of a run, the
+    beginning of one, or its folder; or the id of a run in MLflow. Raises AssayError for overrides
+    of what is no config.
     """
+    split_overrides([reference, *overrides])
     if is_config(reference):
-        outcome = make_run(load_config(Path(reference), overrides), False, progress)
+        outcome = make_run(load_config(reference, overrides), False, progress)
         run = outcome.run
         assert isinstance(run, StoredRun)
         return run
@@ -38,7 +36,10 @@ def resolve(reference: str, overrides: Sequence[str], progress: Progress) -> Sto
 def resolve_all(references: Sequence[str], progress: Progress) -> list[StoredRun]:
     """Return the stored runs that references mean; overrides among them go with every config."""
     named, overrides = split_overrides(references)
-    return [resolve(reference, overrides, progress) for reference in named]
+    return [
+        resolve(reference, overrides if is_config(reference) else (), progress)
+        for reference in named
+    ]
 
 
 def find_stored(reports: Path, reference: str) -> Path:

@@ -8,21 +8,26 @@ from typing import Any
 import yaml
 
 from eval.experiments.config import RunConfig, load_config
+from eval.experiments.named_configs import find_config
 from retrievers.base import AssayError
 from retrievers.store.files import write_atomically, writing
 
 
 def write_tuned(path: Path, base: Path, tuned: RunConfig) -> None:
-    """Write `tuned` to `path`: the keys in which it differs from the config at `base`.
+    """Write `tuned` to `path`: the keys in which it differs from the config `base`.
 
-    Where a file of differences would not say the same, all keys are written.
+    That is a path or a name. Where a file of differences would not say the same, all keys are
+    written.
     """
     wanted = tuned.model_dump(mode="json")
     changed = differ(load_config(base).model_dump(mode="json"), wanted)
-    relative = Path(os.path.relpath(base.resolve(), path.parent.resolve())).as_posix()
+    source = find_config(base)
+    named = source.is_absolute() and not base.is_absolute()
+    relative = os.path.relpath(source.resolve(), path.parent.resolve())
+    reference = str(base) if named else Path(relative).as_posix()
     partial = path.with_name(f".{path.name}.{os.getpid()}.yaml")
     try:
-        for values in ({"base": relative, **changed}, wanted):
+        for values in ({"base": reference, **changed}, wanted):
             text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=90)
             write_atomically(partial, text.encode())
             if _says(partial, tuned):

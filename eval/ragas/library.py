@@ -4,6 +4,7 @@ import importlib
 from typing import Any
 
 from retrievers.base import AssayError
+from retrievers.base.installation import hint_extra
 
 
 def load() -> Any:
@@ -13,6 +14,4 @@ def load() -> Any:
         importlib.import_module("ragas.metrics.collections")
         return importlib.import_module("ragas")
     except ImportError as error:
-        raise AssayError(
-            f"ragas: needs the extra `ragas`: pip install 'assay[ragas]' ({error})"
-        ) from None
+        raise AssayError(f"ragas: {hint_extra('ragas')} ({error})") from None

@@ -17,19 +17,26 @@ from eval.scoring.measures import spoken
 PAGE, FACTS = "engines.md", "engines.json"
 # What the page does not need of each; it is in the report of each.
 LEFT_OUT = ("environment", "examples", "verdicts", "trials")
+# What not every version of a server has: its engine, what it is, the first version, what else it
+# needs.
+Features = Sequence[Mapping[str, str]]
 SHOWN = ("nDCG@10", "R@20")
 
 
-def write(parities: Sequence[Parity], absent: Sequence[Absence], folder: Path) -> list[Path]:
+def write(
+    parities: Sequence[Parity], absent: Sequence[Absence], features: Features, folder: Path
+) -> list[Path]:
     """Write both files into `folder`, which is made, each in one piece; return their paths.
 
     Raises AssayError when they cannot be written.
     """
-    found = collect(parities, absent)
+    found = collect(parities, absent, features)
     return write_together(folder, {PAGE: render(found).encode(), FACTS: encode_json(found)})
 
 
-def collect(parities: Sequence[Parity], absent: Sequence[Absence]) -> dict[str, Any]:
+def collect(
+    parities: Sequence[Parity], absent: Sequence[Absence], features: Features
+) -> dict[str, Any]:
     """Return all that the page says, as JSON values."""
     return {
         "created": max((item.created for item in parities), default=""),
@@ -47,6 +54,7 @@ def collect(parities: Sequence[Parity], absent: Sequence[Absence]) -> dict[str, 
             {"engine": item.engine, "collection": item.collection, "reason": item.reason}
             for item in absent
         ],
+        "features": features,
     }
 
 

@@ -14,11 +14,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from retrievers.base.installation import find_checkout, find_version
+
 ROOT = Path(__file__).resolve().parents[2]
 _COMMAND: ContextVar[tuple[str, ...] | None] = ContextVar("command", default=None)
 PACKAGES = (
     "apsw",
-    "assay",
     "bm25s",
     "duckdb",
     "ir-measures",
@@ -44,9 +45,13 @@ PACKAGES = (
 
 
 def describe() -> dict[str, Any]:
-    """Return what a reader needs to judge or repeat a measurement made here. JSON values."""
+    """Return what a reader needs to judge or repeat a measurement made here. JSON values.
+
+    `git` is Assay's own commit, `repository` that of the folder which is worked in.
+    """
     return {
         "git": _git(),
+        "repository": _find_commit(Path.cwd()),
         "packages": packages(),
         "python": platform.python_version(),
         "system": platform.platform(),
@@ -82,14 +87,17 @@ def as_command(*words: str) -> Iterator[None]:
 
 @cache
 def packages() -> dict[str, str]:
-    """Return the versions of those packages on which a result can depend, where installed."""
-    versions = {}
+    """Return the versions of Assay and of those packages on which a result can depend, by name.
+
+    Packages that are not installed are left out.
+    """
+    versions = {"assay": find_version()}
     for name in PACKAGES:
         try:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return versions
+    return dict(sorted(versions.items()))
 
 
 @cache
@@ -121,17 +129,23 @@ def digest_code() -> str:
 
 
 def _git() -> dict[str, Any]:
-    """Return commit and whether the work tree differs from it; nothing outside a checkout."""
-    commit = _run_git("rev-parse", "HEAD")
-    if commit is None:
+    """Return the commit of Assay and whether its work tree differs; nothing outside a checkout."""
+    root = find_checkout()
+    commit = _find_commit(root) if root else ""
+    if root is None or not commit:
         return {}
-    return {"commit": commit.strip(), "dirty": bool(_run_git("status", "--porcelain"))}
+    return {"commit": commit, "dirty": bool(_run_git(root, "status", "--porcelain"))}
 
 
-def _run_git(*arguments: str) -> str | None:
+def _find_commit(folder: Path) -> str:
+    """Return the commit of the repository that holds `folder`; empty where there is none."""
+    return (_run_git(folder, "rev-parse", "HEAD") or "").strip()
+
+
+def _run_git(folder: Path, *arguments: str) -> str | None:
     try:
         done = subprocess.run(
-            ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False
+            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=False
         )
     except OSError:
         return None

@@ -1,12 +1,35 @@
 """What an engine can do and what it needs: the one record of it, from which all lists derive."""
 
 import importlib
+import re
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Literal
 
 from retrievers.base import AssayError
+from retrievers.base.installation import hint_extra
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """What a config can ask of a server: the first version that has it, what it needs beside."""
+
+    what: str
+    since: tuple[int, int]
+    beside: str = ""
+
+    @property
+    def least(self) -> str:
+        """The first version in words."""
+        return ".".join(map(str, self.since))
+
+    def find_lack(self, version: str) -> str:
+        """Return in words why a server of this version lacks it, empty where it does not."""
+        parts = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+        if parts >= self.since:
+            return ""
+        return f"{version} is too old: {self.what} needs {self.least} or later"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +42,7 @@ class Capabilities:
     `modules` that are imported, empty where none is needed; `packages` are those whose versions
     shape what is built. `address` is the environment variable that holds the address of a server,
     which is a process of its own that others may use too; where it is not set, an `embedded` one
-    is started.
+    is started. `features` are those that not every version of the server has.
     """
 
     fuses: Literal["engine", "statement", "client"]
@@ -29,6 +52,7 @@ class Capabilities:
     packages: tuple[str, ...] = ()
     address: str = ""
     embedded: bool = False
+    features: tuple[Feature, ...] = ()
 
     @property
     def server(self) -> bool:
@@ -43,10 +67,7 @@ class Capabilities:
     @property
     def missing(self) -> str:
         """What is said where the extra is not installed; extras have the names of engines."""
-        return (
-            f"engine {self.extra}: needs the extra `{self.extra}`: pip install "
-            f"'assay[{self.extra}]'"
-        )
+        return f"engine {self.extra}: {hint_extra(self.extra)}"
 
     def load(self, *modules: str) -> None:
         """Import all modules, or those named. Raises AssayError where one is missing."""

@@ -40,6 +40,15 @@ class Formula(ABC):
     def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         """Return the fused (position, score) pairs, best first, equal scores by position."""
 
+    @property
+    def most(self) -> int | None:
+        """The most that an engine returns of what it fused; None where it returns all."""
+        return None
+
+    def fuse_whole(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
+        """Return all that is fused, also what is beyond `most`."""
+        return self.fuse(dense, keyword)
+
 
 @dataclass(frozen=True, slots=True)
 class ReciprocalRanks(Formula):
@@ -145,19 +154,28 @@ class SummedScores(Formula):
 
 @dataclass(frozen=True, slots=True)
 class Head(Formula):
-    """What an engine returns that gives no more than the best `most` of what it fused."""
+    """What an engine returns that gives no more than the `best` of what it fused."""
 
     whole: Formula
-    most: int
+    best: int
+
+    @property
+    def most(self) -> int:
+        """As many as the best."""
+        return self.best
 
     @property
     def statement(self) -> str:
         """The formula in one line."""
-        return f"{self.whole.statement}; of all that is fused the best {self.most}"
+        return f"{self.whole.statement}; of all that is fused the best {self.best}"
 
     def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         """Return the head of the fused list."""
-        return self.whole.fuse(dense, keyword)[: self.most]
+        return self.whole.fuse(dense, keyword)[: self.best]
+
+    def fuse_whole(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
+        """Return all that is fused."""
+        return self.whole.fuse(dense, keyword)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,13 +90,18 @@ class Formulation:
     deeper: Callable[[Observation], Lists] = attrgetter("deeper")
     inferred: bool = False
 
+    def limit(self, seen: Observation) -> int:
+        """Return how many fused texts can have been returned."""
+        most = self.formula.most
+        return seen.limit if most is None else min(seen.limit, most)
+
     def fuse(self, seen: Observation) -> list[Scored]:
-        """Return the fused list."""
-        return self.formula.fuse(*self.lists(seen))
+        """Return the fused list, whole: a text beyond the limit may be as good as one within."""
+        return self.formula.fuse_whole(*self.lists(seen))
 
     def settle(self, seen: Observation) -> list[Scored]:
         """Return the fused list, equal scores within each list ordered as what was returned."""
-        return self.formula.fuse(
+        return self.formula.fuse_whole(
             *settle_ties(self.formula, self.lists(seen), self.deeper(seen), seen.returned)
         )
 

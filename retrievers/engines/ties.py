@@ -19,16 +19,20 @@ def settle_ties(formula: Formula, lists: Lists, deeper: Lists, returned: Sequenc
     Texts as good as the last of a list compete for its place; they are found in `deeper`.
     """
     sides = (
-        _Slots(lists.dense, deeper.dense, formula.fuse(lists.dense, [])),
-        _Slots(lists.keyword, deeper.keyword, formula.fuse([], lists.keyword)),
+        _Slots(lists.dense, deeper.dense, formula.fuse_whole(lists.dense, [])),
+        _Slots(lists.keyword, deeper.keyword, formula.fuse_whole([], lists.keyword)),
     )
     scores = dict(returned)
+    cut = formula.most is not None and len(returned) >= formula.most
+    least = min(scores.values(), default=0.0) if cut else 0.0
     texts = dict.fromkeys(position for side in sides for position in side.groups)
-    # Those with least choice first.
-    for position in sorted(texts, key=lambda at: sum(side.count(at) for side in sides)):
+    # What came back first, as a cut says little of what did not, and those with least choice.
+    for position in sorted(
+        texts, key=lambda at: (cut and at not in scores, sum(side.count(at) for side in sides))
+    ):
         score = scores.get(position)
         pairs = product(*(side.free(position) for side in sides))
-        chosen = min(pairs, key=lambda pair: _miss(pair, score))
+        chosen = min(pairs, key=lambda pair: _miss(pair, score, least))
         for side, slot in zip(sides, chosen, strict=True):
             side.take(position, slot)
     return Lists(*(side.fill() for side in sides))
@@ -44,11 +48,15 @@ class _Slot(NamedTuple):
 _OUT = _Slot(-1, 0.0)
 
 
-def _miss(pair: Sequence[_Slot], score: float | None) -> float:
-    """Return by how much a text in two slots misses the score it came back with, if it did."""
-    if (score is not None) != any(slot.at >= 0 for slot in pair):
-        return inf
-    return abs(sum(slot.added for slot in pair) - (score or 0.0))
+def _miss(pair: Sequence[_Slot], score: float | None, least: float) -> float:
+    """Return by how much a text in two slots misses the score it came back with, if it did.
+
+    One that did not may have any score up to the `least` of an answer that was cut.
+    """
+    listed, added = any(slot.at >= 0 for slot in pair), sum(slot.added for slot in pair)
+    if score is None:
+        return max(added - least, 0.0) if least or not listed else inf
+    return abs(added - score) if listed else inf
 
 
 class _Slots:

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from retrievers.base import AssayError
+from retrievers.base.installation import hint_extra
 from retrievers.language_models.base import TooLongError, UnansweredError
 
 NO_KEY = "none"  # the SDKs want one all the same
@@ -62,9 +63,7 @@ class Endpoint:
         try:
             module = importlib.import_module(sdk)
         except ImportError:
-            raise AssayError(
-                f"provider {self.provider}: needs the extra `{sdk}`: pip install 'assay[{sdk}]'"
-            ) from None
+            raise AssayError(f"provider {self.provider}: {hint_extra(sdk)}") from None
         for name in (sdk, "httpx2", "httpcore2", "httpx", "httpcore"):
             logging.getLogger(name).setLevel(logging.WARNING)
         return module

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from retrievers.base import AssayError
+from retrievers.base.installation import hint_extra
 from retrievers.language_models.base import Answer, LanguageModel, Limits, Prompt, TooLongError
 from retrievers.language_models.prices import FREE, Usage
 from retrievers.models.packages import PinnedModel
@@ -49,9 +50,7 @@ class GgufModel(LanguageModel):
         try:
             import xllamacpp
         except ImportError:
-            raise AssayError(
-                f"{self.name}: needs the extra `local-llm`: pip install 'assay[local-llm]'"
-            ) from None
+            raise AssayError(f"{self.name}: {hint_extra('local-llm')}") from None
         params = xllamacpp.CommonParams()
         params.model.path = str(self._file())
         params.n_ctx = self._limits.context

@@ -12,7 +12,7 @@ from retrievers.corpus import Corpus
 from retrievers.engines.collection_store import CollectionPlan
 from retrievers.engines.opensearch import index as opensearch_index
 from retrievers.engines.opensearch.client import OpenSearchClient, OpenSearchConnection
-from retrievers.engines.opensearch.engine import check_version
+from retrievers.engines.opensearch.features import LEG
 from retrievers.engines.opensearch.index import (
     INDEX_NAME,
     SORTED,
@@ -22,6 +22,7 @@ from retrievers.engines.opensearch.index import (
 )
 from retrievers.engines.opensearch.queries import match, search
 from retrievers.engines.opensearch.server import OpenSearchServer
+from retrievers.engines.opensearch.versions import check_version
 from retrievers.engines.retries import count_retries
 from retrievers.engines.servers import name_index
 from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
@@ -76,7 +77,7 @@ class OpenSearchLeg(Leg):
         plan = CollectionPlan(name, key, "", len(texts), 0)
         client = OpenSearchClient(settings)
         try:
-            self._version = check_version(client, (1, 0), "this project")
+            self._version = check_version(client, [LEG])
             documents = ({"position": at, "text": text} for at, text in enumerate(texts))
             opened = OpenSearchIndexStore(client, plan, body, documents).open()
         except BaseException:

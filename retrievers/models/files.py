@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from retrievers.base import AssayError
+from retrievers.base.installation import hint_extra
 from retrievers.base.suggestions import suggest
 from retrievers.models import hub
 from retrievers.models.packages import Kind, PinnedModel
@@ -177,7 +178,7 @@ def locate(name: str, backend: str, kind: Kind, workshop: Workshop) -> ModelFile
         )
     if files.backend == "st" and not importlib.util.find_spec("sentence_transformers"):
         raise AssayError(
-            f"model {name}: needs the extra `st`: pip install 'assay[st]' (a CPU build of torch"
+            f"model {name}: {hint_extra('st')} (a CPU build of torch"
             f" first, where there is no GPU); without it: {pinned_names(kind)}"
         )
     return files

@@ -88,7 +88,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_card(tmp_path / "project/datasets/both", MINIMAL.replace("Tiny", "of the project"))
     write_card(tmp_path / "project/datasets/theirs")
     monkeypatch.chdir(here)
-    monkeypatch.setattr(catalog, "PROJECT", tmp_path / "project")
+    monkeypatch.setattr(catalog, "find_shipped", (tmp_path / "project").joinpath)
     return here
 
 

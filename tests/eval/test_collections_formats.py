@@ -353,7 +353,7 @@ def test_a_data_set_of_ir_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_ir_datasets_missing_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    with pytest.raises(AssayError, match="extra irds"):
+    with pytest.raises(AssayError, match="needs the extra `irds`: make extra NAME=irds"):
         load("irds:vaswani")
 
 

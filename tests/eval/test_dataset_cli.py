@@ -35,7 +35,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (broken / "dataset.yaml").write_text("name: broken\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ASSAY_DATA", raising=False)
-    monkeypatch.setattr(catalog, "PROJECT", tmp_path)
+    monkeypatch.setattr(catalog, "find_shipped", tmp_path.joinpath)
     return folder
 
 

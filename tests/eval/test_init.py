@@ -340,3 +340,65 @@ def test_text_files_stay_where_they_are(here: Path) -> None:
     assert "empty.md: is empty" in result.output
     assert "files of formats that are not read: 1 .png" in result.output
     assert not (here / "datasets/my-docs/docs").exists()
+
+
+@pytest.fixture
+def repository(here: Path) -> Path:
+    (here / ".git").mkdir()
+    ask(here, {"question": "Phone?", "quote": "Call us."}, columns="question quote")
+    return here
+
+
+def test_paths_are_relative_within_a_repository(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repository / "tools").mkdir()
+    monkeypatch.chdir(repository / "tools")
+    monkeypatch.setenv("ASSAY_TRUST", "1")  # what is named lies beside the working folder
+    made = run("../my-docs", "--questions", "../questions.csv", "--output", "../judged")
+    assert made.exit_code == 0, made.output
+    card = yaml.safe_load((repository / "judged/dataset.yaml").read_text())
+    assert card["documents"] == "../my-docs"
+    pipeline = yaml.safe_load((repository / "judged/pipeline.yaml").read_text())
+    assert pipeline["dataset"] == "../judged"
+
+
+@pytest.mark.parametrize("ci", ["github", "gitlab"])
+def test_a_job_gates_the_pipeline(ci: str, repository: Path) -> None:
+    (repository / ".gitignore").write_text("mlruns/\n*.tmp")
+    made = run("my-docs", "--questions", "questions.csv", "--ci", ci)
+    assert made.exit_code == 0, made.output
+    ignored = (repository / ".gitignore").read_text().splitlines()
+    assert ignored[:3] == ["mlruns/", "*.tmp", "reports/*"]
+    assert len(set(ignored)) == len(ignored)
+    if ci == "github":
+        job = yaml.safe_load((repository / ".github/workflows/assay.yml").read_text())
+        commands = [step["run"] for step in job["jobs"]["gate"]["steps"] if "run" in step]
+    else:
+        (include,) = yaml.safe_load((repository / ".gitlab-ci.yml").read_text())["include"]
+        commands = yaml.safe_load((repository / include["local"]).read_text())["assay-gate"][
+            "script"
+        ]
+    assert commands[0].startswith("pip install 'retrieval-assay==")
+    assert commands[1].startswith("assay gate datasets/my-docs/pipeline.yaml ")
+
+
+def test_a_job_that_is_there_is_kept_and_nothing_written(repository: Path) -> None:
+    job = repository / ".github/workflows/assay.yml"
+    job.parent.mkdir(parents=True)
+    job.write_text("mine\n")
+    refused = run("my-docs", "--questions", "questions.csv", "--ci", "github")
+    assert "assay.yml: is there already; --force overwrites it" in str(refused.exception)
+    assert job.read_text() == "mine\n"
+    assert not (repository / "datasets").exists()
+    assert not (repository / ".gitignore").exists()
+
+
+def test_a_job_needs_the_root_of_a_repository(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = run("my-docs", "--ci", "github")
+    assert "is in no git repository" in str(refused.exception)
+    (here / ".git").mkdir()
+    monkeypatch.chdir(here / "my-docs")
+    refused = run("sub", "--ci", "github")
+    assert "must be given in the root of the repository" in str(refused.exception)
+    assert not (here / "my-docs/datasets").exists()

@@ -141,9 +141,7 @@ def test_a_missing_extra_is_told_in_one_line(kind: str, monkeypatch: pytest.Monk
         monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(AssayError) as caught:
         make(kind, Path())
-    assert str(caught.value) == (
-        f"engine {kind}: needs the extra `{kind}`: pip install 'assay[{kind}]'"
-    )
+    assert str(caught.value) == (f"engine {kind}: needs the extra `{kind}`: make extra NAME={kind}")
 
 
 def test_nothing_is_known_of_what_was_closed(kind: str, tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_a_missing_extra_is_one_line(
     model_workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "xllamacpp", None)
-    with pytest.raises(AssayError, match=r"needs the extra `local-llm`: pip install"):
+    with pytest.raises(AssayError, match=r"needs the extra `local-llm`: make extra NAME="):
         LocalSettings().build(model_workshop).open()
 
 

@@ -154,7 +154,7 @@ def test_a_missing_extra_is_named(
     model_workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files_module.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(AssayError, match=r"needs the extra `st`: pip install 'assay\[st\]'"):
+    with pytest.raises(AssayError, match=r"needs the extra `st`: make extra NAME=st"):
         locate("owner/name", "auto", "encoder", model_workshop)
 
 

@@ -233,14 +233,68 @@ def test_killed_while_building_leaves_nothing_that_is_taken_for_whole(url: str) 
         assert [stored.texts for stored in server.list_stored()] == [5]
 
 
-@pytest.mark.parametrize("path", ["_bulk", "_refresh", "_forcemerge", "_mapping", "_aliases"])
+@pytest.mark.parametrize(
+    "path", ["_bulk", "_refresh", "_forcemerge", "_cluster/health", "_aliases"]
+)
 def test_a_failed_building_removes_what_it_began(url: str, path: str) -> None:
     def answer(asked: Asked) -> Reply | None:
-        return fail(500) if path in asked.path and asked.method != "GET" else None
+        return fail(500) if path in asked.path and asked.number == 0 else None
 
     with Proxy(url, answer) as proxy, pytest.raises(AssayError, match="answered 500"):
         make_leg(proxy.url).index(CORPUS)
     assert list_indexes(url) == {}
+
+
+SOME = Reply({"_shards": {"total": 1, "successful": 0, "failed": 0}, "_all": {"primaries": {}}})
+
+
+def index_and_search(url: str) -> None:
+    leg = make_leg(url)
+    leg.index(CORPUS)
+    leg.search("ferry", 5)
+
+
+def test_an_answer_of_some_shards_is_none(url: str) -> None:
+    searched = {"timed_out": False, "hits": {"hits": []}}
+    partial = Reply({"_shards": {"total": 2, "successful": 1, "failed": 1}, **searched})
+    replies = {"_stats": SOME, "_search": partial}
+
+    def answer(asked: Asked) -> Reply | None:
+        found = (reply for path, reply in replies.items() if path in asked.path)
+        return next(found, None) if asked.number < 2 else None
+
+    with Proxy(url, answer) as proxy:
+        leg = make_leg(proxy.url)
+        assert leg.index(CORPUS).chunks == 5
+        assert len(leg.search("ferry", 5).candidates) == 5
+    for path, counted in (("_stats", "0 of 1"), ("_search", "1 of 2")):
+        problem = rf"answered for {counted} shards \(3 tries\)$"
+        with (
+            Proxy(url, on(path, replies[path])) as proxy,
+            pytest.raises(AssayError, match=problem),
+        ):
+            index_and_search(proxy.url)
+
+
+def test_shards_are_awaited_within_a_bound(url: str) -> None:
+    with (
+        Proxy(url, on("_cluster/health", Reply({"timed_out": True}, 408))) as proxy,
+        pytest.raises(
+            AssayError, match=r"shards that cannot be asked after 30 s; the server's log"
+        ),
+    ):
+        make_leg(proxy.url).index(CORPUS)
+    assert list_indexes(url) == {}
+
+
+def test_the_mapping_of_what_is_filled_is_not_touched(url: str) -> None:
+    with Proxy(url) as proxy:
+        made = make_leg(proxy.url).index(CORPUS)
+        assert not [asked for asked in proxy.asked if "_mapping" in asked.path]
+        found = make_leg(proxy.url).index(CORPUS)
+    assert found.cached == ("keyword",)
+    assert found.seconds == made.seconds
+    assert found.seconds["keyword"] > 0
 
 
 def test_a_text_that_is_not_indexed_is_named(url: str) -> None:
@@ -349,7 +403,7 @@ def test_certificates(secure_url: str, tmp_path: Path) -> None:
 
 def test_the_missing_extra_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opensearchpy", None)
-    with pytest.raises(AssayError, match=r"needs the extra `opensearch`: pip install 'assay\[o"):
+    with pytest.raises(AssayError, match=r"needs the extra `opensearch`: make extra NAME=o"):
         make_leg("http://127.0.0.1:1").index(CORPUS)
 
 

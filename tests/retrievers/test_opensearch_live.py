@@ -2,13 +2,18 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
 
+from eval.experiments.parity_sweep import judge
 from retrievers.conformance import Rule
-from retrievers.engines.conformance import RULES
+from retrievers.engines.conformance import QUERIES, RULES, TEXTS, encode, index
+from retrievers.engines.opensearch.client import OpenSearchClient
 from retrievers.engines.opensearch.engine import OpenSearchSettings
+from retrievers.engines.opensearch.versions import find_lack
+from retrievers.engines.parity import Observation, state
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
 
@@ -51,8 +56,27 @@ def clean() -> Iterator[None]:
                 server.drop(stored.name)
 
 
+@pytest.fixture(params=ENGINES)
+def settings(request: pytest.FixtureRequest) -> OpenSearchSettings:
+    """The settings of each engine that the server can be."""
+    chosen = OpenSearchSettings.model_validate(ENGINES[request.param])
+    with closing(OpenSearchClient(chosen)) as client:
+        if lack := find_lack(client, chosen.features):
+            pytest.skip(lack)
+    return chosen
+
+
 @pytest.mark.parametrize("rule", RULES, ids=str)
-@pytest.mark.parametrize("name", ENGINES)
-def test_opensearch_keeps_the_rules(name: str, rule: Rule) -> None:
-    settings = OpenSearchSettings.model_validate(ENGINES[name])
+def test_opensearch_keeps_the_rules(settings: OpenSearchSettings, rule: Rule) -> None:
     rule.check(lambda: settings.build(Workshop(Cache(default_root()))))
+
+
+def test_opensearch_fuses_as_it_states(settings: OpenSearchSettings) -> None:
+    with closing(settings.build(Workshop(Cache(default_root())))) as engine:
+        vectors = index(engine)
+        if not engine.facts()["exact"]:
+            pytest.skip("what approximate search finds inside need not be what it finds apart")
+        asked = (*QUERIES, *TEXTS[:40])
+        seen = {text: Observation(engine, text, encode(text), vectors) for text in asked}
+        verdicts = judge(state(engine.formula), seen)
+    assert set(verdicts.values()) <= {"identical", "ties"}

@@ -218,6 +218,8 @@ def test_a_missing_plugin_is_named(server: str, name: str, plugin: str, tmp_path
         ({"number": "3.0.0"}, {"fusion": {"type": "rrf", "weights": WEIGHTS}}, "weights needs 3.1"),
         ({"number": "2.19.0"},
          {"fusion": {"type": "normalisation", "normalisation": "z_score"}}, "z_score needs 3.0"),
+        ({"number": "2.19.1", "build_type": "zip"},
+         {"knn": {"method": "hnsw", "engine": "faiss"}}, "faiss needs the native libraries of"),
         ({"number": "8.15.0", "distribution": None}, {}, "is no OpenSearch"),
     ],
 )  # fmt: skip
@@ -227,7 +229,9 @@ def test_versions_that_cannot_do_it(
     version = {"distribution": "opensearch", **told}
 
     def answer(asked: Asked) -> Reply | None:
-        return Reply({"version": version}) if asked.path == "/" else None
+        nodes = {"nodes": {"a": {"os": {"name": "Linux"}}}}
+        told = {"/": {"version": version}, "/_nodes/_local/os": nodes}
+        return Reply(told[asked.path]) if asked.path in told else None
 
     with Proxy(server, answer) as proxy, pytest.raises(AssayError, match=problem):
         open_engine(proxy, tmp_path, **settings)

@@ -128,7 +128,9 @@ def test_a_refused_request_leaves_nothing(proxy: Proxy, double: QdrantDouble) ->
 
 def test_a_server_that_is_too_old(double: QdrantDouble) -> None:
     double.version = "1.9.3"
-    assert "version 1.9.3 is too old: 1.17 or later" in one_line(lambda: index(make(), FEW))
+    assert "1.9.3 is too old: fusion by weights needs 1.17 or later" in one_line(
+        lambda: index(make(), FEW)
+    )
 
 
 def test_a_server_that_does_not_finish(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,4 +174,4 @@ def test_a_missing_extra(double: QdrantDouble, monkeypatch: pytest.MonkeyPatch) 
     with closing(make()) as e:
         problem = one_line(lambda: index(e, FEW))
         assert e.keyword("cat", 5) == search(e) == []
-    assert problem == "engine qdrant: needs the extra `qdrant`: pip install 'assay[qdrant]'"
+    assert problem == "engine qdrant: needs the extra `qdrant`: make extra NAME=qdrant"

@@ -210,4 +210,4 @@ def test_without_the_exporter_it_names_the_extra(monkeypatch: pytest.MonkeyPatch
     log = Log()
     telemetry.start(log)
     assert telemetry.tracer is None
-    assert "pip install 'assay[otel]'" in log.lines[0]
+    assert "make extra NAME=otel" in log.lines[0]

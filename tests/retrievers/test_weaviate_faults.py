@@ -211,4 +211,4 @@ def test_a_missing_extra(double: WeaviateDouble, monkeypatch: pytest.MonkeyPatch
     with closing(make()) as e:
         problem = one_line(lambda: index(e))
         assert e.keyword("ferry", 5) == []
-    assert problem == "engine weaviate: needs the extra `weaviate`: pip install 'assay[weaviate]'"
+    assert problem == "engine weaviate: needs the extra `weaviate`: make extra NAME=weaviate"

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -75,7 +76,7 @@ def author(
     made = Authored(name, target / FILE, target / PIPELINE, len(documents), judged)
     if questions and not judged.queries:
         return replace(made, written=False)
-    reference = name if target == Path("datasets").absolute() / name else _shorten(target)
+    reference = name if target == Path("datasets").absolute() / name else _refer(target, Path.cwd())
     where = _refer(origin.folder, target) if origin.texts is None else copies.FOLDER
     card = card_text(name, reference, where, questions.name if questions else "")
     parse_card(card, target / FILE)  # a wrong name stops here, before anything is written
@@ -102,7 +103,8 @@ def author(
 
 def find_target(folder: Path, name: str | None, output: Path | None) -> Path:
     """Return where the collection of the documents in `folder` goes: see `author`."""
-    return (output or Path("datasets") / (name or _slug(folder.resolve().name))).absolute()
+    target = output or Path("datasets", name or _slug(folder.resolve().name))
+    return Path(os.path.normpath(target.absolute()))
 
 
 def add(questions: Path, target: Path) -> Authored:
@@ -146,20 +148,21 @@ def _slug(folder_name: str) -> str:
 
 
 def _refer(folder: Path, target: Path) -> str:
-    """Return the path of `folder` as the card in `target` shall write it: relative when both lie
-    below the current directory, so that they can move together, else absolute.
+    """Return the path of `folder` as a file in `target` shall write it.
+
+    Relative when both lie in one repository, or below the current directory, so that they can move
+    together; else absolute.
     """
-    here, there = Path.cwd(), folder.resolve()
-    if there.is_relative_to(here) and target.is_relative_to(here):
-        up = [".."] * len(target.relative_to(here).parts)
-        return Path(*up, there.relative_to(here)).as_posix()
+    there, target = folder.resolve(), target.resolve()
+    if any(there.is_relative_to(home) and target.is_relative_to(home) for home in _homes()):
+        return Path(os.path.relpath(there, target)).as_posix()
     return str(there)
 
 
-def _shorten(target: Path) -> str:
-    """Return how a command or a config names the folder: from the current directory if below it."""
+def _homes() -> list[Path]:
+    """Return the current directory, and the root of the git repository that it lies in."""
     here = Path.cwd()
-    return target.relative_to(here).as_posix() if target.is_relative_to(here) else str(target)
+    return [here, *(home for home in (here, *here.parents) if (home / ".git").exists())]
 
 
 def _refuse_overwriting(paths: list[Path], force: bool) -> None:

@@ -13,6 +13,7 @@ from eval.collections.formats.rows import Row
 from eval.collections.formats.source import GoldBook, QueryRegister, Register, Source, passage_index
 from eval.collections.problems import Problems
 from retrievers.base import AssayError, Document, Passage
+from retrievers.base.installation import hint_extra
 
 PREFIX = "irds:"
 TEXT_FIELDS = ("text", "body", "abstract")
@@ -28,7 +29,7 @@ class IrdsCard(Card):
 
     def why_unusable(self) -> str:
         """Return what the format lacks here to be read, "" where nothing."""
-        return "" if find_spec("ir_datasets") else "needs the extra irds"
+        return "" if find_spec("ir_datasets") else hint_extra("irds")
 
 
 class IrdsSource(Source[IrdsCard]):
@@ -102,10 +103,7 @@ def _load(identifier: str) -> Any:
     try:
         import ir_datasets
     except ImportError:
-        raise AssayError(
-            f"{PREFIX}{identifier}: needs ir_datasets, which is not installed; "
-            "install the extra irds: pip install 'assay[irds]'"
-        ) from None
+        raise AssayError(f"{PREFIX}{identifier}: {hint_extra('irds')}") from None
     try:
         return ir_datasets.load(identifier)
     except KeyError:

@@ -12,6 +12,7 @@ from pydantic import Field
 from retrievers.base import AssayError
 from retrievers.engines.addresses import read_address, shorten
 from retrievers.engines.capabilities import Capabilities
+from retrievers.engines.opensearch.features import FEATURES
 from retrievers.engines.retries import PASSING, RetrySettings, call
 from retrievers.settings import Settings
 from retrievers.store.paths import parse_path
@@ -23,12 +24,15 @@ CAPABILITIES = Capabilities(
     modules=("opensearchpy",),
     packages=("opensearch-py",),
     address="OPENSEARCH_URL",
+    features=FEATURES,
 )
 # What a server says that lacks a plugin, by the plugin's name.
 PLUGINS = {
     "opensearch-knn": r"\[knn_vector\]|\[index\.knn|\[knn\]|knn_score",
     "opensearch-neural-search": r"\[hybrid\]|processor",
 }
+
+SHARDS_SECONDS = 30
 
 
 class OpenSearchConnection(Settings):
@@ -60,8 +64,8 @@ class OpenSearchConnection(Settings):
     )
 
 
-class OverloadError(Exception):
-    """The server took a request and turned down part of it for want of room."""
+class IncompleteError(Exception):
+    """The server did part of what was asked of it; asked again, it may do all."""
 
 
 class OpenSearchClient:
@@ -115,6 +119,7 @@ class OpenSearchClient:
                 raise AssayError(
                     f"opensearch at {self.url}: answered no JSON object: {shorten(answer)}"
                 )
+            _check_shards(answer)
             if check:
                 check(answer)
             return answer
@@ -123,9 +128,28 @@ class OpenSearchClient:
             found: dict[str, Any] = call(act, self._settings.retries, _is_passing)
         except NotFoundError:
             return None
-        except (OpenSearchException, OverloadError) as error:
+        except (OpenSearchException, IncompleteError) as error:
             raise AssayError(f"opensearch at {self.url}: {self._describe(error)}") from error
         return found
+
+    def await_shards(self, name: str) -> None:
+        """Wait until every shard of an index can be asked.
+
+        Raises AssayError where one cannot within SHARDS_SECONDS.
+        """
+        health = self.ask(
+            "cluster.health",
+            index=name,
+            wait_for_status="yellow",
+            timeout=f"{SHARDS_SECONDS}s",
+            request_timeout=SHARDS_SECONDS + self._settings.timeout_seconds,
+            ignore=[408],  # which comes with the same answer
+        )
+        if self.pick(health, "timed_out"):
+            raise AssayError(
+                f"opensearch at {self.url}: the index {name} has shards that cannot be asked after "
+                f"{SHARDS_SECONDS} s; the server's log says why"
+            )
 
     def pick(self, answer: Any, *path: str) -> Any:
         """Return what lies in `answer` at `path`; raise AssayError where nothing does."""
@@ -189,9 +213,19 @@ def _find_credentials(settings: OpenSearchConnection) -> dict[str, Any]:
 def _is_passing(error: Exception) -> bool:
     from opensearchpy.exceptions import ConnectionTimeout, TransportError
 
-    if isinstance(error, ConnectionTimeout | OverloadError):
+    if isinstance(error, ConnectionTimeout | IncompleteError):
         return True
     return isinstance(error, TransportError) and error.status_code in PASSING
+
+
+def _check_shards(answer: dict[str, Any]) -> None:
+    """Raise where an answer is that of some shards only."""
+    shards = answer.get("_shards")
+    if not isinstance(shards, dict):
+        return
+    asked, answered = shards.get("total", 0), shards.get("successful", 0)
+    if answered < asked:
+        raise IncompleteError(f"answered for {answered} of {asked} shards")
 
 
 def _find_reason(error: Any) -> str:

@@ -1,6 +1,5 @@
 """OpenSearch: a server that fuses BM25 and k-NN search in a search pipeline of its own."""
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -9,7 +8,7 @@ from pydantic import Field, model_validator
 
 from retrievers.base import AssayError
 from retrievers.engines.base import StoreSettings
-from retrievers.engines.capabilities import Capabilities
+from retrievers.engines.capabilities import Capabilities, Feature
 from retrievers.engines.collection_store import Collection, CollectionPlan
 from retrievers.engines.formulas import Formula
 from retrievers.engines.opensearch.client import (
@@ -17,6 +16,7 @@ from retrievers.engines.opensearch.client import (
     OpenSearchClient,
     OpenSearchConnection,
 )
+from retrievers.engines.opensearch.features import FAISS
 from retrievers.engines.opensearch.fusion import SPACES, FusionSettings, RankFusion
 from retrievers.engines.opensearch.index import (
     INDEX_NAME,
@@ -27,6 +27,7 @@ from retrievers.engines.opensearch.index import (
 )
 from retrievers.engines.opensearch.queries import KnnSettings, match, nearest, search
 from retrievers.engines.opensearch.server import OpenSearchServer
+from retrievers.engines.opensearch.versions import check_version
 from retrievers.engines.server_engine import Opened, ServerEngine
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
@@ -67,6 +68,12 @@ class OpenSearchSettings(OpenSearchConnection, StoreSettings):
             raise ValueError("depth: OpenSearch cuts no list deeper than the keyword list")
         return self
 
+    @property
+    def features(self) -> list[Feature]:
+        """What these settings ask of a server that not every one has."""
+        faiss = (self.knn.method, self.knn.engine) == ("hnsw", "faiss")
+        return [self.fusion.feature, *([FAISS] if faiss else [])]
+
     def build(self, workshop: Workshop) -> "OpenSearchEngine":
         """Return the engine, which has indexed nothing yet."""
         return OpenSearchEngine(self, workshop)
@@ -106,7 +113,7 @@ class OpenSearchEngine(ServerEngine[OpenSearchSettings, OpenSearchClient]):
         return OpenSearchClient(self._settings)
 
     def _read_version(self, connection: OpenSearchClient) -> str:
-        return check_version(connection, *self._settings.fusion.needs)
+        return check_version(connection, self._settings.features)
 
     def _open(
         self,
@@ -164,24 +171,6 @@ class OpenSearchEngine(ServerEngine[OpenSearchSettings, OpenSearchClient]):
                 f"opensearch at {opened.connection.url}: the search pipeline was not run"
             )
         return [(position, score) for position, score in fused if score > 0]
-
-
-def check_version(client: OpenSearchClient, least: tuple[int, int], what: str) -> str:
-    """Return the server's version. Raises AssayError where it is older or no OpenSearch."""
-    told = client.pick(client.ask("info"), "version")
-    number = str(client.pick(told, "number"))
-    if not isinstance(told, dict) or told.get("distribution") != "opensearch":
-        raise AssayError(
-            f"opensearch at {client.url}: is no OpenSearch; it tells the version {number} of "
-            f"{told.get('distribution') or 'another server'}"
-        )
-    parts = [int(part) for part in re.findall(r"\d+", number)[:2]]
-    if tuple(parts) < least:
-        raise AssayError(
-            f"opensearch at {client.url}: {number} is too old: {what} needs "
-            f"{least[0]}.{least[1]} or later"
-        )
-    return number
 
 
 def _make_documents(texts: Sequence[str], vectors: Vectors) -> Iterator[dict[str, Any]]:

@@ -1,8 +1,6 @@
 """How OpenSearch fuses: the processors of its search pipelines, and their formulas.
 
-As its documents of version 3 state them: score-ranker-processor (from 2.19) and
-normalization-processor (from 2.10; z_score from 3.0). The rank constant counts, and reciprocal
-ranks take weights, from 3.1 on.
+As its documents of version 3 state them: score-ranker-processor and normalization-processor.
 """
 
 from abc import ABC, abstractmethod
@@ -14,7 +12,15 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from retrievers.engines.base import LegWeights
+from retrievers.engines.capabilities import Feature
 from retrievers.engines.formulas import Formula, ReciprocalRanks
+from retrievers.engines.opensearch.features import (
+    NORMALISATION,
+    RRF,
+    RRF_CONSTANT,
+    RRF_WEIGHTS,
+    Z_SCORE,
+)
 from retrievers.normalisation import measure_spread, normalise_l2, normalise_min_max
 from retrievers.ranking import Scored, ordered
 from retrievers.settings import Settings
@@ -22,7 +28,6 @@ from retrievers.settings import Settings
 Space = Literal["cosinesimil", "innerproduct", "l2"]
 Scaling = Literal["min_max", "l2", "z_score"]
 Mean = Literal["arithmetic_mean", "geometric_mean", "harmonic_mean"]
-Version = tuple[int, int]
 
 LEAST = 0.001
 EQUAL = LegWeights(dense=0.5, keyword=0.5)
@@ -51,8 +56,8 @@ class _Fusion(Settings, ABC):
 
     @property
     @abstractmethod
-    def needs(self) -> tuple[Version, str]:
-        """The first version of the server that fuses so, and the setting that needs it."""
+    def feature(self) -> Feature:
+        """What of the server fuses so."""
 
     def _list_weights(self) -> dict[str, Any]:
         """Return the processor's parameters: the dense list is the first of the two."""
@@ -81,13 +86,11 @@ class RankFusion(_Fusion):
         return {"score-ranker-processor": {"combination": combination | self._list_weights()}}
 
     @property
-    def needs(self) -> tuple[Version, str]:
+    def feature(self) -> Feature:
         """2.19 ignores the rank constant and has no weights."""
         if self.weights != EQUAL:
-            return (3, 1), "rrf with weights"
-        if self.rank_constant != 60:
-            return (3, 1), "a rank_constant other than 60"
-        return (2, 19), "rrf"
+            return RRF_WEIGHTS
+        return RRF if self.rank_constant == 60 else RRF_CONSTANT
 
 
 class ScoreFusion(_Fusion):
@@ -127,11 +130,9 @@ class ScoreFusion(_Fusion):
         return {"normalization-processor": {"normalization": scaling, "combination": combination}}
 
     @property
-    def needs(self) -> tuple[Version, str]:
-        """`pagination_depth`, without which depth would follow the limit, came with 2.19."""
-        if self.normalisation == "z_score":
-            return (3, 0), "z_score"
-        return (2, 19), "pagination_depth"
+    def feature(self) -> Feature:
+        """All but one normalisation are there since depth can be set."""
+        return Z_SCORE if self.normalisation == "z_score" else NORMALISATION
 
 
 FusionSettings = Annotated[RankFusion | ScoreFusion, Field(discriminator="type")]

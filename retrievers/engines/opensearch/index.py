@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 from pydantic import Field
@@ -13,7 +14,7 @@ from retrievers.engines.collection_store import (
     CollectionStore,
     batch,
 )
-from retrievers.engines.opensearch.client import OpenSearchClient, OverloadError
+from retrievers.engines.opensearch.client import IncompleteError, OpenSearchClient
 from retrievers.settings import Settings
 
 Analyzer = Literal[
@@ -26,6 +27,8 @@ Analyzer = Literal[
 
 INDEX_NAME = r"^[a-z0-9][a-z0-9_.-]*$"
 NOTE = "assay"
+# Of an alias it is where texts go that are put in through it, which none are.
+SECONDS = "index_routing"
 TEXTS_PER_REQUEST = 500
 BYTES_PER_REQUEST = 5_000_000
 MERGE_SECONDS = 600
@@ -109,10 +112,10 @@ class OpenSearchIndexStore(CollectionStore[OpenSearchClient]):
     def find(self) -> Collection | None:
         """Return the index for which the alias stands, if it is whole."""
         client, name = self.connection, self.plan.name
-        found = client.find("indices.get_mapping", index=name)
+        found = client.find("indices.get", index=name)
         if not found:
             return None
-        notes = [read_note(mapping) for mapping in found.values()]
+        notes = [read_note(described) for described in found.values()]
         for index, note in zip(found, notes, strict=True):
             if note is None or index == name:
                 where = self.describe(name)
@@ -120,17 +123,22 @@ class OpenSearchIndexStore(CollectionStore[OpenSearchClient]):
             self.check_note(name, note, replaceable=True)
         if len(found) != 1 or notes[0] is None or notes[0]["key"] != self.plan.key:
             return None
+        client.await_shards(name)
         answer = client.ask("indices.stats", index=name, metric="docs,store")
         primaries = client.pick(answer, "_all", "primaries")
         if client.pick(primaries, "docs", "count") != self.plan.texts:
             return None
-        return Collection(name, notes[0], int(client.pick(primaries, "store", "size_in_bytes")))
+        (described,) = found.values()
+        note = {**notes[0], "seconds": _read_seconds(described, name)}
+        return Collection(name, note, int(client.pick(primaries, "store", "size_in_bytes")))
 
     def fill(self, name: str) -> dict[str, Any]:
         """Make the index, put all in it, and merge it into one segment."""
         client = self.connection
-        mappings = {**self._body["mappings"], "_meta": {NOTE: self.plan.describe()}}
+        note = self.plan.describe() | {"texts": self.plan.texts}
+        mappings = {**self._body["mappings"], "_meta": {NOTE: note}}
         client.ask("indices.create", index=name, body={**self._body, "mappings": mappings})
+        client.await_shards(name)
         lines = map(_write_lines, self._documents)
         for part in batch(lines, TEXTS_PER_REQUEST, len, BYTES_PER_REQUEST):
             client.ask("bulk", check=_check_items, index=name, body="".join(part))
@@ -142,12 +150,15 @@ class OpenSearchIndexStore(CollectionStore[OpenSearchClient]):
         return {}
 
     def mark_whole(self, name: str, note: dict[str, Any]) -> None:
-        """Note what is in the index, let the alias stand for it, and drop the one before."""
+        """Let the alias stand for the index, and drop the one before.
+
+        The seconds go with the alias: to note them in the mapping, once there are texts and
+        vectors, can make the k-NN plugin fail the shard.
+        """
         client, alias = self.connection, self.plan.name
-        client.ask("indices.put_mapping", index=name, body={"_meta": {NOTE: note}})
         before = client.find("indices.get_alias", name=alias) or {}
         remove = [{"remove": {"index": old, "alias": alias}} for old in before]
-        add = {"add": {"index": name, "alias": alias}}
+        add = {"add": {"index": name, "alias": alias, SECONDS: str(note["seconds"])}}
         client.ask("indices.update_aliases", body={"actions": [add, *remove]})
         for old in before:
             self.drop(old)
@@ -157,11 +168,19 @@ class OpenSearchIndexStore(CollectionStore[OpenSearchClient]):
         self.connection.find("indices.delete", index=name)
 
 
-def read_note(mapping: Any) -> dict[str, Any] | None:
-    """Return the note that every index of this project bears."""
-    note = (mapping.get("mappings", {}).get("_meta") or {}).get(NOTE)
+def read_note(described: Any) -> dict[str, Any] | None:
+    """Return the note that every index of this project bears in its mapping."""
+    note = (described.get("mappings", {}).get("_meta") or {}).get(NOTE)
     whole = isinstance(note, dict) and {"key", "identity", "dimensions"} <= set(note)
     return note if whole else None
+
+
+def _read_seconds(described: Any, alias: str) -> float:
+    """Return the seconds that an index took to make; 0 where its alias does not tell."""
+    told = described.get("aliases", {}).get(alias, {}).get(SECONDS, "0")
+    with suppress(ValueError):
+        return float(told)
+    return 0.0
 
 
 def _write_lines(document: Mapping[str, Any]) -> str:
@@ -185,5 +204,5 @@ def _check_items(answer: Any) -> None:
     reason = f"{cause.get('type')}: {cause.get('reason')}" if isinstance(cause, dict) else cause
     message = f"{len(failed)} texts were not indexed, the first, {first.get('_id')}, for: {reason}"
     if failed and all(result.get("status") == 429 for result in failed):
-        raise OverloadError(message)
+        raise IncompleteError(message)
     raise AssayError(" ".join(message.split()))

@@ -19,7 +19,9 @@ class OpenSearchServer(ConnectedServer[OpenSearchClient]):
         if not noted:
             return []
         aliases = client.ask("indices.get_alias")
-        sizes = client.pick(client.ask("indices.stats", metric="store"), "indices")
+        # Of others' indexes, and of one that is not there yet, a size may be missing.
+        stored = "indices.*.primaries.store.size_in_bytes"
+        sizes = client.ask("indices.stats", metric="store", filter_path=stored).get("indices", {})
         return sorted(
             (
                 self._describe(index, mapping, aliases, sizes)

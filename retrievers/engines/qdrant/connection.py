@@ -1,7 +1,6 @@
 """Calls to a Qdrant server, and what goes wrong in them."""
 
 import os
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -9,7 +8,7 @@ from pydantic import Field
 
 from retrievers.base import AssayError
 from retrievers.engines.addresses import read_address, shorten
-from retrievers.engines.capabilities import Capabilities
+from retrievers.engines.capabilities import Capabilities, Feature
 from retrievers.engines.retries import MISREAD, PASSING, RetrySettings, call
 from retrievers.settings import Settings
 
@@ -25,9 +24,9 @@ CAPABILITIES = Capabilities(
     modules=("qdrant_client",),
     packages=("qdrant-client",),
     address="QDRANT_URL",
+    features=(Feature("fusion by weights", (1, 17)),),
 )
 KEY = "QDRANT_API_KEY"
-LEAST_VERSION = (1, 17)
 
 
 class QdrantConnectionSettings(Settings):
@@ -60,11 +59,9 @@ class QdrantConnection:
     def read_version(self) -> str:
         """Return the server's version. Raises AssayError where it is too old, or no Qdrant."""
         version = str(self.ask(lambda client: client.info()).version)
-        if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < LEAST_VERSION:
-            least = ".".join(map(str, LEAST_VERSION))
-            raise AssayError(
-                f"qdrant at {self.url}: version {version} is too old: {least} or later weighs lists"
-            )
+        for feature in CAPABILITIES.features:
+            if lack := feature.find_lack(version):
+                raise AssayError(f"qdrant at {self.url}: {lack}")
         return version
 
     def drop(self, collection: str) -> None:

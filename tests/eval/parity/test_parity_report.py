@@ -11,7 +11,7 @@ from parity_sample import look, make_bench
 from report_sample import HOSTILE
 
 from eval.experiments.ann_sweep import list_variants, run_sweep
-from eval.experiments.engine_settings import read_engine
+from eval.experiments.engine_settings import list_features, read_engine
 from eval.parity.results import Absence, Parity
 from eval.report import engines, parity, recall
 from retrievers.base import AssayError
@@ -92,11 +92,12 @@ def test_the_page_of_all_is_made_of_its_facts(
     honest: Parity, lying: Parity, tmp_path: Path
 ) -> None:
     absent = [Absence("opensearch", "harbour", "set OPENSEARCH_URL | <b>", failed=False)]
-    page, facts = engines.write([honest, lying], absent, tmp_path)
+    page, facts = engines.write([honest, lying], absent, list_features(), tmp_path)
     assert page.read_text() == engines.render(json.loads(facts.read_text()))
     text = page.read_text()
     assert "Made by `assay parity --all harbour`;" in text
     assert "explained: k (k = 2, not 61)" in text
+    assert "| opensearch | rrf with weights | 3.1 or later |" in text
     assert "set OPENSEARCH\\_URL \\| &lt;b&gt;" in text
     assert "sum over both lists of 1 / (61 + rank), ranks from 0" in text
     for name in LISTS:
@@ -108,7 +109,7 @@ def test_the_page_of_all_is_made_of_its_facts(
 def test_a_folder_that_cannot_be_written_is_told(honest: Parity, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(AssayError, match="cannot be written"):
-        engines.write([honest], [], tmp_path / "file")
+        engines.write([honest], [], [], tmp_path / "file")
 
 
 def test_the_curve_of_recall(cache: Path, tmp_path: Path) -> None:
@@ -139,4 +140,6 @@ def test_the_page_in_the_docs_is_made_of_its_facts() -> None:
     facts = DOCS / engines.FACTS
     if not facts.exists():
         pytest.skip("docs/engines.json is not written yet; `assay parity --all --output docs`")
-    assert (DOCS / engines.PAGE).read_text() == engines.render(json.loads(facts.read_text()))
+    found = json.loads(facts.read_text())
+    assert (DOCS / engines.PAGE).read_text() == engines.render(found)
+    assert found["features"] == list_features()

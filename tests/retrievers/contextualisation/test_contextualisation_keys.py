@@ -83,5 +83,5 @@ def test_no_network_is_one_line_soon(desk: Desk) -> None:
 
 def test_a_missing_extra_is_one_line(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, desk.provider, None)
-    with pytest.raises(AssayError, match=rf"needs the extra `{desk.provider}`: pip install"):
+    with pytest.raises(AssayError, match=rf"needs the extra `{desk.provider}`: make extra NAME="):
         desk.run()

@@ -1,0 +1,34 @@
+"""How this Assay was installed, and what follows from it: its version, and what installs more."""
+
+from importlib import metadata
+from pathlib import Path
+
+DISTRIBUTION = "retrieval-assay"
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+def find_checkout() -> Path | None:
+    """Return the root of the checkout that this code lies in; None where it was installed."""
+    marks = ("pyproject.toml", "Makefile", "scripts/install.sh")
+    return _ROOT if all((_ROOT / name).is_file() for name in marks) else None
+
+
+def find_version() -> str:
+    """Return the version: in a checkout that of `pyproject.toml`, else that of the distribution."""
+    if root := find_checkout():
+        import tomllib
+
+        project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        return str(project["version"])
+    return metadata.version(DISTRIBUTION)
+
+
+def hint_extra(extra: str) -> str:
+    """Say that an extra is needed, with the command that installs it beside this Assay.
+
+    Every hint at an extra is written here.
+    """
+    command = f"make extra NAME={extra}"
+    if not find_checkout():
+        command = f"pip install '{DISTRIBUTION}[{extra}]'"
+    return f"needs the extra `{extra}`: {command}"

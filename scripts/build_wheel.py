@@ -1,0 +1,20 @@
+"""What a wheel holds beside the packages: named configs and the default collection.
+
+They are folders of the checkout; an editable installation reads them there.
+"""
+
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+SHIPPED = ("configs", "datasets/tarnwick")
+
+
+class ShippedFiles(BuildHookInterface):
+    """Puts them where `eval.shipped` looks for them."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Add them, unless the installation is editable."""
+        if version == "standard":
+            for folder in SHIPPED:
+                build_data["force_include"][folder] = f"eval/shipped/{folder}"

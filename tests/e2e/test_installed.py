@@ -1,0 +1,207 @@
+"""Assay as others have it: its wheel in an environment of its own, in a repository of theirs."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+from processes import ROOT
+
+Call = Callable[..., subprocess.CompletedProcess[str]]
+
+DOCUMENTS = {
+    "ferry": "# The ferry\n\nThe ferry sails twice a day, at nine and at five.\n",
+    "dogs": "# Animals\n\nDogs stay on deck. Cats travel in a basket.\n",
+    "bikes": "# Luggage\n\nBicycles travel free of charge. Trunks cost four crowns.\n",
+    "weather": "# Storms\n\nIn a storm the ferry stays in the harbour of Brill.\n",
+}
+QUESTIONS = """\
+question,quote
+When does the ferry sail?,"at nine and at five"
+Where do dogs stay?,Dogs stay on deck
+What do bicycles cost?,Bicycles travel free of charge
+Where is the ferry in a storm?,stays in the harbour of Brill
+"""
+
+
+def call(*command: str | Path, cwd: Path, **environment: str) -> str:
+    """Return what a command printed; it must succeed."""
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    call(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=ROOT)
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment that holds the wheel alone.
+
+    What the wheel needs is linked from this one, where the locks put it.
+    """
+    folder = tmp_path_factory.mktemp("environment")
+    call(sys.executable, "-m", "venv", "--without-pip", folder, cwd=folder)
+    python = folder / "bin/python"
+    pip = (sys.executable, "-m", "pip", "--python", python)
+    call(*pip, "install", "--quiet", "--no-deps", "--no-index", wheel, cwd=folder)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (shared,) = {path for path in sys.path if path.endswith("site-packages")}
+    (packages / "shared.pth").write_text(f"{shared}\n")
+    return folder / "bin"
+
+
+@pytest.fixture
+def installed(environment: Path, tmp_path: Path) -> Callable[..., str]:
+    """Call a program of that environment in a repository of its own; PYTHONPATH names nothing."""
+    here = tmp_path / "theirs"
+    here.mkdir()
+    keep = {"PYTHONPATH": "", "ASSAY_REPORTS": "", "ASSAY_DATASET": "", "ASSAY_TRUST": ""}
+    tracking = {"MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path}/mlflow.db", "GITHUB_ACTIONS": ""}
+
+    def run(program: str, *arguments: str, **more: str) -> str:
+        found = environment / program
+        return call(
+            found if found.exists() else program,
+            *arguments,
+            cwd=here,
+            **{**keep, **tracking, **more},
+        )
+
+    return run
+
+
+def test_from_a_folder_of_documents_to_the_gate(
+    installed: Callable[..., str], tmp_path: Path
+) -> None:
+    here = tmp_path / "theirs"
+    (here / "docs").mkdir()
+    for name, text in DOCUMENTS.items():
+        (here / f"docs/{name}.md").write_text(text)
+    (here / "questions.csv").write_text(QUESTIONS)
+    installed("git", "init", "--quiet")
+
+    init = ("init", "docs", "--questions", "questions.csv", "--output", "judged")
+    made = json.loads(installed("assay", *init, "--ci", "github", "--json"))
+    assert (made["documents"], made["queries"], made["unlocated"]) == (4, 4, [])
+    (here / "mine.yaml").write_text("base: bm25\nname: mine\ndataset: judged\n")
+
+    run = json.loads(installed("assay", "run", "mine.yaml", "--no-track", "--json"))
+    compare = ("compare", "bm25", "mine.yaml", "--dataset", "judged", "--no-track")
+    compared = installed("assay", *compare)
+    assert "mine against bm25" in compared
+    installed("assay", "baseline", "accept", "mine")
+    code = "from eval import run; print(run('bm25', collection='./judged', track=False).id)"
+    again = installed("python", "-c", code).split()[-1]
+    assert again.startswith("bm25-docs-")
+
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    installed("git", "add", ".")
+    installed("git", *identity, "commit", "--quiet", "--message", "Judge our documents")
+    kept = set(installed("git", "ls-files").split())
+    assert {"reports/baselines/mine@docs.json", ".github/workflows/assay.yml"} <= kept
+    assert not {name for name in kept if name.startswith(f"reports/{run['run']}")}
+
+    # What CI has: the repository as committed, in another place.
+    clone = tmp_path / "clone"
+    call("git", "clone", "--quiet", here, clone, cwd=tmp_path)
+    here.rename(tmp_path / "moved")
+    clone.rename(here)
+    gated = json.loads(installed("assay", "gate", "mine.yaml", "--json"))
+    assert gated["verdict"] in ("pass", "cannot tell")
+    manifest = json.loads(next(here.glob("reports/mine-*/manifest.json")).read_text())
+    assert manifest["environment"]["git"] == {}
+    head = installed("git", "rev-parse", "HEAD").strip()
+    assert manifest["environment"]["repository"] == head
+
+
+def test_what_ships_is_there(installed: Callable[..., str]) -> None:
+    listed = json.loads(installed("assay", "dataset", "list", "--json"))["datasets"]
+    assert [(entry["name"], entry["available"]) for entry in listed] == [("tarnwick", True)]
+    shown: dict[str, Any] = json.loads(installed("assay", "config", "show", "hybrid_rrf", "--json"))
+    assert (shown["name"], shown["dataset"]) == ("hybrid_rrf", "tarnwick")
+    assert installed("assay", "--version").startswith("assay, version ")
+
+
+def read_extras() -> list[str]:
+    """Return the extras that hints name: in the sources, and those of engines and of SDKs."""
+    from eval.experiments.engine_settings import list_engines
+
+    files = [path for room in ("eval", "retrievers") for path in ROOT.glob(f"{room}/**/*.py")]
+    hint = re.compile(r"hint_extra\([\"']([\w-]+)")
+    literal = {name for path in files for name in hint.findall(path.read_text())}
+    engines = {engine.settings.capabilities.extra for engine in list_engines()}
+    return sorted({*literal, *engines, "anthropic", "openai"} - {""})
+
+
+def test_no_hint_is_written_by_hand() -> None:
+    for room in ("eval", "retrievers"):
+        for path in ROOT.glob(f"{room}/**/*.py"):
+            if path.name not in ("installation.py", "workflows.py"):
+                assert "pip install" not in path.read_text(), path
+
+
+def test_every_hint_of_a_wheel_can_be_followed(
+    installed: Callable[..., str], environment: Path, wheel: Path, tmp_path: Path
+) -> None:
+    """By pip, from the wheel and what is installed here: all extras but that of torch."""
+    extras = read_extras()
+    assert {"ragas", "st", "irds", "redis", "weaviate", "otel", "local-llm"} <= set(extras)
+    code = "import sys; from retrievers.base.installation import hint_extra\n"
+    code += "for extra in sys.argv[1:]: print(hint_extra(extra))"
+    lines = installed("python", "-c", code, *extras).splitlines()
+    commands = [shlex.split(line.partition(": ")[2]) for line in lines]
+    assert commands == [["pip", "install", f"retrieval-assay[{extra}]"] for extra in extras]
+    pip = (sys.executable, "-m", "pip", "--python", str(environment / "python"), "install")
+    options = ("--dry-run", "--no-index", "--find-links", str(wheel.parent))
+    named = [name for *_, name in commands if name != "retrieval-assay[st]"]
+    done = subprocess.run([*pip, *options, *named], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "does not provide the extra" not in done.stderr
+    with ZipFile(wheel) as packed:
+        (about,) = (name for name in packed.namelist() if name.endswith("/METADATA"))
+        assert "\nProvides-Extra: st\n" in packed.read(about).decode()
+
+
+def test_every_hint_of_a_checkout_can_be_followed(tmp_path: Path) -> None:
+    for name in (
+        "pyproject.toml",
+        "Makefile",
+        "README.md",
+        "requirements",
+        "scripts",
+        "eval",
+        "retrievers",
+    ):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    follow = {"PIP_DRY_RUN": "1", "PIP_NO_INDEX": "1"}
+    said = call("scripts/extra.sh", "ragas", cwd=tmp_path, **follow)
+    assert "retrieval-assay" in said
+    refused = subprocess.run(
+        ["scripts/extra.sh", "rags"], cwd=tmp_path, capture_output=True, text=True
+    )
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    assert refused.returncode == 2
+    assert refused.stderr.strip() == f"NAME=rags: no extra; there are: {' '.join(extras)}"

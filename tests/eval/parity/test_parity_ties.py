@@ -1,0 +1,125 @@
+"""Ties at the cut of an answer: another text that is as good is no difference, in any formula."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from eval.experiments.parity_sweep import judge
+from retrievers.base import IndexReport
+from retrievers.engines.base import Engine, LegDepths, Lists
+from retrievers.engines.formulas import (
+    NORMALISATIONS,
+    ArctangentScores,
+    DeviationScores,
+    DistanceAndScore,
+    Formula,
+    Head,
+    ReciprocalRanks,
+    RelativeScores,
+    ScaledScores,
+    SummedScores,
+)
+from retrievers.engines.opensearch.fusion import NormalisedScores
+from retrievers.engines.parity import Observation, state
+from retrievers.engines.registry import ENGINES
+from retrievers.models.base import Vectors
+from retrievers.ranking import Scored
+
+FORMULAS: dict[str, Formula] = {
+    "ranks": ReciprocalRanks(60),
+    "ranks from 0, in 32 bits": ReciprocalRanks(61, 0, single=True),
+    "ranks by weight": ReciprocalRanks(60, weights=(0.7, 0.3), rounded=True),
+    "weighed ranks": ReciprocalRanks(60, weights=(3.0, 0.5), weigh="ranks"),
+    "scaled": ScaledScores((0.7, 0.3)),
+    "relative": RelativeScores(),
+    "deviations": DeviationScores(),
+    "arctangent": ArctangentScores(),
+    "distance": DistanceAndScore(),
+    **{f"sum, {name}": SummedScores(name) for name in NORMALISATIONS},
+    "normalised": NormalisedScores("min_max", "arithmetic_mean", (0.5, 0.5), "cosinesimil"),
+    "l2, harmonic": NormalisedScores("l2", "harmonic_mean", (0.7, 0.3), "l2"),
+    "z": NormalisedScores("z_score", "arithmetic_mean", (0.5, 0.5), "innerproduct"),
+}
+# Both lists have texts 1 and 2 side by side, with equal scores.
+TWINS = Lists(
+    [(0, 0.9), (1, 0.7), (2, 0.7), (3, 0.4), (4, 0.2)],
+    [(0, 8.0), (5, 6.0), (1, 4.0), (2, 4.0), (6, 1.0)],
+)
+TEXTS = 7
+
+
+class Recorded(Engine):
+    """An engine that answers what it is told to."""
+
+    def __init__(self, formula: Formula, lists: Lists, answer: Sequence[Scored]) -> None:
+        self.depth = LegDepths(dense=100, keyword=100)
+        self._formula, self._lists, self._answer = formula, lists, answer
+
+    @property
+    def formula(self) -> Formula:
+        return self._formula
+
+    def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> IndexReport:
+        return IndexReport(len(texts))
+
+    def dense(self, vector: Vectors, limit: int) -> list[Scored]:
+        return self._lists.dense[:limit]
+
+    def keyword(self, text: str, limit: int) -> list[Scored]:
+        return self._lists.keyword[:limit]
+
+    def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
+        return list(self._answer[:limit])
+
+    def close(self) -> None: ...
+
+
+def give_verdict(formula: Formula, lists: Lists, answer: Sequence[Scored]) -> str:
+    """Return the verdict on one answer of an engine that states `formula`."""
+    texts = {position for side in lists for position, _ in side}
+    vectors = np.ones((len(texts), 1), np.float32)
+    seen = Observation(Recorded(formula, lists, answer), "ferry", vectors[0], vectors)
+    return judge(state(formula), {"query": seen})["query"]
+
+
+def list_classes(base: type) -> Iterator[type]:
+    for each in base.__subclasses__():
+        yield each
+        yield from list_classes(each)
+
+
+def test_every_formula_is_looked_at() -> None:
+    assert ENGINES.types  # the formulas of all engines are there
+    classes = list_classes(Formula)
+    stated = {each.__name__ for each in classes if each.__module__.startswith("retrievers.")}
+    assert stated == {type(formula).__name__ for formula in FORMULAS.values()} | {"Head"}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_equal_texts_at_the_cut_are_a_tie(name: str) -> None:
+    whole = FORMULAS[name]
+    fused = whole.fuse(*TWINS)
+    other = [({1: 2, 2: 1}.get(at, at), score) for at, score in fused]
+    cut = [at for at, _ in fused].index(1) + 1
+    assert fused[cut][0] == 2
+    assert give_verdict(whole, TWINS, fused) == "identical"
+    assert give_verdict(whole, TWINS, other) == "ties"
+    formula = Head(whole, cut)
+    assert give_verdict(formula, TWINS, fused[:cut]) == "identical"
+    assert give_verdict(formula, TWINS, other[:cut]) == "ties"
+    worst, least = fused[-1][0], fused[cut - 1][1]
+    for wrong in ([*fused[: cut - 1], (worst, least)], fused[: cut - 1], fused[: cut + 1]):
+        assert give_verdict(formula, TWINS, wrong) == "different"
+
+
+@pytest.mark.parametrize("name", ["ranks", "ranks from 0, in 32 bits", "relative", "deviations"])
+def test_texts_of_one_list_each_compete_for_the_hundredth_place(name: str) -> None:
+    whole = FORMULAS[name]
+    scores = [1 - rank / 128 for rank in range(100)]
+    places = list(range(100)), [0, 1, 2, *range(103, 200)]
+    lists = Lists(*(list(zip(side, scores, strict=True)) for side in places))
+    fused = whole.fuse(*lists)
+    assert fused[99][1] == fused[100][1]
+    assert {fused[99][0], fused[100][0]} == {51, 151}
+    assert give_verdict(Head(whole, 100), lists, [*fused[:99], fused[100]]) == "ties"

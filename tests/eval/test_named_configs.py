@@ -1,0 +1,80 @@
+"""Configs are found by name in any folder, and base themselves on one another by name."""
+
+from pathlib import Path
+
+import pytest
+
+from eval.experiments.config import load_config, make_config
+from eval.experiments.named_configs import find_config, is_config, list_configs
+from eval.experiments.run_references import resolve
+from eval.experiments.tuned_config import write_tuned
+from eval.shipped import find_shipped
+from retrievers.base import AssayError, Quiet
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_what_ships_is_found_by_name_in_any_folder(elsewhere: Path) -> None:
+    assert load_config("hybrid_rrf").name == "hybrid_rrf"
+    assert load_config(Path("bm25"), ["depth=7"]).depth == 7
+    assert find_config("bm25") == find_shipped("configs") / "bm25.yaml"
+    assert {"bm25", "hybrid_rrf", "reranked"} <= set(list_configs())
+    assert not {"gate", "targets"} & set(list_configs())
+
+
+def test_configs_of_the_folder_come_first(elsewhere: Path) -> None:
+    (elsewhere / "configs").mkdir()
+    (elsewhere / "configs/bm25.yaml").write_text("base: bm25\nname: mine\ndepth: 9\n")
+    config = load_config("bm25")
+    assert (config.name, config.depth) == ("mine", 9)
+    assert config.retriever == load_config(find_shipped("configs") / "bm25.yaml").retriever
+
+
+def test_a_file_named_as_a_config_does_not_hide_it(elsewhere: Path) -> None:
+    (elsewhere / "bm25").write_text("q1 Q0 d1 1 1.0 bm25\n")
+    assert load_config("bm25").name == "bm25"
+
+
+def test_a_base_is_a_name_or_a_path(elsewhere: Path) -> None:
+    (elsewhere / "mine.yaml").write_text("base: hybrid_rrf\nname: mine\n")
+    (elsewhere / "other.yaml").write_text("base: mine\ndepth: 5\n")
+    (elsewhere / "third.yaml").write_text("base: other.yaml\n")
+    third = load_config("third.yaml")
+    assert (third.name, third.depth) == ("mine", 5)
+    assert third.retriever == load_config("hybrid_rrf").retriever
+    assert make_config({"base": "bm25", "depth": 3}, [], "here").name == "bm25"
+
+
+@pytest.mark.parametrize("given", ["bm26", "configs/bm26.yaml"])
+def test_an_unknown_config_is_told_with_the_names(given: str, elsewhere: Path) -> None:
+    with pytest.raises(AssayError, match=r"bm26.*: no such config; by name .*did you mean bm25\?"):
+        load_config(given)
+    (elsewhere / "mine.yaml").write_text("base: bm26\n")
+    with pytest.raises(AssayError, match=r"mine\.yaml: base: bm26: .*did you mean bm25\?"):
+        load_config("mine.yaml")
+
+
+def test_files_that_are_each_others_base_by_name_are_refused(elsewhere: Path) -> None:
+    (elsewhere / "one.yaml").write_text("base: two.yaml\n")
+    (elsewhere / "two.yaml").write_text("base: one.yaml\n")
+    with pytest.raises(AssayError, match="the files form a circle"):
+        load_config("one.yaml")
+
+
+def test_names_are_configs_and_all_else_runs(elsewhere: Path) -> None:
+    assert is_config("bm25")
+    assert is_config("anything.yaml")
+    assert not is_config("bm25-tarnwick-2026")
+    with pytest.raises(AssayError, match="an override changes a config, and none is given"):
+        resolve("bm25-tarnwick-2026", ["dataset=x"], Quiet())
+
+
+def test_a_tuned_config_names_its_base(elsewhere: Path) -> None:
+    wanted = load_config("bm25", ["retriever.legs.keyword.b=0.3"])
+    write_tuned(elsewhere / "tuned.yaml", Path("bm25"), wanted)
+    assert (elsewhere / "tuned.yaml").read_text().startswith("base: bm25\n")
+    assert load_config("tuned.yaml") == wanted
