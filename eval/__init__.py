@@ -1,13 +1,13 @@
 """The judge: collections, runs, measures, statistics, tracking and reports.
 
-`run`, `compare`, `search`, `load_runs` and `load_tracked_runs` are its Python API, loaded when
-first used.
+`run`, `compare`, `search`, `ingest`, `load_runs` and `load_tracked_runs` are its Python API, loaded
+when first used.
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from eval.api import compare, load_runs, load_tracked_runs, run, search
+    from eval.api import compare, ingest, load_runs, load_tracked_runs, run, search
 else:
 
     def __getattr__(name: str) -> object:
@@ -18,4 +18,4 @@ else:
         return getattr(api, name)
 
 
-__all__ = ["compare", "load_runs", "load_tracked_runs", "run", "search"]
+__all__ = ["compare", "ingest", "load_runs", "load_tracked_runs", "run", "search"]

@@ -1,4 +1,4 @@
-"""The Python API: `from eval import run, compare, search, load_runs, load_tracked_runs`.
+"""The Python API: `from eval import run, compare, search, ingest, load_runs, …`.
 
 Objects in, results out: like the command line it is where configs become retrievers, and it reads
 the same environment variables. Bad input raises an AssayError with the line that the command line
@@ -17,6 +17,7 @@ from eval.analysis.differences import EFFECT
 from eval.collections.collection import Collection
 from eval.collections.tables import Table
 from eval.frames.comparison import ComparisonResult
+from eval.frames.ingestion import IngestionResult
 from eval.frames.run import Result
 from eval.frames.search import SearchResult
 from eval.tracking.reading import TrackedRun
@@ -247,6 +248,49 @@ def search(
         ranking = execution.search(retriever, experiment.collection, asked, k)
         around = survey(retriever, experiment.collection.documents, ranking.hits, make_workshop())
     return SearchResult(query, experiment.plan.name, experiment.collection.name, ranking, around)
+
+
+def ingest(
+    documents: str | Path,
+    *overrides: str,
+    config: str | Path = "hybrid_rrf",
+    again: bool = False,
+) -> IngestionResult:
+    """Convert, cut, embed and index documents, as `assay ingest` does; no report is written.
+
+    Args:
+        documents: A folder of files, one file, or a collection by its name or folder.
+        overrides: Changes to the config, `key.path=value`.
+        config: The pipeline that takes them in, by its path or the name of one in `configs/`.
+        again: Find nothing but models in the cache: what times are measured on.
+
+    Returns:
+        The figures of all documents, and of each as a DataFrame.
+
+    Raises:
+        AssayError: The config or the documents are wrong, or there are none.
+
+    Examples:
+        >>> from eval import ingest
+        >>> taken = ingest("harbourline", config="combine_split")
+        >>> taken
+        <harbourline by combine_split: 18 documents, 138 chunks>
+        >>> taken.documents[["chunks", "tokens", "combined"]].nlargest(2, "tokens")
+                              chunks  tokens  combined
+        document
+        api/reference.md           8    1789         3
+        api/configuration.md       6    1521         3
+        >>> taken.figures["tokens"]["max"]
+        773
+
+    """
+    from eval.experiments.config import load_config
+    from eval.experiments.ingestion import run_ingestion
+    from eval.experiments.named_configs import find_config
+    from eval.experiments.workshop import make_workshop
+
+    settings = load_config(find_config(config), overrides)
+    return IngestionResult(run_ingestion(str(documents), settings, make_workshop(), again))
 
 
 def load_runs(*references: str | Path, reports: str | Path | None = None) -> list[Result]:

@@ -10,6 +10,7 @@ from retrievers.corpus import Corpus
 from retrievers.documents.identifiers import identify
 from retrievers.documents.references import Reference, find_references
 from retrievers.documents.structure import Structure, parse_document
+from retrievers.documents.summary import summarise
 from retrievers.legs.graph import load_edges
 from retrievers.settings import Workshop
 
@@ -64,6 +65,8 @@ class Surveyor:
             defined_in=tuple(
                 self._parse(item.doc_id)[0].section_at(item.start).id for item in hit.definitions
             ),
+            language=structure.frontmatter.language,
+            summary=summarise(structure),
         )
 
     def _parse(self, doc_id: str) -> tuple[Structure, Sequence[Reference]]:

@@ -11,7 +11,9 @@ from retrievers.base.surroundings import Surroundings
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-AROUND = ("order", "total", "combined", "split", "parents", "outgoing", "incoming")
+AROUND = (
+    "order", "total", "combined", "split", "parents", "outgoing", "incoming", "language", "summary",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,8 +35,9 @@ class SearchResult:
 
         `rank.<leg>` is the rank at which a leg lists the chunk, none where it does not. `kind`,
         `section`, `headings` and `context` are the chunk's; `order`, `total`, `combined`, `split`,
-        `parents`, `outgoing` and `incoming` those of its surroundings, none where a retriever
-        lists no chunks; `definitions` are objects with a term's text, exceptions and source.
+        `parents`, `outgoing` and `incoming` those of its surroundings, `language` and `summary` of
+        its document, none where a retriever lists no chunks; `definitions` are objects with a
+        term's text, exceptions and source.
         """
         from pandas import DataFrame, RangeIndex
 

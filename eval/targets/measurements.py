@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from eval.scoring.measures import spoken
-from eval.targets.verdict import Limits
+from eval.targets.verdict import Levels, Limits
 from retrievers.settings import Settings
 
 LARGEST = 1e9  # milliseconds of eleven days
@@ -24,6 +24,8 @@ class _Measurement(Settings):
     more_than: float | None = Field(None, description="lower limit, itself excluded")
     at_most: float | None = Field(None, description="upper limit")
     less_than: float | None = Field(None, description="upper limit, itself excluded")
+    alert: float | None = Field(None, description="a value beyond this one is an alert")
+    page: float | None = Field(None, description="a value beyond this one calls someone at once")
     pipeline: str = Field(min_length=1, description="what is measured")
     dataset: str = Field(min_length=1, description="the collection, NAME or NAME:JUDGMENTS")
 
@@ -34,6 +36,24 @@ class _Measurement(Settings):
         if self.at_most is not None and self.less_than is not None:
             raise ValueError("less_than: not allowed beside at_most")
         return self
+
+    @model_validator(mode="after")
+    def _levels_lie_beyond_the_limit(self) -> "_Measurement":
+        given = [(name, value) for name, value in self.levels.items() if value is not None]
+        limits = [value for _, value in self.limits.items() if value is not None]
+        if given and len(limits) != 1:
+            raise ValueError(f"{given[0][0]}: needs one limit that it lies beyond, as at_most")
+        order = limits + [value for _, value in given]
+        if given and order != sorted(order, reverse=not self.levels.rising):
+            side = "above" if self.levels.rising else "below"
+            raise ValueError(f"{given[-1][0]}: must lie {side} the limit, and page beyond alert")
+        return self
+
+    @property
+    def levels(self) -> Levels:
+        """What lies beyond the limit: above an upper one, below a lower one."""
+        rising = self.at_least is None and self.more_than is None
+        return Levels(self.alert, self.page, rising)
 
     @property
     def limits(self) -> Limits:

@@ -123,7 +123,7 @@ def measure_targets(
 def _measure_line(measurement: Measurement, measurer: TargetMeasurer) -> Line:
     unit, limits = unit_of(measurement), measurement.limits
     label, description = measurement.label, measurement.describe()
-    wanted = describe_limits(limits, unit)
+    wanted = describe_limits(limits, unit, measurement.levels)
     try:
         if measurement.experiment:
             found = measurer.remember(measurement, lambda: measure(measurement, measurer))
@@ -133,7 +133,8 @@ def _measure_line(measurement: Measurement, measurer: TargetMeasurer) -> Line:
         reason = str(error).partition("\n")[0]
         return Line(label, description, wanted, None, "not measurable yet", reason)
     verdict = judge(found.estimate, limits) if limits else None
-    return Line(label, description, wanted, found, verdict)
+    level = measurement.levels.reach(found.estimate.value)
+    return Line(label, description, wanted, found, verdict, level=level)
 
 
 def unit_of(measurement: Measurement) -> Unit:

@@ -6,7 +6,7 @@ from pathlib import Path
 from eval.report.formats import amount, interval
 from eval.runs.files import encode_json, write_together
 from eval.targets.results import Line, Measured, Results, TargetResult, Unit
-from eval.targets.verdict import Limits, Verdict
+from eval.targets.verdict import Levels, Limits, Verdict
 from retrievers.base import AssayError
 from retrievers.store.files import write_atomically
 
@@ -25,7 +25,8 @@ RULE = (
     "else the measurement cannot tell. Intervals: Student's over queries for means, exact binomial "
     "for scores that are 0 or 1 and between order statistics for percentiles, without an upper end "
     "where the values are too few for one; paired percentile bootstrap for relative changes and "
-    "ratios (over documents for ingestion). Counts have none."
+    "ratios (over documents for ingestion). Counts have none. An alert, or a page, is a value "
+    "beyond that level, whatever its interval."
 )
 
 
@@ -41,10 +42,20 @@ def write(results: Results, folder: Path) -> list[Path]:
     return write_together(folder, contents)
 
 
-def describe_limits(limits: Limits, unit: Unit) -> str:
-    """Return limits in words: `≥ +20 %`, `≥ 10 % and ≤ 40 %`; nothing where there are none."""
+def describe_limits(limits: Limits, unit: Unit, levels: Levels | None = None) -> str:
+    """Return limits in words: `≥ +20 %`, `≥ 10 % and ≤ 40 %`; nothing where there are none.
+
+    Behind them stand the levels: `≤ 500 ms, alert > 600 ms, page > 1,000 ms`.
+    """
     parts = [f"{sign} {_limit(value, unit)}" for sign, value in limits.items() if value is not None]
-    return " and ".join(parts)
+    levels = levels or Levels()
+    beyond = ">" if levels.rising else "<"
+    told = [
+        f"{name} {beyond} {_limit(value, unit)}"
+        for name, value in levels.items()
+        if value is not None
+    ]
+    return ", ".join([" and ".join(parts), *told])
 
 
 def _limit(value: float, unit: Unit) -> str:
@@ -93,7 +104,7 @@ def _row(target: TargetResult, line: Line, *, first: bool) -> tuple[str, ...]:
         line.wanted,
         format_measured(line.found),
         f"{line.found.estimate.n:,}" if line.found else "",
-        line.verdict or "",
+        ", ".join(filter(None, (line.verdict, line.level))),
     )
 
 
@@ -102,7 +113,8 @@ def render_table(results: Results) -> str:
     rows = []
     for target in results.targets:
         for line, (*cells, _) in zip(target.lines, make_rows(target), strict=True):
-            verdict = MARKS[line.verdict] if line.verdict else ""
+            mark = MARKS[line.verdict] if line.verdict else ""
+            verdict = ", ".join(filter(None, (mark, line.level)))
             rows.append((*cells, f"{verdict}: {line.reason}" if line.reason else verdict))
     return "\n\n".join((_table(HEADINGS, rows), _totals(results), _circumstances(results))) + "\n"
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from eval.statistics.estimates import OpenEstimate, make_estimate
-from eval.targets.verdict import Verdict, conclude
+from eval.targets.verdict import Level, Verdict, conclude
 
 FORMAT = 1
 
@@ -41,7 +41,8 @@ class Line:
     """One measurement: what it is, what is wanted, what was found.
 
     `verdict` is None where nothing is wanted: the value is then shown for the reader. `found` is
-    None where it could not be measured, for the `reason`.
+    None where it could not be measured, for the `reason`. `level` is what the value reaches, by
+    itself: an alert need not wait for an interval.
     """
 
     label: str
@@ -50,6 +51,7 @@ class Line:
     found: Measured | None
     verdict: Verdict | None
     reason: str = ""
+    level: Level | None = None
 
 
 @dataclass(frozen=True, slots=True)

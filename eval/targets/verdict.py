@@ -14,6 +14,7 @@ from typing import Literal
 from eval.statistics.estimates import OpenEstimate
 
 Verdict = Literal["met", "missed", "cannot tell", "not measurable yet"]
+Level = Literal["alert", "page"]
 # The verdict on a whole is the first of these that stands on a part.
 ORDER: tuple[Verdict, ...] = ("missed", "cannot tell", "not measurable yet", "met")
 
@@ -56,6 +57,28 @@ class Limits:
             or (self.at_most is not None and low > self.at_most)
             or (self.less_than is not None and low >= self.less_than)
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """How far beyond its limit a value tells someone: `alert` in time, `page` at once.
+
+    `rising` says that larger values are worse. None: no such level.
+    """
+
+    alert: float | None = None
+    page: float | None = None
+    rising: bool = True
+
+    def items(self) -> tuple[tuple[Level, float | None], ...]:
+        """Return the levels by name, the lesser first."""
+        return (("alert", self.alert), ("page", self.page))
+
+    def reach(self, value: float) -> Level | None:
+        """Return the highest level that `value` lies beyond."""
+        sign = 1 if self.rising else -1
+        reached = [name for name, at in self.items() if at is not None and sign * (value - at) > 0]
+        return reached[-1] if reached else None
 
 
 def judge(estimate: OpenEstimate, limits: Limits) -> Verdict:

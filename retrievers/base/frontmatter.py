@@ -18,8 +18,9 @@ class Frontmatter:
     """What a document says of itself. `end` is where the block ends, 0 without one.
 
     `dates` holds date, created, modified and updated, where given, as ISO 8601 where YAML knows
-    them for dates; `metadata` every field there is, as JSON values. `note` says in words why a
-    block could not be read, and what is lost.
+    them for dates; `language` is the tag of one (`en`, `de-CH`) as written in `lang`, or else in
+    `language`; `metadata` every field there is, as JSON values. `note` says in words why a block
+    could not be read, and what is lost.
     """
 
     end: int = 0
@@ -30,6 +31,7 @@ class Frontmatter:
     aliases: tuple[str, ...] = ()
     author: str = ""
     category: str = ""
+    language: str = ""
     dates: Mapping[str, str] = field(default_factory=dict)
     related: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -65,6 +67,7 @@ def read_frontmatter(text: str) -> Frontmatter:
         aliases=_many(values.get("aliases")),
         author=", ".join(_many(values.get("author") or values.get("authors"))),
         category=_one(values.get("category") or values.get("type")),
+        language=_name_language(values.get("lang", values.get("language"))),
         dates={name: _one(values[name]) for name in DATES if values.get(name) is not None},
         related=_many(values.get("related")),
         # Dates and other values that JSON lacks become strings.
@@ -89,6 +92,11 @@ def _one(value: Any) -> str:
     if value is None or isinstance(value, (dict, list)):
         return ""
     return " ".join(str(value).split())
+
+
+def _name_language(value: Any) -> str:
+    """Return a language as written; YAML reads Norwegian's `no` as false."""
+    return "no" if value is False else _one(value)
 
 
 def _many(value: Any) -> tuple[str, ...]:

@@ -35,7 +35,8 @@ class Surroundings:
     the sections above its own, outermost first, `level` that of the heading it stands under, 0
     without one. `sections` are those that it holds text of: `combined` where there are several,
     `split` where one of them goes on in another chunk. `defined_in` is the section of each of the
-    hit's definitions.
+    hit's definitions. `language` is what the document's frontmatter says it is in, `summary` what
+    it says it is about, or else its first paragraph.
     """
 
     order: int
@@ -49,6 +50,8 @@ class Surroundings:
     outgoing: tuple[Pointer, ...]
     incoming: tuple[Pointer, ...]
     defined_in: tuple[str, ...] = ()
+    language: str = ""
+    summary: str = ""
 
     def as_json(self) -> Mapping[str, Any]:
         """Return all but `defined_in` as JSON values."""

@@ -11,6 +11,7 @@ from pydantic import Field
 from retrievers.base import Chunk, IndexReport
 from retrievers.base.frontmatter import Frontmatter
 from retrievers.corpus import Corpus
+from retrievers.documents.summary import summarise
 from retrievers.legs import bm25, bm25f
 from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.legs.bm25f import FieldScorer, FieldTerms
@@ -21,8 +22,9 @@ from retrievers.text import analyzers
 from retrievers.text.analyzers import AnalyzerSettings, LanguageAnalyzerSettings
 
 FieldName = Literal[
-    "title", "headings", "keywords", "description", "tags", "aliases", "author", "category", "body"
-]
+    "title", "headings", "keywords", "description", "tags", "aliases", "author", "category",
+    "summary", "body",
+]  # fmt: skip
 
 
 class FieldWeights(Settings):
@@ -36,6 +38,9 @@ class FieldWeights(Settings):
     aliases: float = Field(1.5, ge=0, description="the frontmatter's aliases")
     author: float = Field(1.0, ge=0, description="the frontmatter's author")
     category: float = Field(1.0, ge=0, description="the frontmatter's category")
+    summary: float = Field(
+        0.0, ge=0, description="the frontmatter's description, else the document's first paragraph"
+    )
     body: float = Field(1.0, ge=0, description="the chunk's text with its context")
 
 
@@ -90,7 +95,8 @@ class FieldedLeg(Leg):
         """Analyse the fields and tabulate their scores, or find this done in the cache."""
         weights = self._settings.weights.model_dump()
         fields = [name for name in get_args(FieldName) if weights[name]]
-        texts = [_read_fields(chunk, corpus) for chunk in corpus.chunks]
+        summaries = _summarise(corpus) if weights["summary"] else {}
+        texts = [_read_fields(chunk, corpus, summaries) for chunk in corpus.chunks]
         self._scorer = None
         if not any(self._analyzer.analyze(text[name]) for text in texts for name in fields):
             return IndexReport(len(texts))
@@ -143,7 +149,14 @@ class FieldedLeg(Leg):
         return digest(digest_sources(*map(Path, sources)), settings, _versions(), texts)
 
 
-def _read_fields(chunk: Chunk, corpus: Corpus) -> dict[FieldName, str]:
+def _summarise(corpus: Corpus) -> Mapping[str, str]:
+    """Return the summary of each document, by id."""
+    return {id_: summarise(structure) for id_, structure in corpus.structures.items()}
+
+
+def _read_fields(
+    chunk: Chunk, corpus: Corpus, summaries: Mapping[str, str]
+) -> dict[FieldName, str]:
     """Return the text of each field of a chunk; what is blank is empty."""
     about = corpus.frontmatter.get(chunk.doc_id, Frontmatter())
     document = corpus.documents.get(chunk.doc_id)
@@ -157,6 +170,7 @@ def _read_fields(chunk: Chunk, corpus: Corpus) -> dict[FieldName, str]:
         "aliases": "\n".join(about.aliases),
         "author": about.author,
         "category": about.category,
+        "summary": summaries.get(chunk.doc_id, ""),
         "body": f"{chunk.context}\n\n{chunk.text}",
     }
     return {name: text if text.strip() else "" for name, text in fields.items()}

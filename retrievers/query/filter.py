@@ -17,7 +17,8 @@ from retrievers.stages.recency import find_date
 from retrievers.text.analyzers import fold
 
 IN_QUERY = re.compile(
-    r"(?<!\S)(category|author|tags?|after|before|path):(?:\"([^\"]*)\"|(\S+))", re.IGNORECASE
+    r"(?<!\S)(category|author|tags?|language|after|before|path):(?:\"([^\"]*)\"|(\S+))",
+    re.IGNORECASE,
 )
 
 
@@ -31,7 +32,10 @@ OneOrMore = Annotated[
 
 
 class FilterSettings(QueryStepSettings):
-    """Finds only what is of some category, author, tag, time or folder, by the frontmatter."""
+    """Finds only what is of some category, author, tag, language, time or folder.
+
+    All but the folder is what the frontmatter says.
+    """
 
     type: Literal["filter"]
     category: OneOrMore = Field(default_factory=list, description="one of these categories")
@@ -39,6 +43,9 @@ class FilterSettings(QueryStepSettings):
         default_factory=list, description="one of these authors; part of a name is enough"
     )
     tags: OneOrMore = Field(default_factory=list, description="one of these tags")
+    language: OneOrMore = Field(
+        default_factory=list, description="in one of these languages; en is en-GB too"
+    )
     # Lax, so that a date written as text, as JSON has it, is one too.
     after: date | None = Field(
         None, strict=False, description="changed or made on this day or later"
@@ -51,8 +58,8 @@ class FilterSettings(QueryStepSettings):
     from_query: bool = Field(
         False,
         description=(
-            "read category:policy author:kim tag:draft after:2024-01-31 before:… path:guides/* in "
-            "the query, and search for the rest of it"
+            "read category:policy author:kim tag:draft language:de after:2024-01-31 before:… "
+            "path:guides/* in the query, and search for the rest of it"
         ),
     )
 
@@ -121,12 +128,17 @@ class Catalogue:
         self._positions = corpus.by_document
         self._ids = list(corpus.documents)
         self._having: dict[str, dict[str, set[str]]] = {
-            key: defaultdict(set) for key in ("category", "author", "tags")
+            key: defaultdict(set) for key in ("category", "author", "tags", "language")
         }
         self._dates: dict[str, date] = {}
         for id_, said in corpus.frontmatter.items():
             authors = (author for author in said.author.split(",") if author.strip())
-            named = {"category": [said.category], "author": authors, "tags": said.tags}
+            named = {
+                "category": [said.category],
+                "author": authors,
+                "tags": said.tags,
+                "language": [said.language.replace("_", "-")],
+            }
             for key, values in named.items():
                 for value in filter(None, map(_normalise, values)):
                     self._having[key][value].add(id_)
@@ -157,6 +169,8 @@ class Catalogue:
         if condition.key == "author":
             names = {name: set(name.split()) for name in having}
             wanted = [name for name in names if any(set(v.split()) <= names[name] for v in wanted)]
+        if condition.key == "language":
+            wanted = [tag for tag in having for v in wanted if f"{tag}-".startswith(f"{v}-")]
         return {id_ for value in wanted for id_ in having.get(value, ())}
 
     def _meet_date(self, after: bool, value: str) -> set[str]:

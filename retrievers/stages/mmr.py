@@ -13,7 +13,15 @@ from retrievers.corpus import Corpus
 from retrievers.models.encoders import AnyEncoder, EncoderSettings
 from retrievers.normalisation import normalise_min_max
 from retrievers.settings import Workshop
-from retrievers.stages.base import Comparison, Scale, Stage, StageResult, StageSettings, descend
+from retrievers.stages.base import (
+    Comparison,
+    Scale,
+    Stage,
+    StageResult,
+    StageSettings,
+    descend,
+    part_pinned,
+)
 from retrievers.stages.similarity import Similarity
 
 
@@ -69,26 +77,35 @@ class Mmr(Stage):
         """Return `hits` in their new order.
 
         A chosen hit has its MMR score; the n-th that was not has n less than the lowest of those.
+        Pinned hits are chosen before all others, unasked, each with a score 1 above that of the
+        next.
         """
         counts = {"in": len(hits), "out": len(hits)}
         if not hits:
             return StageResult([], counts=counts)
-        relevance = [hit.score for hit in hits]
+        pinned, others = part_pinned(hits)
+        relevance = [hit.score for hit in others]
         if self._settings.relevance == "min-max":
             relevance = normalise_min_max(relevance)
+        similarity = self._similarity.compare(pinned + others)
         chosen = choose(
             np.array(relevance),
-            self._similarity.compare(hits),
+            similarity[len(pinned) :],
             self._settings.relevance_weight,
-            self._settings.top_n,
+            max(self._settings.top_n - len(pinned), 0),
         )
-        ranked = descend((hits[row], score) for row, score in chosen)
-        lowest = ranked[-1].score
-        rest = sorted(set(range(len(hits))) - {row for row, _ in chosen})
-        ranked += [replace(hits[row], score=lowest - n) for n, row in enumerate(rest, start=1)]
+        ranked = descend((others[row], score) for row, score in chosen)
+        highest, lowest = (ranked[0].score, ranked[-1].score) if ranked else (0.0, 0.0)
+        rest = sorted(set(range(len(others))) - {row for row, _ in chosen})
+        ranked += [replace(others[row], score=lowest - n) for n, row in enumerate(rest, start=1)]
+        first = [
+            replace(hit, score=highest + n)
+            for hit, n in zip(pinned, range(len(pinned), 0, -1), strict=True)
+        ]
         moved = sum(row != place for place, (row, _) in enumerate(chosen))
-        note = f"{moved} of the first {len(chosen)} hits are others than before" if moved else ""
-        return StageResult(ranked, note, counts | {"moved": moved})
+        among = len(pinned) + len(chosen)
+        note = f"{moved} of the first {among} hits are others than before" if moved else ""
+        return StageResult(first + ranked, note, counts | {"moved": moved})
 
     def facts(self) -> Mapping[str, Any]:
         """The facts of the encoder."""
@@ -100,9 +117,12 @@ def choose(
 ) -> list[tuple[int, float]]:
     """Return `count` rows with their MMR scores, in the order chosen; the first wins a tie.
 
-    `relevance` has shape (hits,), `similarity` (hits, hits).
+    `relevance` has shape (hits,), `similarity` (hits, chosen before + hits): each hit's cosines to
+    those that were chosen before, then to all of `hits`.
     """
-    likeness = np.zeros(len(relevance))
+    before = similarity.shape[1] - len(relevance)
+    likeness = similarity[:, :before].max(axis=1, initial=0.0)
+    similarity = similarity[:, before:]
     left = np.ones(len(relevance), bool)
     chosen = []
     for _ in range(min(count, len(relevance))):

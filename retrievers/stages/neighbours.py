@@ -8,7 +8,14 @@ from pydantic import Field
 from retrievers.base import Chunk, Hit
 from retrievers.corpus import Corpus
 from retrievers.settings import Workshop
-from retrievers.stages.base import Comparison, Stage, StageResult, StageSettings, descend
+from retrievers.stages.base import (
+    Comparison,
+    Stage,
+    StageResult,
+    StageSettings,
+    descend,
+    part_pinned,
+)
 
 
 class NeighboursSettings(StageSettings):
@@ -40,10 +47,11 @@ class NeighboursSettings(StageSettings):
 class Neighbours(Stage):
     """Puts the chunks before and after a hit, of the same document, right behind it.
 
-    So at most two for each of the first `top` hits. One that stands further below moves up; one
-    that stands above stays. The rule is meant to fire on 10 to 40 % of the queries of a run, which
-    its counts `expanded` tell: less often it is of no use, more often it is no choice. Reciprocal
-    rank fusion would make it fire on nearly all: it puts ranks 1 and 2 within 2 % of each other.
+    So at most two for each of the first `top` hits; those of pinned hits behind the last of these.
+    One that stands further below moves up; one that stands above stays. The rule is meant to fire
+    on 10 to 40 % of the queries of a run, which its counts `expanded` tell: less often it is of no
+    use, more often it is no choice. Reciprocal rank fusion would make it fire on nearly all: it
+    puts ranks 1 and 2 within 2 % of each other.
     """
 
     def __init__(self, settings: NeighboursSettings) -> None:
@@ -91,4 +99,8 @@ class Neighbours(Stage):
                     taken.add(chunk.id)
                     placed.append((below.get(chunk.id, Hit(chunk, hit.score)), hit.score))
         placed += [(hit, hit.score) for hit in rest if hit.chunk.id not in taken]
-        return descend(placed), len(taken & below.keys())
+        pinned, _ = part_pinned(hits)
+        named = [(hit, hit.score) for hit in pinned]
+        after = descend(named + [pair for pair in placed if not pair[0].pinned])
+        moved = sum(not below[id_].pinned for id_ in taken & below.keys())
+        return after, moved

@@ -1,5 +1,6 @@
 """Recency: what was written or changed of late counts for more."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -11,7 +12,7 @@ from retrievers.base import Hit
 from retrievers.base.frontmatter import Frontmatter
 from retrievers.corpus import Corpus
 from retrievers.settings import Settings, Workshop
-from retrievers.stages.base import Stage, StageResult, StageSettings
+from retrievers.stages.base import Stage, StageResult, StageSettings, part_pinned
 
 # Where a document's frontmatter dates it, the best first.
 FIELDS = ("modified", "updated", "date", "created")
@@ -55,7 +56,8 @@ class Recency(Stage):
     """Multiplies the scores of young documents.
 
     Age counts from a set day and not from the day of the search, so that a run can be repeated.
-    A document dated after that day has age 0; one without a date keeps its scores.
+    A document dated after that day has age 0; one without a date keeps its scores. So do pinned
+    hits, which are not outdated by younger documents.
     """
 
     def __init__(self, settings: RecencySettings) -> None:
@@ -75,15 +77,17 @@ class Recency(Stage):
         }
 
     def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
-        """Return `hits` in the order of their new scores."""
-        boosted = sum(hit.chunk.doc_id in self._factors for hit in hits)
+        """Return `hits` in the order of their new scores, none above that of a pinned one."""
+        pinned, others = part_pinned(hits)
+        boosted = sum(hit.chunk.doc_id in self._factors for hit in others)
         counts = {"in": len(hits), "out": len(hits), "boosted": boosted}
         if not boosted:
             return StageResult(list(hits), counts=counts)
-        scored = [replace(hit, score=self._boost(hit)) for hit in hits]
+        highest = math.nextafter(pinned[-1].score, -math.inf) if pinned else math.inf
+        scored = [replace(hit, score=min(self._boost(hit), highest)) for hit in others]
         scored.sort(key=lambda hit: (hit.score, hit.chunk.id), reverse=True)
         note = f"{boosted} hits are of documents that were young on {self._today}"
-        return StageResult(scored, note, counts)
+        return StageResult(pinned + scored, note, counts)
 
     def facts(self) -> Mapping[str, Any]:
         """The day ages are counted from."""

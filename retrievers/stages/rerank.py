@@ -13,7 +13,14 @@ from retrievers.models.base import CrossEncoder
 from retrievers.models.cross_encoders import AnyCrossEncoder, CrossEncoderSettings
 from retrievers.settings import Workshop
 from retrievers.settings.parts import find_source
-from retrievers.stages.base import Scale, Stage, StageResult, StageSettings, descend
+from retrievers.stages.base import (
+    Scale,
+    Stage,
+    StageResult,
+    StageSettings,
+    descend,
+    part_pinned,
+)
 from retrievers.store.cache import Cache
 from retrievers.store.digest import digest
 
@@ -87,8 +94,7 @@ class Rerank(Stage):
         was asked for by its number: pinned hits stay first, in their order, at the highest scores
         below 1.
         """
-        pinned = [hit for hit in hits if hit.pinned]
-        others = [hit for hit in hits if not hit.pinned]
+        pinned, others = part_pinned(hits)
         texts = [hit.chunk.searchable for hit in others[: self._settings.depth]]
         scores = self._read(query, texts) if texts else []
         read, rest = others[: len(scores)], others[len(scores) :]

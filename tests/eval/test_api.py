@@ -88,13 +88,17 @@ def test_tables_agree_with_the_run(few: Result) -> None:
 
 
 def test_a_search_tells_what_is_around_its_hits() -> None:
-    law = "# Law\n\n## § 1 Dues\n\nA berth costs ten crowns.\n\n## § 2 Late\n\nAs § 1 says.\n"
+    law = (
+        "---\nlang: en\n---\n# Law\n\nOf berths.\n\n"
+        "## § 1 Dues\n\nA berth costs ten crowns.\n\n## § 2 Late\n\nAs § 1 says.\n"
+    )
     chunker = "documents.chunker={type: structure, max_tokens: 16, overlap_tokens: 0}"
     found = api.search("bm25", "berth crowns", chunker, documents={"law.md": law})
     first = found.hits.iloc[0]
     assert (first["kind"], first["section"]) == ("content", "sec_1")
-    assert (first["order"], first["total"], first["combined"]) == (1, 2, False)
+    assert (first["order"], first["total"], first["combined"]) == (2, 3, False)
     assert first["parents"] == ("law",)
+    assert (first["language"], first["summary"]) == ("en", "Of berths.")
     assert [pointer.section_id for pointer in first["incoming"]] == ["sec_2"]
     assert found.surroundings[first["chunk"]].incoming == first["incoming"]
 

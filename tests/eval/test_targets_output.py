@@ -14,6 +14,7 @@ from eval.targets.output import (
     END,
     describe_limits,
     format_measured,
+    make_rows,
     read_table,
     render_markdown,
     render_table,
@@ -21,7 +22,7 @@ from eval.targets.output import (
     write,
 )  # fmt: skip
 from eval.targets.results import Line, Measured, Results, TargetResult, Unit
-from eval.targets.verdict import Limits
+from eval.targets.verdict import Levels, Limits
 from eval.tracking.targets import metrics
 from retrievers.base import AssayError
 
@@ -71,6 +72,19 @@ def results() -> Results:
 )
 def test_limits_in_words(unit: Unit, limits: Limits, text: str) -> None:
     assert describe_limits(limits, unit) == text
+
+
+def test_levels_stand_behind_the_limit_and_the_verdict(results: Results) -> None:
+    wanted = describe_limits(Limits(at_most=500), "ms", Levels(600, 1000))
+    assert wanted == "≤ 500 ms, alert > 600 ms, page > 1,000 ms"
+    assert describe_limits(Limits(at_least=1), "score", Levels(page=0.5, rising=False)) == (
+        "≥ 1, page < 0.5"
+    )
+    slow = Line("", "p95", wanted, measured("ms", 700, 650, 720), "missed", level="alert")
+    timed = replace(results, targets=(TargetResult("V3-p95", "time", "≤ 500 ms", (slow,)),))
+    assert "| 248 | **missed**, alert |" in render_table(timed)
+    assert make_rows(timed.targets[0])[0][-1] == "missed, alert"
+    assert Results.from_json(timed.as_json()) == timed
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.statistics.estimates import Estimate, OpenEstimate
-from eval.targets.verdict import Limits, Verdict, conclude, judge
+from eval.targets.verdict import Level, Levels, Limits, Verdict, conclude, judge
 
 
 def estimate(low: float, high: float) -> Estimate:
@@ -51,6 +51,22 @@ def test_the_whole_interval_decides(
 )
 def test_a_count_is_compared_directly(limits: Limits, count: float, verdict: Verdict) -> None:
     assert judge(estimate(count, count), limits) == verdict
+
+
+@pytest.mark.parametrize(
+    ("levels", "value", "level"),
+    [
+        (Levels(600, 1000), 600, None),
+        (Levels(600, 1000), 601, "alert"),
+        (Levels(600, 1000), 1001, "page"),
+        (Levels(page=1000), 700, None),
+        (Levels(0.9, 0.8, rising=False), 0.85, "alert"),
+        (Levels(0.9, 0.8, rising=False), 0.7, "page"),
+        (Levels(), 1e9, None),
+    ],
+)
+def test_a_value_alone_reaches_a_level(levels: Levels, value: float, level: Level | None) -> None:
+    assert levels.reach(value) == level
 
 
 @given(

@@ -246,3 +246,18 @@ def test_threads_agree(tmp_path: Path) -> None:
 def test_refuses(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         FieldedLegSettings.model_validate({"type": "bm25f"} | wrong)
+
+
+def test_a_summary_is_the_description_or_else_the_first_paragraph(tmp_path: Path) -> None:
+    texts = [f"{ABOUT}# Boats\n\nHulls.\n", "# Trains\n\nNight cars.\n\nMore.\n", "- a list"]
+    documents = [Document(f"{number}.md", text) for number, text in enumerate(texts)]
+    corpus = Corpus([make_chunk(number, "body") for number in range(3)], documents)
+
+    def find(query: str, **weights: float) -> list[str]:
+        candidates = make_leg(tmp_path, corpus, weights=weights).search(query, 9).candidates
+        return [corpus.chunks[position].doc_id for position, _ in candidates]
+
+    assert find("night") == []
+    assert find("night", summary=1.0) == ["1.md"]
+    assert find("crossing", summary=1.0, description=0.0) == ["0.md"]
+    assert find("hulls", summary=1.0) == find("more", summary=1.0) == []

@@ -40,7 +40,7 @@ from retrievers.query.conformance import RULES as STEP_RULES
 from retrievers.query.conformance import check_query_step
 from retrievers.query.registry import AnyQueryStep
 from retrievers.settings import Workshop
-from retrievers.stages.base import ORDER, Stage, StageResult
+from retrievers.stages.base import ORDER, Stage, StageResult, descend
 from retrievers.stages.conformance import RULES as STAGE_RULES
 from retrievers.stages.conformance import check_stage
 from retrievers.stages.registry import AnyStage
@@ -198,6 +198,12 @@ class Alternating(Minimum):
         return StageResult(list(hits)[self.count % 2 :])
 
 
+class Alphabetical(Minimum):
+    def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
+        named = sorted(hits, key=lambda hit: hit.chunk.id, reverse=True)
+        return StageResult(descend((hit, hit.score) for hit in named))
+
+
 class FragileStage(Minimum):
     def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
         query.split()[0]
@@ -289,6 +295,7 @@ BROKEN_STAGES: dict[str, Callable[[int], Stage]] = {
     "best_first": WorstFirst,
     "nothing_from_nothing": Inventive,
     "given_hits_stay": Emptying,
+    "pinned_stay_first": Alphabetical,
     "chunks_are_true": Shouting,
     "same_answer_again": Alternating,
     "odd_queries_are_answered": FragileStage,

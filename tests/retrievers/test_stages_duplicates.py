@@ -1,6 +1,7 @@
 """Duplicates and diversity: content hash, n-grams, embeddings, MMR."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -164,6 +165,21 @@ def test_what_mmr_does_not_choose_stays_below(angles: CachingEncoder) -> None:
     assert ids(result) == ["d", "c", "b", "a"]
     assert result[2].score == result[1].score - 1
     assert result[3].score == result[1].score - 2
+
+
+def test_mmr_chooses_what_is_unlike_the_pinned_hits_which_stay_first(
+    angles: CachingEncoder,
+) -> None:
+    """0.5 * 1 - 0.5 * cos 90° for the one chosen; the pinned 1 above, what is left below."""
+    hits = make_hits(
+        [make_chunk("a", "0"), make_chunk("b", "90"), make_chunk("c", "-10")], [30, 2, 1]
+    )
+    named = [replace(hits[0], pinned=True), *hits[1:]]
+    result = apply(make_mmr(angles, relevance_weight=0.5, top_n=2), named)
+    assert ids(result.hits) == ["a", "b", "c"]
+    assert [hit.score for hit in result.hits] == pytest.approx([1.5, 0.5, -0.5], abs=1e-6)
+    all_named = [replace(hit, pinned=True) for hit in hits]
+    assert ids(apply(make_mmr(angles, relevance_weight=0.0), all_named).hits) == ["a", "b", "c"]
 
 
 RELEVANCE = st.lists(st.floats(0, 1), min_size=1, max_size=12).map(

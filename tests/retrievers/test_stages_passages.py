@@ -148,13 +148,18 @@ LONG = "one two three four five six seven eight nine ten eleven twelve"
 
 
 def expand(
-    listed: Sequence[int], query: str = LONG, scores: Sequence[float] = FAR, **settings: object
+    listed: Sequence[int],
+    query: str = LONG,
+    scores: Sequence[float] = FAR,
+    pinned: int = 0,
+    **settings: object,
 ) -> StageResult:
-    """Apply to hits of words of DOCUMENT, each a chunk, listed by their places."""
+    """Apply to hits of words of DOCUMENT, each a chunk, listed by place, the first pinned."""
     chunks = cut(DOCUMENT, *(word(at, at) for at in range(10)))
     stage = Neighbours(NeighboursSettings.model_validate({"type": "neighbours", **settings}))
     stage.index(make_corpus(chunks, [DOCUMENT]), 1.0)
-    return stage.apply(query, make_hits([chunks[at] for at in listed], scores[: len(listed)]))
+    hits = make_hits([chunks[at] for at in listed], scores[: len(listed)])
+    return stage.apply(query, [replace(hit, pinned=at < pinned) for at, hit in enumerate(hits)])
 
 
 def places(result: StageResult) -> list[int]:
@@ -176,6 +181,12 @@ def test_what_is_listed_is_not_repeated_but_may_move_up() -> None:
     assert places(result) == [4, 3, 5, 6, 8, 1]
     assert result.counts == {"in": 5, "out": 6, "expanded": 1, "added": 1, "moved": 1}
     assert result.hits[1].legs
+
+
+def test_neighbours_stand_behind_all_pinned_hits() -> None:
+    result = expand([4, 8, 5, 1], pinned=3, top=2)
+    assert places(result) == [4, 8, 5, 3, 7, 9, 1]
+    assert result.counts == {"in": 4, "out": 7, "expanded": 1, "added": 3, "moved": 0}
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,16 @@ def test_recency_lifts_a_negative_cosine_too() -> None:
     assert [hit.score for hit in hits] == [pytest.approx(-0.5 / 1.2), -0.6]
 
 
+def test_recency_leaves_pinned_hits_first_at_their_scores() -> None:
+    stage, hits = rank_dated(["2024-01-01", "", "2024-03-31"], [2.0, 1.9, 1.85])
+    named = [replace(hit, score=score) for hit, score in zip(hits, (1.85, 2, 1.9), strict=True)]
+    assert ids(named) == ["cd2", "cd0", "cd1"]
+    pinned = [replace(hit, pinned=True) for hit in named[1:]]
+    result = stage.apply("q", [*pinned, named[0]]).hits
+    assert ids(result) == ["cd0", "cd1", "cd2"]
+    assert [hit.score for hit in result] == [2.0, 1.9, math.nextafter(1.9, 0)]
+
+
 def test_recency_without_dates_changes_nothing() -> None:
     stage, hits = rank_dated(["", "soon"], [2, 1])
     assert ids(hits) == ["cd0", "cd1"]

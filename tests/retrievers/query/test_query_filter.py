@@ -17,12 +17,14 @@ from retrievers.store.cache import Cache, default_root
 DOCUMENTS = [
     Document(
         "guides/boats.md",
-        "---\ncategory: Guide\nauthor: Kim Åkesson\ntags: [sea, winter]\ndate: 2024-01-31\n---\n"
+        "---\ncategory: Guide\nauthor: Kim Åkesson\ntags: [sea, winter]\n"
+        "lang: en-GB\ndate: 2024-01-31\n---\n"
         "The ferry sails in winter.",
     ),
     Document(
         "policies/refunds.md",
-        "---\ncategory: policy\nauthors: [Kim Lee, Ola Nord]\ntags: money\nmodified: 2024-03-01\n"
+        "---\ncategory: policy\nauthors: [Kim Lee, Ola Nord]\ntags: money\n"
+        "language: no\nmodified: 2024-03-01\n"
         "date: 2020-01-01\n---\nA cancelled ferry is refunded.",
     ),
     Document("plain.md", "The ferry carries dogs and reads category: none of them."),
@@ -57,6 +59,9 @@ def find(query: str, **settings: object) -> set[str]:
         ({}, ALL),
         ({"category": "POLICY"}, {REFUNDS}),
         ({"category": ["policy", "guide"]}, {BOATS, REFUNDS}),
+        ({"language": ["en"]}, {BOATS}),
+        ({"language": ["en-GB", "no"]}, {BOATS, REFUNDS}),
+        ({"language": "e"}, set()),
         ({"author": "kim"}, {BOATS, REFUNDS}),
         ({"author": "kim akesson"}, {BOATS}),
         ({"author": "Nord"}, {REFUNDS}),
@@ -79,6 +84,7 @@ def test_static_conditions(settings: dict[str, object], expected: set[str]) -> N
     [
         ("ferry", ALL),
         ("category:policy ferry", {REFUNDS}),
+        ("language:en ferry", {BOATS}),
         ("ferry author:kim after:2024-02-01", {REFUNDS}),
         ('ferry author:"Kim Åkesson"', {BOATS}),
         ("ferry tag:sea tag:money", {BOATS, REFUNDS}),
