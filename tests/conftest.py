@@ -3,6 +3,8 @@
 import os
 import signal
 
+from hypothesis import settings
+
 # A suite started in the background, by `nohup` or a CI runner, ignores interrupts, and what it
 # starts would ignore them too: tests interrupt commands.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -10,3 +12,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # The workers of pytest-xdist get one, and what the tests start would fit its tables to it.
 os.environ.pop("COLUMNS", None)
+
+# How long an example takes says how busy the machine is; what is fast enough, benchmarks say.
+settings.register_profile("assay", deadline=None)
+settings.load_profile("assay")

@@ -58,7 +58,7 @@ def test_every_contender_is_timed(report: Any) -> None:
             # Twelve queries bound no p95 from above.
             assert figure["high"] is None if name == "p95" else figure["high"] >= figure["value"]
             assert figure["n"] == 12
-        assert row["index_seconds"] > 0
+        assert row["index_seconds"] >= 0  # vectors that are compared as they are need no index
         assert row["verdict"] is None  # wanted at 10,000 chunks only
 
 

@@ -52,7 +52,7 @@ def test_filters_narrow_the_table_and_clear(page: Any) -> None:
     assert shown(page) == ["q2"]
     assert page.locator("#shown").text_content() == "1 of 8 queries"
     page.get_by_role("button", name="Clear").click()
-    page.wait_for_function("document.getElementById('shown').textContent === '8 queries'")
+    page.locator("#shown", has_text="8 queries").wait_for()
     page.locator("#filters").get_by_label("Type").select_option("moon")
     assert shown(page) == ["q1", "q4", "q6"]
     page.locator("#filters").get_by_label("Type").select_option("")

@@ -118,7 +118,7 @@ def test_a_file_and_a_folder_without_a_card(assay, assay_json, tmp_path: Path) -
         ("[{type: semantic}, {type: mmr}]", ("semantic and mmr cannot stand together",)),
         ("[{type: threshold}]", ("threshold.minimum", "put calibrate before it")),
         ("[{type: mmr}, {type: neighbours}]", ("neighbours.score_delta", "null")),
-        ("[{type: threshold, of: dense}]", ("threshold.of", "no leg that searches")),
+        ("[{type: threshold, of: other}]", ("threshold.of", "no leg that searches")),
         ("[{type: recency, today: soon}]", ("today", "date")),
         ("[{type: context, tokenizer: nothing}]", ("tokenizer nothing", "bert-base-uncased")),
     ],

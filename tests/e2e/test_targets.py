@@ -64,7 +64,7 @@ targets:
 VERDICTS = {
     "HIT": "met",
     "GAIN": "missed",
-    "SPEED": "met",
+    "SPEED": "cannot tell",  # too few queries to bound a p95
     "WHOLE": "met",
     "AWAY": "not measurable yet",
     "LATER": "not measurable yet",
@@ -112,7 +112,8 @@ def test_each_has_its_verdict(measured: dict[str, Any]) -> None:
         for line in lines:
             if line["found"]:
                 estimate = line["found"]["estimate"]
-                assert estimate["low"] <= estimate["value"] <= estimate["high"]
+                assert estimate["low"] <= estimate["value"]
+                assert estimate["high"] is None or estimate["value"] <= estimate["high"]
 
 
 def test_the_files_say_the_same(measured: dict[str, Any], file: Path) -> None:
@@ -134,7 +135,7 @@ def test_mlflow_has_them(measured: dict[str, Any], places: dict[str, str]) -> No
         )
         metrics = dict(rows.fetchall())
     assert metrics["target/WHOLE stale"] == 0
-    assert (metrics["targets/met"], metrics["targets/missed"]) == (3, 1)
+    assert (metrics["targets/met"], metrics["targets/missed"]) == (2, 1)
 
 
 def test_a_repeated_call_measures_nothing_anew(call, measured: dict[str, Any]) -> None:

@@ -100,8 +100,7 @@ def test_a_native_collection_gets_spans_and_loads_them(
     assert "4 chunks, 0 known, 4 to ask anthropic claude-haiku-5-5" in lines[0]
     assert "contexts: 4 of 4 chunks" in lines
     assert lines[-1] == (
-        f"next: assay run configs/contextual.yaml dataset={folder}"
-        " documents.context.source=collection"
+        f"next: assay run contextual dataset={folder} documents.context.source=collection"
     )
 
 

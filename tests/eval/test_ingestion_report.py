@@ -194,6 +194,6 @@ def test_a_run_tells_of_the_chunks_it_searched(tmp_path: Path) -> None:
         assert "Chunks by tokens" in text
         assert "100–199" in text
         assert "1 (over 800 tokens)" in text
-    found = describe(summary).metrics
+    found = {name: value for name, value, *_ in describe(summary).figures}
     assert (found["index/tokens.p50"], found["index/oversize"]) == (120, 1)
     assert found["index/integrity_failures"] == 0

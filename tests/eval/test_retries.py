@@ -67,7 +67,8 @@ def test_they_are_shown_where_there_were_any(
     line = "2 calls that failed were made again; what that cost is in no latency"
     assert (line in shown) == bool(every)
     assert (line in page.read_text()) == bool(every)
-    assert describe(summary).metrics.get("retries") == (2 if every else None)
+    figures = {row[0]: row[1] for row in describe(summary).figures}
+    assert figures.get("retries") == (2 if every else None)
 
 
 def test_a_run_of_an_earlier_version_is_read(make: Callable[[int], StoredRun]) -> None:

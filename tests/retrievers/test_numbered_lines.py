@@ -154,7 +154,7 @@ def find(query: str, corpus: Corpus) -> list[str]:
     [
         ("§ 13(b)", "(b) The mate"),
         ("section 13bis", "Section 13bis."),
-        ("Article 12(2)", "Article 12"),
+        ("Article 12(2)", "2. The owner"),
         ("clause 7.1", "7.1 The harbour"),
         ("Schedule 1", "SCHEDULE 1"),
     ],

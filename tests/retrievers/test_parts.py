@@ -150,12 +150,15 @@ def test_installed_parts_are_listed(installed: None) -> None:
     assert len(listed) == len(ENTRY_POINTS)
     assert list_types()[-1] == "mine"
     assert read_engine("mine").settings.capabilities.fuses == "client"
-    (legs,) = [
-        definition["properties"]["legs"]["additionalProperties"]["anyOf"]
+    (pipeline,) = [
+        definition
         for name, definition in make_schema()["$defs"].items()
         if name == "PipelineSettings"
     ]
-    assert [item["properties"]["type"]["const"] for item in legs[1:]] == ["python", "mine"]
+    legs, dropped = pipeline["properties"]["legs"]["additionalProperties"]["anyOf"]
+    assert dropped["type"] == "null"
+    named = [item["properties"]["type"]["const"] for item in legs["anyOf"][1:]]
+    assert named == ["python", "mine"]
 
 
 def test_settings_made_in_python_are_written_so_that_they_can_be_read() -> None:

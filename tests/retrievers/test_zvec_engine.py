@@ -250,7 +250,7 @@ def test_the_missing_extra_is_told_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "zvec", None)
-    with pytest.raises(AssayError, match=r"^engine zvec: needs the extra `zvec`: pip install "):
+    with pytest.raises(AssayError, match=r"^engine zvec: needs the extra `zvec`: "):
         make(tmp_path)
 
 
