@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from retrievers.base import AssayError
 from retrievers.engines.collection_store import Collection, VectorStore
-from retrievers.engines.qdrant.connection import QdrantConnection
+from retrievers.engines.qdrant.connection import GoneError, QdrantConnection
 from retrievers.engines.qdrant.server import NOTE, read_aliases, read_note
 from retrievers.engines.qdrant.settings import QdrantStoreSettings
 from retrievers.engines.qdrant.shard import POINTS_PER_UPDATE, make_embedder, measure_terms
@@ -26,11 +26,20 @@ class QdrantCollectionStore(VectorStore[QdrantConnection, QdrantStoreSettings]):
     engine = "qdrant"
 
     def find(self) -> Collection | None:
-        """Return the collection for which the alias stands, if it is whole."""
+        """Return the collection for which the alias stands, if it is whole.
+
+        Where another process replaces it meanwhile, the alias stands for that one's.
+        """
+        gone = None
+        while (collection := read_aliases(self.connection).get(self.plan.name)) not in (None, gone):
+            try:
+                return self._read(collection)
+            except GoneError:
+                gone = collection
+        return None
+
+    def _read(self, collection: str) -> Collection | None:
         name = self.plan.name
-        collection = read_aliases(self.connection).get(name)
-        if collection is None:
-            return None
         note = read_note(self.connection, collection)
         if note is None:
             raise AssayError(f"{self.describe(name)} was not made by Assay; remove or rename it")

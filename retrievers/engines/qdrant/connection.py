@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import Field
@@ -39,6 +40,10 @@ class QdrantConnectionSettings(Settings):
     )
 
 
+class GoneError(AssayError):
+    """A collection is not there, or not any more: another process may have replaced it."""
+
+
 class QdrantConnection:
     """Asks the server of QDRANT_URL over REST; safe to use from several threads."""
 
@@ -54,7 +59,9 @@ class QdrantConnection:
         except Exception as error:
             if (problem := self._describe(error)) is None:
                 raise
-            raise AssayError(f"qdrant at {self.url}: {problem}") from error
+            gone = getattr(error, "status_code", None) == HTTPStatus.NOT_FOUND
+            kind = GoneError if gone else AssayError
+            raise kind(f"qdrant at {self.url}: {problem}") from error
 
     def read_version(self) -> str:
         """Return the server's version. Raises AssayError where it is too old, or no Qdrant."""

@@ -1,16 +1,11 @@
 """What this project keeps on a Qdrant server: collections that bear its note."""
 
 import re
-from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrievers.base import AssayError
-from retrievers.engines.qdrant.connection import QdrantConnection
+from retrievers.engines.qdrant.connection import GoneError, QdrantConnection
 from retrievers.engines.servers import ConnectedServer, StoredIndex
-
-if TYPE_CHECKING:
-    from qdrant_client import QdrantClient
-    from qdrant_client.models import CollectionInfo
 
 NAME = re.compile(r"assay_[0-9a-f]{16}(_[0-9a-f]{8})?")
 NOTE = "assay"
@@ -26,7 +21,10 @@ class QdrantServer(ConnectedServer[QdrantConnection]):
         found = self._connection.ask(lambda client: client.get_collections()).collections
         stored = []
         for collection in [each.name for each in found if NAME.fullmatch(each.name)]:
-            note = read_note(self._connection, collection)
+            try:
+                note = read_note(self._connection, collection)
+            except GoneError:
+                continue
             if note is None:
                 continue
             alias = aliases.get(collection)
@@ -46,22 +44,9 @@ class QdrantServer(ConnectedServer[QdrantConnection]):
 
 
 def read_note(connection: QdrantConnection, collection: str) -> dict[str, Any] | None:
-    """Return what this project noted of a collection; None of one that it did not make.
-
-    None too of one that another process has removed meanwhile.
-    """
-    from qdrant_client.http.exceptions import UnexpectedResponse
-
-    def read(client: "QdrantClient") -> "CollectionInfo | None":
-        try:
-            return client.get_collection(collection)
-        except UnexpectedResponse as error:
-            if error.status_code == HTTPStatus.NOT_FOUND:
-                return None
-            raise
-
-    info = connection.ask(read)
-    note = (info.config.metadata or {}).get(NOTE) if info else None
+    """Return what this project noted of a collection; None of one that it did not make."""
+    info = connection.ask(lambda client: client.get_collection(collection))
+    note = (info.config.metadata or {}).get(NOTE)
     return note if isinstance(note, dict) and note.keys() >= FIELDS else None
 
 
