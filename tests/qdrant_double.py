@@ -1,4 +1,4 @@
-"""A server that speaks Qdrant's REST and answers with the client's own emulation of Qdrant.
+"""A server that speaks Qdrant's REST, and gRPC for queries, with the client's own emulation of it.
 
 It serves tests of the adapter, not figures: it is Python, and has no graph.
 
@@ -8,13 +8,16 @@ It serves tests of the adapter, not figures: it is Python, and has no graph.
 import json
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
 from typing import Any
 
-from qdrant_client import QdrantClient, models
+import grpc as rpc
+from qdrant_client import QdrantClient, grpc, models
+from qdrant_client.conversions.conversion import GrpcToRest, RestToGrpc
 
 VERSION = "1.17.0"
 
@@ -27,6 +30,7 @@ class QdrantDouble:
     version: str = VERSION
     client: QdrantClient = field(default_factory=lambda: QdrantClient(":memory:"))
     lock: Lock = field(default_factory=Lock)
+    queries_by_grpc: int = 0
 
     def answer(self, method: str, path: str, key: str, body: Any) -> tuple[int, Any]:
         """Return status and result."""
@@ -132,6 +136,37 @@ class QdrantDouble:
         finally:
             server.shutdown()
             server.server_close()
+
+    @contextmanager
+    def serve_grpc(self) -> Iterator[int]:
+        """Answer queries by gRPC on a free port, which is given."""
+        double = self
+
+        class Points(grpc.PointsServicer):  # type: ignore[misc]
+            def Query(self, request: Any, context: Any) -> Any:  # noqa: N802
+                given = dict(context.invocation_metadata())
+                if double.key and given.get("api-key") != double.key:
+                    context.abort(rpc.StatusCode.UNAUTHENTICATED, "no valid key")
+                asked = GrpcToRest.convert_query_points(request)
+                with double.lock:
+                    double.queries_by_grpc += 1
+                    try:
+                        found = double._query(request.collection_name, asked)
+                    except ValueError as error:
+                        missing = "not found" in str(error)
+                        status = rpc.StatusCode.NOT_FOUND if missing else rpc.StatusCode.INTERNAL
+                        context.abort(status, str(error))
+                points = [RestToGrpc.convert_scored_point(point) for point in found.points]
+                return grpc.QueryResponse(result=points, time=0.0)
+
+        server = rpc.server(ThreadPoolExecutor(4))
+        grpc.add_PointsServicer_to_server(Points(), server)
+        port = server.add_insecure_port("127.0.0.1:0")
+        server.start()
+        try:
+            yield port
+        finally:
+            server.stop(None).wait()
 
 
 if __name__ == "__main__":

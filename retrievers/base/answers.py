@@ -6,6 +6,7 @@ from typing import Any
 
 from retrievers.base import AssayError, Chunk, Document
 from retrievers.base.quotes import Locator
+from retrievers.base.quotes import Place as Span
 
 # The id of a passage or document, characters `start` to `end` of a document, or a text in one.
 Place = str | tuple[str, int, int] | tuple[str, str]
@@ -36,6 +37,13 @@ class NamedChunks:
         self._by_span = {
             (chunk.doc_id, chunk.start, chunk.end): chunk for chunk in self._chunks.values()
         }
+        for chunk in reversed(
+            self._chunks.values()
+        ):  # a text that is located has no blanks at its ends
+            start = chunk.start + len(chunk.text) - len(chunk.text.lstrip())
+            end = chunk.end - len(chunk.text) + len(chunk.text.rstrip())
+            self._by_span.setdefault((chunk.doc_id, start, end), chunk)
+        self._located: dict[tuple[str, tuple[str, ...], int | None], Chunk] = {}
 
     def find(self, place: Place) -> Chunk:
         """Return the chunk of a place; where ids or spans are equal, the prescribed passage.
@@ -59,6 +67,54 @@ class NamedChunks:
                 f"allowed: 0 <= start < end <= {len(text)}"
             )
         return Chunk(f"{name}[{start}:{end}]", name, start, end, text[start:end])
+
+    def find_text(self, text: str, names: Sequence[str] = (), near: int | None = None) -> Chunk:
+        """Return the chunk of a text whose document may be known by one of `names`.
+
+        A name is an id, a title or a path, from the root or not; what names no document is passed
+        over, and a text that is not in the documents named is looked for in all. Of several places
+        in one document the one at the offset `near` is taken, else the nearest; a negative offset
+        is none. Raises AssayError where the text stands nowhere, or in several places that nothing
+        tells apart.
+        """
+        # Stores give numbers back as floats; LangChain writes -1 where it did not find the offset.
+        offset = None if near is None or near < 0 else int(near)
+        key = (text, tuple(names), offset)
+        if key not in self._located:
+            self._located[key] = self._find_text(*key)
+        return self._located[key]
+
+    def _find_text(self, text: str, names: Sequence[str], near: int | None) -> Chunk:
+        named = (self._find_document(name) for name in names)
+        within = next((ids for ids in named if len(ids) == 1), [])
+        places = self._locator.find(text, within) or self._locator.find(text)
+        if near is not None and len({place.doc_id for place in places}) == 1:
+            at = self._find_at(near, text, places[0].doc_id)
+            places = [at or min(places, key=lambda place: abs(place.start - near))]
+        if len(places) != 1:
+            times = f"stands {len(places)} times in" if places else "is not part of"
+            raise AssayError(
+                f"the text {text!r:.60} {times} the documents"
+                + ("; its metadata must tell the document and the offset" if places else "")
+            )
+        return self.find((places[0].doc_id, places[0].start, places[0].end))
+
+    def _find_at(self, offset: int, text: str, name: str) -> Span | None:
+        """Return the span of `text`, its blanks taken off, if it stands exactly at `offset`."""
+        wanted = text.strip()
+        blanks = text.find(wanted)  # the offset may be that of the text with those before it
+        for start in (offset + blanks, offset):
+            if self._documents[name].text.startswith(wanted, start):
+                return Span(name, start, start + len(wanted))
+        return None
+
+    def _find_document(self, name: str) -> Sequence[str]:
+        """Return the ids that `name` may mean; of a path from the root, the id it ends with."""
+        if found := self._locator.find_documents(name):
+            return found
+        path = name.replace("\\", "/").split("/")
+        ends = ("/".join(path[at:]) for at in range(1, len(path)))
+        return next(([end] for end in ends if end in self._documents), [])
 
     def _locate(self, name: str, text: str) -> tuple[str, int, int]:
         found = self._locator.find(text, [name])

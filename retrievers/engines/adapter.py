@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from retrievers.base import IndexReport
+from retrievers.base import AssayError, IndexReport
+from retrievers.engines.bare import BareClient
 from retrievers.engines.base import Engine, StoreSettings, check_dimensions
+from retrievers.engines.capabilities import Search
 from retrievers.engines.recall import measure_recall
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored, ordered
@@ -28,14 +30,16 @@ class Stored(NamedTuple):
 class Adapter(Engine, Generic[S, H]):
     """An engine with its settings; `_opened` is what is asked, None where nothing is indexed.
 
-    A subclass says how an index is stored, asked and released; `sources` is the code that shapes
-    it. The order of equal scores within a list is the engine's, unless a subclass says otherwise.
+    A subclass says how an index is stored and released, and how it is asked for each search that
+    its capabilities name; `sources` is the code that shapes it. The order of equal scores within a
+    list is the engine's, unless a subclass says otherwise.
     """
 
     sources: ClassVar[tuple[Path, ...]]
 
     def __init__(self, settings: S, workshop: Workshop) -> None:
         self.depth = settings.depth
+        self.searches = settings.capabilities.searches
         self.name = name_type(type(settings))
         self._settings = settings
         self._workshop = workshop
@@ -86,6 +90,12 @@ class Adapter(Engine, Generic[S, H]):
         """Return what the contract asks for, and what the adapter found or was told beside it."""
         return {"engine": self.name, "version": "", "exact": self._exact, **self._facts}
 
+    def open_bare(self) -> BareClient | None:
+        """Return the store's own client on the index."""
+        if self._opened is None:
+            raise AssayError(f"engine {self.name}: nothing is indexed that a client could be asked")
+        return self._open_bare(self._opened)
+
     def close(self) -> None:
         """Let go of the index, which stays where it is stored."""
         if self._opened is not None:
@@ -114,20 +124,28 @@ class Adapter(Engine, Generic[S, H]):
     def _store(self, texts: Sequence[str], vectors: Vectors, identity: str) -> tuple[H, Stored]:
         """Find or make the index and return it, open; `_facts` is told what is known by then."""
 
-    @abstractmethod
     def _search_dense(self, opened: H, vector: Vectors, limit: int) -> list[Scored]:
         """Return the texts of greatest cosine."""
+        raise self._lack("dense")
 
-    @abstractmethod
     def _search_keyword(self, opened: H, text: str, limit: int) -> list[Scored]:
         """Return the texts of greatest keyword score."""
+        raise self._lack("keyword")
 
-    @abstractmethod
     def _search_hybrid(self, opened: H, text: str, vector: Vectors, limit: int) -> list[Scored]:
         """Return what the engine fuses of both lists, each cut at its depth, in any order.
 
         All of it, whatever the `limit`, where the engine breaks ties at random or does not say how.
         """
+        raise self._lack("hybrid")
+
+    def _lack(self, search: Search) -> AssayError:
+        lack = self._settings.capabilities.describe_lack(self.name, search)
+        return AssayError(f"engine {self.name}: {lack}")
+
+    def _open_bare(self, opened: H) -> BareClient | None:
+        """Return the store's own client, connected as it is by default, on the index."""
+        return None
 
     def _release(self, opened: H) -> None:
         """Close what is open."""

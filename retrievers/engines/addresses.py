@@ -32,6 +32,17 @@ def read_address(engine: str, variable: str) -> str:
     return address.rstrip("/")
 
 
+def read_port(engine: str, variable: str, default: int, least: int = 1) -> int:
+    """Return the port, from `least` on, that the environment `variable` names, or the default one.
+
+    Raises AssayError.
+    """
+    given = os.environ.get(variable) or str(default)
+    if not (given.isascii() and given.isdigit() and least <= int(given) < 65536):
+        raise AssayError(f"engine {engine}: {variable} is no port; allowed: {least} to 65535")
+    return int(given)
+
+
 def shorten(reason: object) -> str:
     """Return what a server or its client says, in one line of bearable length."""
     return cut(" ".join(str(reason).split()), LONGEST)

@@ -4,10 +4,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from retrievers.base import AssayError, IndexReport
-from retrievers.engines.capabilities import Capabilities
+from retrievers.engines.bare import BareClient
+from retrievers.engines.capabilities import SEARCHES, Capabilities, Search
 from retrievers.engines.formulas import Formula
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
@@ -37,6 +38,12 @@ class StoreSettings(Settings, ABC):
         default_factory=LegDepths, description="candidates of each list that enter fusion"
     )
 
+    @model_validator(mode="after")
+    def _has_lists_to_cut(self) -> "StoreSettings":
+        if self.capabilities.fuses == "here" and self.depth != LegDepths():
+            raise ValueError("depth: nothing is fused in this engine; set the `depth` of the leg")
+        return self
+
     @abstractmethod
     def build(self, workshop: Workshop) -> "Engine":
         """Return the engine, which has indexed nothing yet. Raises AssayError."""
@@ -54,16 +61,19 @@ class Engine(ABC):
 
     They are safe to call from several threads, and give nothing where nothing is indexed. A text
     is data: no character of it is an operator of the engine's query language. Every method raises
-    AssayError, in one line that names the engine, for what the user can mend.
+    AssayError, in one line that names the engine, for what the user can mend, and once something is
+    indexed for a search that is not among its `searches`.
     """
 
     depth: LegDepths
+    searches: tuple[Search, ...] = SEARCHES
 
     @abstractmethod
     def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> IndexReport:
         """Make `texts` searchable, in place of any before; they may be found built already.
 
         `vectors` has one row a text, float32 of unit length; `identity` is that of their encoder.
+        Where there is no dense search the rows may be empty.
         What is cut off half-way leaves nothing that a later call would take for whole.
         """
 
@@ -85,7 +95,17 @@ class Engine(ABC):
     @property
     @abstractmethod
     def formula(self) -> Formula:
-        """The fusion that the engine's documents state, with these settings."""
+        """The fusion that the engine's documents state, with these settings.
+
+        Of an engine that fuses nothing, what its one list is.
+        """
+
+    def score_terms(self, text: str) -> list[Scored]:
+        """Return all texts that share terms with `text`, scored here as the engine's documents say.
+
+        What `assay parity` holds an engine to that has keyword search alone.
+        """
+        raise AssayError(f"{self.facts()['engine']}: no formula of its keyword scores is stated")
 
     def lists(self, text: str, vector: Vectors) -> Lists:
         """Return, fetched apart, the two lists that `hybrid` fuses."""
@@ -98,6 +118,13 @@ class Engine(ABC):
         as `retrievers.engines.recall.measure_recall` gives it.
         """
         return {}
+
+    def open_bare(self) -> BareClient | None:
+        """Return the store's own client on what is indexed, for its time beside the engine's.
+
+        None where nobody wrote how it is asked. Raises AssayError where nothing is indexed.
+        """
+        return None
 
     @abstractmethod
     def close(self) -> None:

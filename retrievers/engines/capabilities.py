@@ -5,10 +5,13 @@ import re
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import Literal
+from typing import Literal, get_args
 
 from retrievers.base import AssayError
 from retrievers.base.installation import hint_extra
+
+Search = Literal["dense", "keyword", "hybrid"]
+SEARCHES: tuple[Search, ...] = get_args(Search)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +40,46 @@ class Capabilities:
     """What an engine can do, whatever its settings, and what must be there for it.
 
     `fuses` says where the lists are fused: inside the `engine`, in one `statement` of its query
-    language that its adapter writes, or in its `client` library. `approximate` names the indexes
-    with which dense search misses some. `extra` is the optional dependency that brings the
-    `modules` that are imported, empty where none is needed; `packages` are those whose versions
-    shape what is built. `address` is the environment variable that holds the address of a server,
-    which is a process of its own that others may use too; where it is not set, an `embedded` one
-    is started. `features` are those that not every version of the server has.
+    language that its adapter writes, in its `client` library, or only `here`, as legs of a
+    pipeline. `lists` are the searches that it has. `approximate` names the indexes with which dense
+    search misses some; `exact` says whether it compares with every vector unless a setting says
+    otherwise. `extra` is the optional dependency that brings the `modules` that are imported, empty
+    where none is needed; `packages` are those whose versions shape what is built. `address` is the
+    environment variable that holds the address of a server, which is a process of its own that
+    others may use too; where it is not set, an `embedded` one is started. `features` are those that
+    not every version of the server has; `met` says which versions of the server the tests have met
+    themselves: where it is empty, only a stand-in.
     """
 
-    fuses: Literal["engine", "statement", "client"]
+    fuses: Literal["engine", "statement", "client", "here"]
     approximate: tuple[str, ...] = ()
+    lists: tuple[Search, ...] = ("dense", "keyword")
+    exact: bool = True
     extra: str = ""
     modules: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     address: str = ""
     embedded: bool = False
     features: tuple[Feature, ...] = ()
+    met: str = ""
+
+    @property
+    def searches(self) -> tuple[Search, ...]:
+        """What it can be asked for: its lists, and where it fuses them itself also that."""
+        return self.lists if self.fuses == "here" else (*self.lists, "hybrid")
+
+    def describe_lack(self, engine: str, search: Search) -> str:
+        """Return in one line that `engine` has no such search, and what to do instead."""
+        own = " and ".join(self.lists)
+        if search == "hybrid":
+            return (
+                f"{engine} has no hybrid search of its own: `assay run hybrid_rrf --engine "
+                f"{engine}` fuses its {own} search here with the other leg"
+            )
+        return (
+            f"{engine} has no {search} search, only {own}: use a leg of type engine_{own}, and "
+            "another engine or leg beside it"
+        )
 
     @property
     def server(self) -> bool:
@@ -62,7 +89,7 @@ class Capabilities:
     @property
     def installed(self) -> bool:
         """Whether all that the extra brings can be found."""
-        return all(map(find_spec, self.modules))
+        return all(map(_is_there, self.modules))
 
     @property
     def missing(self) -> str:
@@ -80,3 +107,11 @@ class Capabilities:
     def list_versions(self) -> list[str]:
         """Return the versions of the packages, in their order."""
         return [version(package) for package in self.packages]
+
+
+def _is_there(module: str) -> bool:
+    """Say whether a module can be found; of one below a package that is not there it cannot."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False

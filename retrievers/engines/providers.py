@@ -24,8 +24,14 @@ STRATEGIES: dict[str, Strategy] = {
 its own (BM25 here, or `opensearch`) is searched beside it and this project fuses the two."""
 
 
+# The engine of a provider that has another name here.
+ENGINES = {"chromadb": "chroma"}
+
+
 def describe_missing(provider: str) -> str:
     """Return in one line why a known provider cannot be an engine, and what can be done."""
+    if provider in ENGINES:
+        return f"{provider} is called {ENGINES[provider]} here: engine {ENGINES[provider]}"
     strategy = STRATEGIES[provider]
     if strategy == "refused":
         return (

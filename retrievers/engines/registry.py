@@ -4,15 +4,24 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from retrievers.engines.azure_ai_search.engine import AzureSearchSettings
 from retrievers.engines.base import StoreSettings
+from retrievers.engines.chroma.engine import ChromaSettings
 from retrievers.engines.duckdb.engine import DuckDbSettings
+from retrievers.engines.elasticsearch.engine import ElasticsearchSettings
+from retrievers.engines.faiss.engine import FaissSettings
 from retrievers.engines.lancedb.engine import LanceDbSettings
+from retrievers.engines.milvus.engine import MilvusSettings
+from retrievers.engines.milvus.lite import MilvusLiteSettings
+from retrievers.engines.mongodb.engine import MongoSettings
 from retrievers.engines.opensearch.engine import OpenSearchSettings
+from retrievers.engines.pinecone.engine import PineconeSettings
 from retrievers.engines.postgres.engine import PostgresSettings
 from retrievers.engines.providers import STRATEGIES, describe_missing
 from retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from retrievers.engines.qdrant.engine import QdrantSettings
 from retrievers.engines.sqlite.engine import SqliteSettings
+from retrievers.engines.tantivy.engine import TantivySettings
 from retrievers.engines.weaviate.engine import WeaviateSettings
 from retrievers.engines.zvec.engine import ZvecSettings
 from retrievers.settings.parts import Part
@@ -26,7 +35,16 @@ _Own = Annotated[
     | SqliteSettings
     | PostgresSettings
     | ZvecSettings
-    | LanceDbSettings,
+    | LanceDbSettings
+    | AzureSearchSettings
+    | MongoSettings
+    | ElasticsearchSettings
+    | MilvusSettings
+    | MilvusLiteSettings
+    | PineconeSettings
+    | FaissSettings
+    | TantivySettings
+    | ChromaSettings,
     Field(discriminator="type"),
 ]
 ENGINES = Part("assay.engines", StoreSettings, _Own)

@@ -16,8 +16,13 @@ T = TypeVar("T")
 
 # The statuses of HTTP that a server gives for reasons that pass.
 PASSING = (429, 502, 503, 504)
+# Those of gRPC, and those of who has no right to ask.
+PASSING_RPC = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED")
+DENIED_RPC = ("UNAUTHENTICATED", "PERMISSION_DENIED")
 # What a client fails with where an answer has not the form that it counts on.
 MISREAD = (LookupError, TypeError, ValueError, AttributeError, AssertionError)
+# The longest that a server is waited for because it says so.
+LONGEST_WAIT = 60.0
 
 
 @dataclass(slots=True)
@@ -55,12 +60,23 @@ def count_retries() -> Iterator[RetryCost]:
         _cost.reset(token)
 
 
+def count_wait(retries: int, seconds: float) -> None:
+    """Count so many retries, and the time that went by apart from the work, in this context."""
+    if cost := _cost.get():
+        cost.retries += retries
+        cost.milliseconds += seconds * 1e3
+
+
 def call(
-    action: Callable[[], T], settings: RetrySettings, passing: Callable[[Exception], bool]
+    action: Callable[[], T],
+    settings: RetrySettings,
+    passing: Callable[[Exception], bool],
+    asked: Callable[[Exception], float] = lambda _: 0.0,
 ) -> T:
     """Return what `action` gives; try again where it raises something `passing`.
 
-    The last error is raised as it is.
+    `asked` gives the seconds for which the server asks to be left alone. The last error is raised
+    as it is.
     """
     for attempt in range(1, settings.attempts + 1):
         begin = time.perf_counter()
@@ -69,8 +85,7 @@ def call(
         except Exception as error:
             if attempt == settings.attempts or not passing(error):
                 raise
-            time.sleep(settings.pause * 2 ** (attempt - 1) * random.uniform(0.8, 1.2))
-            if cost := _cost.get():
-                cost.retries += 1
-                cost.milliseconds += (time.perf_counter() - begin) * 1e3
+            pause = settings.pause * 2 ** (attempt - 1) * random.uniform(0.8, 1.2)
+            time.sleep(max(pause, min(asked(error), LONGEST_WAIT)))
+            count_wait(1, time.perf_counter() - begin)
     raise AssertionError("unreachable")

@@ -59,6 +59,14 @@ class Server(ABC):
         Raises AssayError for a name that this project did not give; that it is gone is no error.
         """
 
+    def read_version(self) -> str:
+        """Return the server's version, empty where it does not tell."""
+        return ""
+
+    def read_memory(self) -> int | None:
+        """Return the bytes of memory that the server holds for all it does, None if untold."""
+        return None
+
     def close(self) -> None:
         """Release connections and processes; may be called twice."""
 

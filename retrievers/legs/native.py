@@ -6,17 +6,21 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from retrievers import charges
 from retrievers.base import IndexReport
 from retrievers.corpus import Corpus
 from retrievers.engines.base import Engine
+from retrievers.engines.capabilities import Search
 from retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from retrievers.engines.registry import EngineSettings
 from retrievers.engines.retries import count_retries
 from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from retrievers.legs.reading import find_bill
 from retrievers.models.base import Vectors
-from retrievers.models.encoders import AnyEncoder, CachingEncoder, EncoderSettings
+from retrievers.models.encoders import CachingEncoder, EncoderSettings
+from retrievers.models.registry import AnyEncoder
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
 
@@ -41,6 +45,7 @@ class EngineLeg(Leg):
             seconds={**({} if seconds is None else {"embed": seconds}), **report.seconds},
             bytes=report.bytes,
             cached=(*(() if encoded.fresh else ("embed",)), *report.cached),
+            facts=find_bill(self._encoder, texts),
         )
 
     def search(self, query: str, depth: int) -> LegResult:
@@ -48,19 +53,21 @@ class EngineLeg(Leg):
         if not query.strip():
             return LegResult([], {"encode": 0.0, "search": 0.0})
         begin = time.perf_counter()
-        vector = self._encode(query)
+        with charges.watch() as watched:
+            vector = self._encode(query)
         encoded = time.perf_counter()
         with count_retries() as cost:
             candidates = self._ask(query, vector, depth)
         end = time.perf_counter()
+        retries = watched.retried.retries + cost.retries
         return LegResult(
             candidates,
             {
-                "encode": (encoded - begin) * 1e3,
+                "encode": (encoded - begin) * 1e3 - watched.waited,
                 "search": (end - encoded) * 1e3 - cost.milliseconds,
             },
-            counts={"retries": cost.retries} if cost.retries else {},
-            waited=cost.milliseconds,
+            counts={**watched.counts, **({"retries": retries} if retries else {})},
+            waited=watched.waited + cost.milliseconds,
         )
 
     def facts(self) -> Mapping[str, Any]:
@@ -103,16 +110,40 @@ class EngineKeywordLeg(EngineLeg):
         return self._engine.keyword(query, depth)
 
 
+class LoneKeywordLeg(EngineKeywordLeg):
+    """The keyword list of an engine that has no other: nothing is encoded."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def index(self, corpus: Corpus) -> IndexReport:
+        """Index the texts in the engine."""
+        texts = [chunk.searchable for chunk in corpus.chunks]
+        return self._engine.index(texts, np.empty((len(texts), 0), np.float32), "")
+
+    def facts(self) -> Mapping[str, Any]:
+        """The facts of the engine."""
+        return {"engine": dict(self._engine.facts())}
+
+
 class EngineLegSettings(LegSettings):
     """What every leg inside an engine needs: the texts and vectors indexed are the same."""
 
     leg: ClassVar[type[EngineLeg]]
+    search: ClassVar[Search]
     engine: EngineSettings = Field(
         default_factory=QdrantEdgeSettings, description="the engine that indexes and searches"
     )
     encoder: AnyEncoder = Field(
         default_factory=EncoderSettings, description="the embedding model, or its name"
     )
+
+    @model_validator(mode="after")
+    def _engine_has_it(self) -> "EngineLegSettings":
+        can = self.engine.capabilities
+        if self.search not in can.searches:
+            raise ValueError(can.describe_lack(self.engine.type, self.search))
+        return self
 
     def build(self, workshop: Workshop) -> EngineLeg:
         """Return the leg, which has indexed nothing yet."""
@@ -124,6 +155,7 @@ class NativeHybridSettings(EngineLegSettings):
 
     kind: ClassVar[Kind] = "hybrid"
     leg = NativeHybridLeg
+    search: ClassVar[Search] = "hybrid"
     in_engine: ClassVar[str] = "native_hybrid"
     type: Literal["native_hybrid"] = "native_hybrid"
 
@@ -133,6 +165,7 @@ class EngineDenseSettings(EngineLegSettings):
 
     kind: ClassVar[Kind] = "semantic"
     leg = EngineDenseLeg
+    search: ClassVar[Search] = "dense"
     in_engine: ClassVar[str] = "engine_dense"
     type: Literal["engine_dense"]
 
@@ -142,5 +175,17 @@ class EngineKeywordSettings(EngineLegSettings):
 
     kind: ClassVar[Kind] = "keyword"
     leg = EngineKeywordLeg
+    search: ClassVar[Search] = "keyword"
     in_engine: ClassVar[str] = "engine_keyword"
     type: Literal["engine_keyword"]
+
+    @property
+    def cuts_short(self) -> bool:
+        """Whether texts are encoded at all."""
+        return "dense" in self.engine.capabilities.searches
+
+    def build(self, workshop: Workshop) -> EngineLeg:
+        """Return the leg, which has indexed nothing yet; only some engines need its encoder."""
+        if "dense" in self.engine.capabilities.searches:
+            return super().build(workshop)
+        return LoneKeywordLeg(self.engine.build(workshop))

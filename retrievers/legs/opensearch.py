@@ -9,18 +9,14 @@ from pydantic import Field
 
 from retrievers.base import IndexReport
 from retrievers.corpus import Corpus
+from retrievers.engines import lucene
 from retrievers.engines.collection_store import CollectionPlan
+from retrievers.engines.lucene import SORTED, LuceneBm25Settings, make_body, match
 from retrievers.engines.opensearch import index as opensearch_index
 from retrievers.engines.opensearch.client import OpenSearchClient, OpenSearchConnection
 from retrievers.engines.opensearch.features import LEG
-from retrievers.engines.opensearch.index import (
-    INDEX_NAME,
-    SORTED,
-    OpenSearchBm25Settings,
-    OpenSearchIndexStore,
-    make_body,
-)
-from retrievers.engines.opensearch.queries import match, search
+from retrievers.engines.opensearch.index import INDEX_NAME, OpenSearchIndexStore
+from retrievers.engines.opensearch.queries import search
 from retrievers.engines.opensearch.server import OpenSearchServer
 from retrievers.engines.opensearch.versions import check_version
 from retrievers.engines.retries import count_retries
@@ -41,8 +37,8 @@ class OpenSearchLegSettings(OpenSearchConnection, LegSettings):
         pattern=INDEX_NAME,
         description="alias of the index; else assay_ and 16 digits that stand for its content",
     )
-    bm25: OpenSearchBm25Settings = Field(
-        default_factory=OpenSearchBm25Settings, description="analyzer and constants"
+    bm25: LuceneBm25Settings = Field(
+        default_factory=LuceneBm25Settings, description="analyzer and constants"
     )
 
     def build(self, workshop: Workshop) -> "OpenSearchLeg":
@@ -70,7 +66,7 @@ class OpenSearchLeg(Leg):
         if not texts:
             return IndexReport(0)
         settings = self._settings
-        sources = digest_sources(Path(opensearch_index.__file__))
+        sources = digest_sources(Path(opensearch_index.__file__), Path(lucene.__file__))
         key = digest(sources, settings.bm25, texts)
         body = make_body(settings.bm25, len(texts), settings=SORTED)
         name = settings.index_name or name_index(key)

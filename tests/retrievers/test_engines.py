@@ -73,7 +73,18 @@ ENGINES: dict[str, dict[str, Any]] = {
         "depth": {"dense": 20, "keyword": 50},
     },
     "lancedb ivf-pq": {"type": "lancedb", "index": {"type": "ivf-pq"}},
+    "faiss": {"type": "faiss"},
+    "faiss hnsw": {"type": "faiss", "index": {"type": "hnsw", "ef": 20}},
+    "faiss ivf-pq": {"type": "faiss", "index": {"type": "ivf-pq", "bits": 4}},
+    "faiss ivf-pq refined": {
+        "type": "faiss",
+        "index": {"type": "ivf-pq", "bits": 5, "partitions": 4, "refine_factor": 3},
+    },
+    "tantivy": {"type": "tantivy"},
+    "tantivy english": {"type": "tantivy", "text": {"analyzer": "english"}},
+    "chroma": {"type": "chroma"},
     "lancedb hnsw-sq": {"type": "lancedb", "index": {"type": "hnsw-sq", "ef": 10}},
+    "milvus-lite": {"type": "milvus-lite"},
 }
 
 

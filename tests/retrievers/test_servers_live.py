@@ -1,15 +1,19 @@
-"""Engines on servers that run: those of WEAVIATE_URL and QDRANT_URL."""
+"""Engines on servers that run: those of the variables of URLS."""
 
 import os
+import re
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
 
+from retrievers.base import AssayError
 from retrievers.conformance import Rule
 from retrievers.engines.conformance import RULES, index
+from retrievers.engines.elasticsearch.engine import ElasticsearchSettings
+from retrievers.engines.milvus.engine import MilvusSettings
 from retrievers.engines.qdrant.engine import QdrantSettings
 from retrievers.engines.registry import EngineSettings
 from retrievers.engines.servers import is_index_name
@@ -17,7 +21,12 @@ from retrievers.engines.weaviate.engine import WeaviateSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
 
-URLS = {"weaviate": "WEAVIATE_URL", "qdrant": "QDRANT_URL"}
+URLS = {
+    "weaviate": "WEAVIATE_URL",
+    "qdrant": "QDRANT_URL",
+    "milvus": "MILVUS_URL",
+    "elasticsearch": "ELASTICSEARCH_URL",
+}
 ENGINES: dict[str, dict[str, Any]] = {
     "weaviate": {"type": "weaviate"},
     "weaviate relative score": {"type": "weaviate", "fusion": "relative_score", "alpha": 0.7},
@@ -31,23 +40,38 @@ ENGINES: dict[str, dict[str, Any]] = {
         "depth": {"dense": 20, "keyword": 50},
     },
     "qdrant hnsw": {"type": "qdrant", "exact": False},
+    "milvus": {"type": "milvus"},
+    "milvus weighted": {"type": "milvus", "fusion": "weighted"},
+    "milvus hnsw": {"type": "milvus", "exact": False},
+    "elasticsearch": {"type": "elasticsearch"},
+    "elasticsearch standard": {"type": "elasticsearch", "bm25": {"analyzer": "standard"}},
+    "elasticsearch linear": {"type": "elasticsearch", "fusion": "linear"},
+    "elasticsearch hnsw": {
+        "type": "elasticsearch",
+        "exact": False,
+        "bm25": {"analyzer": "standard"},
+    },
 }
+
+# What a server says that lacks a licence, or a module, of Elastic's; it is then not tested.
+LACKS = re.compile(r"licence lacks|unknown retriever|analyzer .+ has not been configured")
+LiveSettings = WeaviateSettings | QdrantSettings | MilvusSettings | ElasticsearchSettings
 
 pytestmark = pytest.mark.live
 
 
-def read_settings(name: str) -> WeaviateSettings | QdrantSettings:
+def read_settings(name: str) -> LiveSettings:
     """Return the settings of an engine, or skip where its server is not named."""
     given = ENGINES[name]
     if not os.environ.get(URLS[given["type"]]):
         pytest.skip(f"{URLS[given['type']]} is not set")
     settings = TypeAdapter(EngineSettings).validate_python(given)
-    assert isinstance(settings, WeaviateSettings | QdrantSettings)
+    assert isinstance(settings, LiveSettings)
     return settings
 
 
 @pytest.fixture(scope="module", params=ENGINES)
-def settings(request: pytest.FixtureRequest) -> Iterator[WeaviateSettings | QdrantSettings]:
+def settings(request: pytest.FixtureRequest) -> Iterator[LiveSettings]:
     """The settings of an engine; what is made on its server meanwhile is removed."""
     chosen = read_settings(request.param)
     with chosen.server() as server:
@@ -58,16 +82,29 @@ def settings(request: pytest.FixtureRequest) -> Iterator[WeaviateSettings | Qdra
                 server.drop(stored.name)
 
 
+@contextmanager
+def skip_what_lacks() -> Iterator[None]:
+    """Skip the test, with the reason, where the server lacks what it is asked for."""
+    try:
+        yield
+    except AssayError as error:
+        if LACKS.search(str(error)):
+            pytest.skip(str(error))
+        raise
+
+
 @pytest.mark.parametrize("rule", RULES, ids=str)
-def test_engines_keep_the_rules(settings: WeaviateSettings | QdrantSettings, rule: Rule) -> None:
-    rule.check(lambda: settings.build(Workshop(Cache(default_root()))))
+def test_engines_keep_the_rules(settings: LiveSettings, rule: Rule) -> None:
+    with skip_what_lacks():
+        rule.check(lambda: settings.build(Workshop(Cache(default_root()))))
 
 
 def test_what_is_made_is_listed_and_can_be_removed(
-    settings: WeaviateSettings | QdrantSettings,
+    settings: LiveSettings,
 ) -> None:
     texts = ["live: one ferry", "live: two tides"]
-    with closing(settings.build(Workshop(Cache(default_root())))) as engine, settings.server() as s:
+    engine = settings.build(Workshop(Cache(default_root())))
+    with skip_what_lacks(), closing(engine), settings.server() as s:
         index(engine, texts)
         name = engine.facts()["index"]
         assert is_index_name(name)

@@ -5,11 +5,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retrievers.base import AssayError
-from retrievers.engines.duckdb.file import APPROXIMATE, EXACT, FILE, build_file, open_file
+from retrievers.engines.duckdb.file import (
+    APPROXIMATE,
+    EXACT,
+    FILE,
+    attach_file,
+    build_file,
+    find_extension,
+    open_file,
+)
 from retrievers.engines.duckdb.settings import DuckDbFileSettings
 from retrievers.engines.embedded import EmbeddedEngine
 from retrievers.engines.pool import Pool
-from retrievers.engines.statements import Select, StatementEngine
+from retrievers.engines.statements import BareConnection, Select, StatementEngine
 from retrievers.models.base import Vectors
 from retrievers.ranking import DECIMALS, Scored
 from retrievers.settings import Workshop
@@ -98,6 +106,21 @@ class DuckDbEngine(StatementEngine[DuckDbSettings, Opened], EmbeddedEngine[DuckD
     def _select_keyword(self, text: str, limit: int) -> Select:
         bm25 = self._settings.bm25
         return Select(MATCHES, {"text": text, "k1": bm25.k1, "b": bm25.b, "keyword_depth": limit})
+
+    def _connect_bare(self, opened: Opened) -> BareConnection:
+        import duckdb
+
+        with opened.pool.lend() as other:
+            name = "SELECT path FROM duckdb_databases() WHERE database_name = 'store'"
+            (path,) = other.execute(name).fetchone() or ("",)
+        connection = duckdb.connect()
+        for extension in EXACT if self._exact else APPROXIMATE:
+            connection.load_extension(find_extension(extension))
+        attach_file(connection, path)
+        connection.execute("USE store")
+        return BareConnection(
+            lambda *asked: connection.execute(*asked).fetchall(), connection.close
+        )
 
     def _ask(self, opened: Opened, statement: str, parameters: Mapping[str, Any]) -> list[Scored]:
         import duckdb

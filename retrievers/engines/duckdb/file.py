@@ -69,9 +69,14 @@ def open_file(path: Path, threads: int, extensions: Sequence[str]) -> "duckdb.Du
     Raises what DuckDB raises where the file is broken.
     """
     database = start(threads, extensions)
-    database.execute(f"ATTACH {_quote(str(path))} AS store (READ_ONLY)")
+    attach_file(database, str(path))
     database.execute("SELECT count(*) FROM store.fts_main_texts.docs").fetchall()
     return database
+
+
+def attach_file(database: "duckdb.DuckDBPyConnection", path: str) -> None:
+    """Attach the database at `path` read-only as `store`."""
+    database.execute(f"ATTACH {_quote(path)} AS store (READ_ONLY)")
 
 
 def start(threads: int, extensions: Sequence[str]) -> "duckdb.DuckDBPyConnection":
@@ -80,15 +85,22 @@ def start(threads: int, extensions: Sequence[str]) -> "duckdb.DuckDBPyConnection
 
     database = duckdb.connect(":memory:", config={**OFFLINE, "threads": threads})
     for name in extensions:
-        folder = importlib.resources.files(f"duckdb_extension_{name}")
-        file = folder / "extensions" / f"v{duckdb.__version__}" / f"{name}.duckdb_extension"
-        if not file.is_file():
-            raise AssayError(
-                f"engine duckdb: duckdb-extension-{name} is of another version than duckdb "
-                f"{duckdb.__version__}; the extra `duckdb` brings those that agree"
-            )
-        database.execute(f"LOAD {_quote(str(file))}")
+        database.execute(f"LOAD {_quote(find_extension(name))}")
     return database
+
+
+def find_extension(name: str) -> str:
+    """Return the path of an extension. Raises AssayError where it is of another version."""
+    import duckdb
+
+    folder = importlib.resources.files(f"duckdb_extension_{name}")
+    file = folder / "extensions" / f"v{duckdb.__version__}" / f"{name}.duckdb_extension"
+    if not file.is_file():
+        raise AssayError(
+            f"engine duckdb: duckdb-extension-{name} is of another version than duckdb "
+            f"{duckdb.__version__}; the extra `duckdb` brings those that agree"
+        )
+    return str(file)
 
 
 def _quote(text: str) -> str:

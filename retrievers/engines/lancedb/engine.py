@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from retrievers.engines.bare import BareClient
 from retrievers.engines.embedded import EmbeddedEngine
 from retrievers.engines.formulas import DistanceAndScore, Formula, ReciprocalRanks
 from retrievers.engines.lancedb.settings import LanceTableSettings
-from retrievers.engines.lancedb.table import METRIC, Opened, build_table, open_table
+from retrievers.engines.lancedb.table import METRIC, TABLE, Opened, build_table, open_table
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
@@ -101,6 +102,18 @@ class LanceDbEngine(EmbeddedEngine[LanceDbSettings, Opened]):
         )
         scores = found["_relevance_score"].to_pylist()
         return list(zip(opened.positions(found), scores, strict=True))
+
+    def _open_bare(self, opened: Opened) -> BareClient:
+        """Return a table of its own; its builder of queries is of the client too."""
+        import lancedb
+
+        table = lancedb.connect(opened.table._conn.uri).open_table(TABLE)
+        bare = opened._replace(table=table)
+        return BareClient(
+            dense=lambda vector, limit: lambda: self._near(bare, vector, limit).to_pylist(),
+            keyword=lambda text, limit: lambda: _match(bare, text, limit).to_pylist(),
+            close=lambda: None,
+        )
 
     def _near(self, opened: Opened, vector: Vectors, limit: int) -> "pa.Table":
         index = self._settings.index

@@ -25,6 +25,7 @@ CAPABILITIES = Capabilities(
     packages=("opensearch-py",),
     address="OPENSEARCH_URL",
     features=FEATURES,
+    met="2.19.1, 3.6.0",
 )
 # What a server says that lacks a plugin, by the plugin's name.
 PLUGINS = {
@@ -85,14 +86,11 @@ class OpenSearchClient:
         certificates = settings.ca_certs and parse_path(settings.ca_certs, where)
         if certificates and not certificates.is_file():
             raise AssayError(f"{where}: {certificates}: no such file")
+        trust = {"verify_certs": settings.verify_certs, "ssl_show_warn": False}
+        ca_certs = certificates and str(certificates)
+        self.options = {"ca_certs": ca_certs, **trust, **_find_credentials(settings)}
         self._client = OpenSearch(
-            hosts=[self.url],
-            timeout=settings.timeout_seconds,
-            max_retries=0,
-            verify_certs=settings.verify_certs,
-            ca_certs=certificates and str(certificates),
-            ssl_show_warn=False,
-            **_find_credentials(settings),
+            hosts=[self.url], timeout=settings.timeout_seconds, max_retries=0, **self.options
         )
 
     def ask(

@@ -7,10 +7,14 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from pydantic import Field, model_validator
 
 from retrievers.base import AssayError
+from retrievers.engines import lucene
+from retrievers.engines.bare import BareClient
 from retrievers.engines.base import StoreSettings
 from retrievers.engines.capabilities import Capabilities, Feature
 from retrievers.engines.collection_store import Collection, CollectionPlan
 from retrievers.engines.formulas import Formula
+from retrievers.engines.lucene import SORTED, LuceneBm25Settings, make_body, match
+from retrievers.engines.opensearch.bare import open_client
 from retrievers.engines.opensearch.client import (
     CAPABILITIES,
     OpenSearchClient,
@@ -18,14 +22,8 @@ from retrievers.engines.opensearch.client import (
 )
 from retrievers.engines.opensearch.features import FAISS
 from retrievers.engines.opensearch.fusion import SPACES, FusionSettings, RankFusion
-from retrievers.engines.opensearch.index import (
-    INDEX_NAME,
-    SORTED,
-    OpenSearchBm25Settings,
-    OpenSearchIndexStore,
-    make_body,
-)
-from retrievers.engines.opensearch.queries import KnnSettings, match, nearest, search
+from retrievers.engines.opensearch.index import INDEX_NAME, OpenSearchIndexStore
+from retrievers.engines.opensearch.queries import KnnSettings, nearest, search
 from retrievers.engines.opensearch.server import OpenSearchServer
 from retrievers.engines.opensearch.versions import check_version
 from retrievers.engines.server_engine import Opened, ServerEngine
@@ -48,8 +46,8 @@ class OpenSearchSettings(OpenSearchConnection, StoreSettings):
         pattern=INDEX_NAME,
         description="alias of the index; else assay_ and 16 digits that stand for its content",
     )
-    bm25: OpenSearchBm25Settings = Field(
-        default_factory=OpenSearchBm25Settings, description="the engine's keyword index"
+    bm25: LuceneBm25Settings = Field(
+        default_factory=LuceneBm25Settings, description="the engine's keyword index"
     )
     knn: KnnSettings = Field(default_factory=KnnSettings, description="the dense list")
     fusion: FusionSettings = Field(
@@ -90,7 +88,7 @@ class OpenSearchEngine(ServerEngine[OpenSearchSettings, OpenSearchClient]):
     that none is left on the server. Lists break ties by position where search is exact.
     """
 
-    sources = (Path(__file__), Path(__file__).with_name("index.py"))
+    sources = (Path(__file__), Path(__file__).with_name("index.py"), Path(lucene.__file__))
 
     @property
     def formula(self) -> Formula:
@@ -135,6 +133,11 @@ class OpenSearchEngine(ServerEngine[OpenSearchSettings, OpenSearchClient]):
         body = make_body(self._settings.bm25, plan.texts, {"vector": field}, order)
         documents = _make_documents(texts, vectors)
         return OpenSearchIndexStore(connection, plan, body, documents).open()
+
+    def _open_bare(self, opened: OpenedIndex) -> BareClient:
+        """Return the client with what says who asks, and how far it is trusted."""
+        connection = opened.connection
+        return open_client(connection.url, opened.name, self._settings.knn, connection.options)
 
     def _search_dense(self, opened: OpenedIndex, vector: Vectors, limit: int) -> list[Scored]:
         """Return the texts of greatest cosine, worked out from OpenSearch's scores."""

@@ -54,11 +54,6 @@ def nearest(knn: KnnSettings, vector: Vectors, limit: int) -> dict[str, Any]:
     return {"script_score": {"query": {"match_all": {}}, "script": script}}
 
 
-def match(text: str) -> dict[str, Any]:
-    """Return the query for texts that share a term with `text`; nothing in it is an operator."""
-    return {"match": {"text": {"query": text, "operator": "or"}}}
-
-
 def search(client: OpenSearchClient, name: str, size: int, body: Mapping[str, Any]) -> list[Scored]:
     """Return (position, score) as the server lists them; an answer that is not whole is none."""
     full = {"size": size, "_source": False, **body}

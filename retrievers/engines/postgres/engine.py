@@ -22,7 +22,12 @@ from retrievers.engines.postgres.table import (
     write_vector,
 )
 from retrievers.engines.retries import RetrySettings
-from retrievers.engines.statements import Select, StatementEngine, StatementSettings
+from retrievers.engines.statements import (
+    BareConnection,
+    Select,
+    StatementEngine,
+    StatementSettings,
+)
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
 from retrievers.settings import Settings, Workshop
@@ -160,6 +165,13 @@ class PostgresEngine(StatementEngine[PostgresSettings, str]):
     def _select_keyword(self, text: str, limit: int) -> Select:
         statement = MATCHES.format(table=self._opened, **self._settings.text.model_dump())
         return Select(statement, {"text": clean(text), "keyword_depth": limit})
+
+    def _connect_bare(self, opened: str) -> BareConnection:
+        connection = self._server.connect_plainly()
+        return BareConnection(
+            lambda statement, given: connection.execute(_translate(statement), given).fetchall(),
+            connection.close,
+        )
 
     def _ask(self, opened: str, statement: str, parameters: Mapping[str, Any]) -> list[Scored]:
         translated = _translate(statement)

@@ -75,6 +75,11 @@ class PostgresServer(Server):
         except psycopg.Error as error:
             raise self._explain(error) from None
 
+    def read_version(self) -> str:
+        """Return the server's version; an embedded one is started for it."""
+        (version,) = self.run(lambda c: c.execute("SHOW server_version").fetchone()) or ("",)
+        return str(version).partition(" ")[0]
+
     def list_stored(self) -> list[StoredIndex]:
         """Return the tables whose comment says that this project made them."""
         if self._embedded and not self._embedded.exists:
@@ -104,14 +109,26 @@ class PostgresServer(Server):
         if self._embedded:
             self._embedded.close()
 
+    def connect_plainly(self) -> "Connection":
+        """Return a connection as the driver makes it. Raises AssayError."""
+        import psycopg
+
+        try:
+            return psycopg.connect(**self._find_target())
+        except psycopg.Error as error:
+            raise self._explain(error) from None
+
+    def _find_target(self) -> dict[str, Any]:
+        """Return the address of the server, of which an embedded one is started."""
+        if not self._embedded:
+            return self._dsn
+        socket = self._embedded.find_socket()
+        return {"host": str(socket), "user": "postgres", "dbname": "postgres", "port": "5432"}
+
     def _connect(self) -> "Connection":
         import psycopg
 
-        if self._embedded:
-            socket = self._embedded.find_socket()
-            target = {"host": str(socket), "user": "postgres", "dbname": "postgres", "port": "5432"}
-        else:
-            target = self._dsn
+        target = self._find_target()
         reply = max(2, round(self._timeout))
         defaults = {"connect_timeout": reply, "tcp_user_timeout": reply * 1000}
         connection = psycopg.connect(

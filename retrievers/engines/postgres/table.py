@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from retrievers.engines.postgres.server import Connection
 
 OLDEST_VECTOR = (0, 8)
+EXACTLY = "%.9g"
 INLINE = 1536  # dimensions that are kept in the row: a page of 8 KB holds one such at least
 FIND = """
     SELECT obj_description(oid, 'pg_class'), pg_total_relation_size(oid),
@@ -145,7 +146,8 @@ def clean(text: str) -> str:
 
 def write_vector(vector: Vectors) -> str:
     """Return `vector` as pgvector reads it, to the last bit."""
-    return f"[{','.join(map(repr, vector.tolist()))}]"
+    # Nine digits tell every float32 from the next; more only take time.
+    return f"[{','.join([EXACTLY] * len(vector))}]" % tuple(vector.tolist())
 
 
 def _fill(

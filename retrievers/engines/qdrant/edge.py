@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
+from retrievers.engines.bare import BareClient
 from retrievers.engines.capabilities import Capabilities
 from retrievers.engines.copies import OwnFolder
 from retrievers.engines.embedded import EmbeddedEngine
 from retrievers.engines.formulas import Formula
+from retrievers.engines.qdrant.bare import ask_shard
 from retrievers.engines.qdrant.settings import QdrantStoreSettings
 from retrievers.engines.qdrant.shard import build_shard, copy_shard, make_config, make_embedder
 from retrievers.models.base import Vectors
@@ -87,6 +89,9 @@ class QdrantEdgeEngine(EmbeddedEngine[QdrantEdgeSettings, Opened]):
             copy.close()
             raise
         return Opened(shard, copy)
+
+    def _open_bare(self, opened: Opened) -> BareClient:
+        return ask_shard(opened.shard, self._search_params(), self._keyword_query)
 
     def _release(self, opened: Opened) -> None:
         opened.shard.close()

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
+from retrievers.engines.bare import BareClient
 from retrievers.engines.capabilities import Capabilities
 from retrievers.engines.collection_store import Collection, CollectionPlan
 from retrievers.engines.formulas import Formula
+from retrievers.engines.qdrant.bare import open_server
 from retrievers.engines.qdrant.collection import QdrantCollectionStore
 from retrievers.engines.qdrant.connection import (
     CAPABILITIES,
@@ -81,7 +83,8 @@ class QdrantEngine(ServerEngine[QdrantSettings, QdrantConnection]):
         texts: Sequence[str],
         vectors: Vectors,
     ) -> Collection:
-        """Tell also `average_terms`, the mean length of a text."""
+        """Tell also `average_terms`, the mean length of a text, and by what is searched."""
+        self._facts["protocol"] = connection.protocol
         store = QdrantCollectionStore(connection, plan, self._settings, texts, vectors)
         found = store.open()
         self._facts["average_terms"] = round(float(found.note.get("average_terms", 0)), 2)
@@ -121,6 +124,9 @@ class QdrantEngine(ServerEngine[QdrantSettings, QdrantConnection]):
         )
         return self._settings.drop_unweighted(fused)
 
+    def _open_bare(self, opened: OpenedCollection) -> BareClient:
+        return open_server(opened.connection.url, opened.name, self._params(), self._terms)
+
     def _terms(self, text: str) -> "models.SparseVector | None":
         """Return the terms of a query; None where it has none."""
         from qdrant_client import models
@@ -144,7 +150,7 @@ class QdrantEngine(ServerEngine[QdrantSettings, QdrantConnection]):
         return models.SearchParams(exact=exact, hnsw_ef=None if exact else self._settings.ef)
 
     def _ask(self, opened: OpenedCollection, limit: int, **query: Any) -> list[Scored]:
-        found = opened.connection.ask(
+        found = opened.connection.search(
             lambda client: client.query_points(
                 opened.name, limit=min(limit, self._texts), with_payload=False, **query
             )

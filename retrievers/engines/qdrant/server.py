@@ -15,6 +15,10 @@ FIELDS = {"key", "identity", "dimensions", "created"}
 class QdrantServer(ConnectedServer[QdrantConnection]):
     """The collections in Qdrant that bear this project's note."""
 
+    def read_version(self) -> str:
+        """Return the server's version."""
+        return self._connection.read_version()
+
     def list_stored(self) -> list[StoredIndex]:
         """Return them by alias, and by their own name where no alias stands."""
         aliases = {name: alias for alias, name in read_aliases(self._connection).items()}

@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from retrievers.base import AssayError
 from retrievers.engines.embedded import EmbeddedEngine
 from retrievers.engines.pool import Pool
-from retrievers.engines.sqlite.file import FILE, build_file, configure_tokenizer, open_file
+from retrievers.engines.sqlite.file import (
+    FILE,
+    build_file,
+    configure_tokenizer,
+    load_vec0,
+    open_file,
+)
 from retrievers.engines.sqlite.settings import SqliteFileSettings
-from retrievers.engines.statements import Select, StatementEngine
+from retrievers.engines.statements import BareConnection, Select, StatementEngine
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
@@ -108,6 +114,16 @@ class SqliteEngine(
         for begin, end, term, *_ in found:
             words.setdefault(term, encoded[begin:end].decode())
         return " OR ".join(f'"{word}"' for word in words.values()) or '""'
+
+    def _connect_bare(self, opened: Connections) -> BareConnection:
+        import apsw
+
+        with opened.lend() as other:
+            path = other.db_filename("main")
+        connection = load_vec0(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY))
+        return BareConnection(
+            lambda *asked: connection.execute(*asked).fetchall(), connection.close
+        )
 
     def _ask(
         self, opened: Connections, statement: str, parameters: Mapping[str, Any]

@@ -23,7 +23,7 @@ def build_file(
     import apsw
 
     tokenizer = " ".join(configure_tokenizer(settings))
-    database = _add_vec0(apsw.Connection(str(path)))
+    database = load_vec0(apsw.Connection(str(path)))
     try:
         database.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
         database.execute(
@@ -48,7 +48,7 @@ def open_file(path: Path) -> "Pool[apsw.Connection]":
 
     address = f"file:{quote(str(path))}?mode=ro&immutable=1"
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    pool = Pool(lambda: _add_vec0(apsw.Connection(address, flags=flags)))
+    pool = Pool(lambda: load_vec0(apsw.Connection(address, flags=flags)))
     with pool.lend() as database:
         database.execute("SELECT count(*) FROM vectors_rowids").fetchall()
         database.execute("SELECT count(*) FROM texts_docsize").fetchall()
@@ -63,7 +63,7 @@ def configure_tokenizer(settings: SqliteFileSettings) -> list[str]:
     return [*settings.tokenizer.split(), "remove_diacritics", level]
 
 
-def _add_vec0(database: "apsw.Connection") -> "apsw.Connection":
+def load_vec0(database: "apsw.Connection") -> "apsw.Connection":
     """Load sqlite-vec into an open database."""
     import sqlite_vec
 

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import Field
 
 from retrievers.base import AssayError
-from retrievers.engines.addresses import read_address, shorten
+from retrievers.engines.addresses import read_address, read_port, shorten
 from retrievers.engines.capabilities import Capabilities
-from retrievers.engines.retries import MISREAD, PASSING, RetrySettings, call
+from retrievers.engines.retries import (
+    DENIED_RPC,
+    MISREAD,
+    PASSING,
+    PASSING_RPC,
+    RetrySettings,
+    call,
+)
 from retrievers.settings import Settings
 
 if TYPE_CHECKING:
@@ -25,12 +32,11 @@ CAPABILITIES = Capabilities(
     modules=("weaviate",),
     packages=("weaviate-client",),
     address="WEAVIATE_URL",
+    met="1.39.0",
 )
 GRPC_PORT = "WEAVIATE_GRPC_PORT"
 KEY = "WEAVIATE_API_KEY"
 DEFAULT_GRPC_PORT = 50051
-PASSING_RPC = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED")
-DENIED_RPC = ("UNAUTHENTICATED", "PERMISSION_DENIED")
 # A server that comes back is found soon, not after the two minutes that a channel may wait.
 CHANNEL = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 2000)]
 
@@ -54,8 +60,8 @@ class WeaviateConnection:
     def __init__(self, settings: WeaviateConnectionSettings) -> None:
         self._settings = settings
         self.url = read_address("weaviate", CAPABILITIES.address)
-        self._grpc_port = read_grpc_port()
-        client = make_client(self.url, self._grpc_port, settings.timeout_seconds)
+        self.grpc_port = read_port("weaviate", GRPC_PORT, DEFAULT_GRPC_PORT)
+        client = make_client(self.url, self.grpc_port, settings.timeout_seconds)
         try:
             self._run(client.connect)
         except BaseException:
@@ -132,7 +138,7 @@ class WeaviateConnection:
         return shorten(error) if isinstance(error, exceptions.WeaviateBaseError) else None
 
     def _describe_rpc(self, error: Any) -> str:
-        where = f"gRPC at port {self._grpc_port}"
+        where = f"gRPC at port {self.grpc_port}"
         if error.status in DENIED_RPC:
             return f"{where} refuses the key ({error.status}); set {KEY} to one that it knows"
         if error.status == "DEADLINE_EXCEEDED":
@@ -143,14 +149,6 @@ class WeaviateConnection:
                 f"{GRPC_PORT}"
             )
         return f"{where} answered {error.status}: {shorten(error.details)}"
-
-
-def read_grpc_port() -> int:
-    """Return the port that the environment names, or Weaviate's own."""
-    given = os.environ.get(GRPC_PORT) or str(DEFAULT_GRPC_PORT)
-    if not (given.isascii() and given.isdigit() and 0 < int(given) < 65536):
-        raise AssayError(f"engine weaviate: {GRPC_PORT} is no port; allowed: 1 to 65535")
-    return int(given)
 
 
 def make_client(url: str, grpc_port: int, timeout: float) -> "WeaviateClient":

@@ -6,11 +6,13 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
+from retrievers.engines.bare import BareClient
 from retrievers.engines.base import StoreSettings
 from retrievers.engines.capabilities import Capabilities
 from retrievers.engines.collection_store import Collection, CollectionPlan
 from retrievers.engines.formulas import Formula, Head, ReciprocalRanks, RelativeScores
 from retrievers.engines.server_engine import Opened, ServerEngine
+from retrievers.engines.weaviate.bare import open_client
 from retrievers.engines.weaviate.collection import PROPERTY, WeaviateCollectionStore, to_position
 from retrievers.engines.weaviate.connection import (
     CAPABILITIES,
@@ -112,6 +114,10 @@ class WeaviateEngine(ServerEngine[WeaviateSettings, WeaviateConnection]):
         vectors: Vectors,
     ) -> Collection:
         return WeaviateCollectionStore(connection, plan, self._settings, texts, vectors).open()
+
+    def _open_bare(self, opened: OpenedCollection) -> BareClient:
+        connection = opened.connection
+        return open_client(connection.url, connection.grpc_port, opened.name, PROPERTY)
 
     def _search_dense(self, opened: OpenedCollection, vector: Vectors, limit: int) -> list[Scored]:
         """Return the texts of greatest cosine, which is 1 - Weaviate's distance."""

@@ -17,6 +17,10 @@ FIELDS = {"key", "identity", "dimensions", "texts", "created", "complete"}
 class WeaviateServer(ConnectedServer[WeaviateConnection]):
     """The collections in Weaviate whose description is this project's note."""
 
+    def read_version(self) -> str:
+        """Return the server's version."""
+        return self._connection.read_version()
+
     def list_stored(self) -> list[StoredIndex]:
         """Return them by the name of the index, and by their own name where they are not whole."""
         stored = [

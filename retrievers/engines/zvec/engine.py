@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from retrievers.engines.bare import BareClient, Request
 from retrievers.engines.embedded import EmbeddedEngine
 from retrievers.engines.formulas import ArctangentScores, Formula, ReciprocalRanks
 from retrievers.engines.zvec.collection import build_collection, open_collection
@@ -99,6 +100,20 @@ class ZvecEngine(EmbeddedEngine[ZvecSettings, "zvec.Collection"]):
         for part, depth in zip(query.queries, (self.depth.dense, self.depth.keyword), strict=True):
             part.num_candidates = depth
         return [(int(id_), score) for id_, score, *_ in core.Query(query)]
+
+    def _open_bare(self, opened: "zvec.Collection") -> BareClient:
+        """Return the collection, which a process opens once."""
+
+        def ready(query: "zvec.Query", limit: int) -> Request:
+            return lambda: [
+                (each.id, each.score) for each in opened.query(query, topk=limit, output_fields=[])
+            ]
+
+        return BareClient(
+            dense=lambda vector, limit: ready(self._near(vector), limit),
+            keyword=lambda text, limit: ready(_match(text), limit),
+            close=lambda: None,
+        )
 
     def _near(self, vector: Vectors) -> "zvec.Query":
         import zvec

@@ -1,0 +1,73 @@
+"""Chroma: vectors alone, in an HNSW graph."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from retrievers.engines.chroma.collection import (
+    DATABASE,
+    Opened,
+    build_collection,
+    open_collection,
+)
+from retrievers.engines.chroma.settings import ChromaCollectionSettings
+from retrievers.engines.copies import OwnFolder
+from retrievers.engines.embedded import EmbeddedEngine
+from retrievers.engines.formulas import Formula
+from retrievers.engines.one_list import COSINE
+from retrievers.models.base import Vectors
+from retrievers.ranking import Scored, ordered
+from retrievers.settings import Workshop
+
+
+class ChromaSettings(ChromaCollectionSettings):
+    """Chroma, in this process: vectors alone, in an HNSW graph; fused here with other legs."""
+
+    def build(self, workshop: Workshop) -> "ChromaEngine":
+        """Return the engine, which has indexed nothing yet.
+
+        Raises AssayError when the extra `chroma` is not installed.
+        """
+        return ChromaEngine(self, workshop)
+
+
+class ChromaEngine(EmbeddedEngine[ChromaSettings, Opened]):
+    """A collection whose records have a text's position as id, opened in a copy of its own."""
+
+    sources = (Path(__file__).with_name("collection.py"),)
+
+    @property
+    def formula(self) -> Formula:
+        """The cosine."""
+        return COSINE
+
+    @property
+    def _exact(self) -> bool:
+        return False
+
+    def _shape(self) -> Sequence[Any]:
+        return [self._settings.m, self._settings.ef_construction]
+
+    def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
+        build_collection(folder / DATABASE, vectors, self._settings)
+
+    def _open(self, folder: Path) -> Opened:
+        copy = OwnFolder("chroma")
+        try:
+            shutil.copytree(folder / DATABASE, copy.path / DATABASE)
+            return open_collection(copy, self._settings.ef)
+        except BaseException:
+            copy.close()
+            raise
+
+    def _release(self, opened: Opened) -> None:
+        opened.client.close()
+        opened.copy.close()
+
+    def _search_dense(self, opened: Opened, vector: Vectors, limit: int) -> list[Scored]:
+        found = opened.collection.query(
+            query_embeddings=vector[None], n_results=min(limit, self._texts), include=["distances"]
+        )
+        ids, distances = found["ids"][0], found["distances"][0]
+        return ordered((int(id_), 1 - far) for id_, far in zip(ids, distances, strict=True))

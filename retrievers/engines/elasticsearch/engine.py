@@ -1,0 +1,129 @@
+"""Elasticsearch, a server: BM25 and k-NN lists fused by its retrievers."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from retrievers.base import AssayError
+from retrievers.engines import lucene
+from retrievers.engines.capabilities import Capabilities
+from retrievers.engines.elasticsearch.collection import ElasticsearchStore
+from retrievers.engines.elasticsearch.connection import ADDRESS, ElasticsearchConnection
+from retrievers.engines.elasticsearch.features import FEATURES
+from retrievers.engines.elasticsearch.settings import DEEPEST, ElasticsearchIndexSettings
+from retrievers.engines.formulas import Formula
+from retrievers.engines.server_engine import Opened
+from retrievers.engines.service import ServiceEngine
+from retrievers.models.base import Vectors
+from retrievers.ranking import Scored
+from retrievers.settings import Workshop
+
+OpenedIndex: TypeAlias = Opened[ElasticsearchConnection]
+
+
+class ElasticsearchSettings(ElasticsearchIndexSettings):
+    """Elasticsearch, a server at ELASTICSEARCH_URL: BM25 and k-NN lists fused by a retriever."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        "engine",
+        approximate=("hnsw",),
+        extra="elasticsearch",
+        modules=("elasticsearch",),
+        packages=("elasticsearch",),
+        address=ADDRESS,
+        features=FEATURES,
+        met="8.19.21, no fusion",
+    )
+    type: Literal["elasticsearch"] = "elasticsearch"
+
+    def build(self, workshop: Workshop) -> "ElasticsearchEngine":
+        """Return the engine, which has indexed nothing yet."""
+        return ElasticsearchEngine(self, workshop)
+
+    def connect(self) -> ElasticsearchConnection:
+        """Return connections to the server."""
+        return ElasticsearchConnection(self)
+
+
+class ElasticsearchEngine(ServiceEngine[ElasticsearchSettings, ElasticsearchConnection]):
+    """An index with the texts, their vectors and their positions as ids.
+
+    Lists break ties by position where search is exact: the index is sorted so.
+    """
+
+    sources = (
+        Path(__file__),
+        Path(__file__).with_name("collection.py"),
+        Path(lucene.__file__),
+    )
+    store = ElasticsearchStore
+
+    @property
+    def formula(self) -> Formula:
+        """The fusion of the retriever."""
+        return self._settings.make_formula()
+
+    @property
+    def _exact(self) -> bool:
+        return self._settings.exact
+
+    def _shape(self) -> Sequence[Any]:
+        return self._settings.list_shape()
+
+    def _read_version(self, connection: ElasticsearchConnection) -> str:
+        lacks = (feature.find_lack(connection.version) for feature in self._settings.features)
+        if lack := next(filter(None, lacks), ""):
+            raise AssayError(f"{self.name} at {connection.url}: {lack}")
+        return connection.version
+
+    def _search_dense(self, opened: OpenedIndex, vector: Vectors, limit: int) -> list[Scored]:
+        """Return the texts of greatest cosine, of which the score is (1 + cosine) / 2."""
+        limit = min(limit, DEEPEST, self._texts)
+        found = self._ask(opened, limit, retriever={"knn": self._near(vector, limit)})
+        return [(position, 2 * score - 1) for position, score in found]
+
+    def _search_keyword(self, opened: OpenedIndex, text: str, limit: int) -> list[Scored]:
+        return self._ask(opened, min(limit, self._texts), query=lucene.match(text))
+
+    def _search_hybrid(
+        self, opened: OpenedIndex, text: str, vector: Vectors, limit: int
+    ) -> list[Scored]:
+        """Return all fused texts, at most as many as a list is deep."""
+        settings, depth = self._settings, self.depth.dense
+        retrievers: list[dict[str, Any]] = [
+            {"knn": self._near(vector, depth)},
+            {"standard": {"query": lucene.match(text)}},
+        ]
+        fusion: dict[str, Any] = {"rank_window_size": depth, "retrievers": retrievers}
+        if settings.fusion == "rrf":
+            fusion["rank_constant"] = settings.k
+        else:
+            weights = (settings.weights.dense, settings.weights.keyword)
+            fusion["retrievers"] = [
+                {"retriever": retriever, "weight": weight, "normalizer": "minmax"}
+                for retriever, weight in zip(retrievers, weights, strict=True)
+            ]
+        return self._ask(opened, depth, retriever={settings.fusion: fusion})
+
+    def _near(self, vector: Vectors, limit: int) -> dict[str, Any]:
+        most = limit if self._exact else max(limit, self._settings.candidates)
+        return {
+            "field": "vector",
+            "query_vector": vector.tolist(),
+            "k": limit,
+            "num_candidates": most,
+        }
+
+    def _ask(self, opened: OpenedIndex, size: int, **body: Any) -> list[Scored]:
+        """Return (position, score) as the server lists them; a part of the shards is no answer."""
+        answer = opened.connection.call(
+            "search",
+            index=opened.name,
+            size=size,
+            source=False,
+            allow_partial_search_results=False,
+            **body,
+        )
+        return opened.connection.ask(
+            lambda: [(int(hit["_id"]), float(hit["_score"])) for hit in answer["hits"]["hits"]]
+        )

@@ -1,0 +1,87 @@
+"""FAISS: vectors alone, in an index that is one file."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retrievers.engines.embedded import EmbeddedEngine
+from retrievers.engines.faiss.file import FILE, build_file, can_train, open_file
+from retrievers.engines.faiss.settings import FaissFileSettings
+from retrievers.engines.formulas import Formula
+from retrievers.engines.one_list import COSINE, OneList
+from retrievers.models.base import Vectors
+from retrievers.ranking import Scored, ordered
+from retrievers.settings import Workshop
+
+if TYPE_CHECKING:
+    import faiss
+
+ESTIMATE = OneList("dense", "an estimate of the cosine, from quantised vectors")
+# What of the index's settings counts only when it is searched.
+SEARCHING = {"ef", "nprobe", "refine_factor"}
+
+
+class FaissSettings(FaissFileSettings):
+    """FAISS, in this process: vectors alone, exact, HNSW or IVF-PQ; fused here with other legs."""
+
+    def build(self, workshop: Workshop) -> "FaissEngine":
+        """Return the engine, which has indexed nothing yet.
+
+        Raises AssayError when the extra `faiss` is not installed.
+        """
+        return FaissEngine(self, workshop)
+
+
+class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
+    """An index in which a text's position is its id, mapped into memory by any number of processes.
+
+    Vectors have unit length, so that their inner product is the cosine.
+    """
+
+    sources = (Path(__file__).with_name("file.py"),)
+
+    @property
+    def formula(self) -> Formula:
+        """The cosine, or what stands for it where vectors are quantised."""
+        index = self._settings.index
+        return ESTIMATE if index.type == "ivf-pq" and index.refine_factor is None else COSINE
+
+    @property
+    def _exact(self) -> bool:
+        index = self._settings.index
+        return index.type == "flat" or (
+            index.type == "ivf-pq" and not can_train(self._texts, index)
+        )
+
+    def _shape(self) -> Sequence[Any]:
+        index = self._settings.index
+        if index.type == "flat":
+            return [index.type]
+        return [index.model_dump(exclude=SEARCHING), bool(index.refine_factor)]
+
+    def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
+        build_file(folder / FILE, vectors, self._settings.index)
+
+    def _open(self, folder: Path) -> "faiss.Index":
+        return open_file(folder / FILE)
+
+    def _search_dense(self, opened: "faiss.Index", vector: Vectors, limit: int) -> list[Scored]:
+        most = min(limit, self._texts)
+        scores, positions = opened.search(vector[None], most, params=self._tell_search(most))
+        found = zip(positions[0].tolist(), scores[0].tolist(), strict=True)
+        return ordered(pair for pair in found if pair[0] >= 0)  # -1 fills what was not found
+
+    def _tell_search(self, most: int) -> "faiss.SearchParameters | None":
+        import faiss
+
+        index = self._settings.index
+        if self._exact:
+            return None
+        if index.type == "hnsw":
+            return faiss.SearchParametersHNSW(efSearch=max(index.ef, most))
+        probing = faiss.SearchParametersIVF(nprobe=index.nprobe)
+        if index.refine_factor is None:
+            return probing
+        return faiss.IndexRefineSearchParameters(
+            k_factor=index.refine_factor, base_index_params=probing
+        )

@@ -1,0 +1,116 @@
+"""Milvus, a server: dense and BM25 lists fused by its rerankers."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from retrievers.engines.capabilities import Capabilities
+from retrievers.engines.formulas import Formula
+from retrievers.engines.milvus.collection import (
+    DENSE,
+    create_collection,
+    make_rows,
+    search_both,
+    search_dense,
+    search_keyword,
+)
+from retrievers.engines.milvus.connection import ADDRESS, BM25, MilvusConnection
+from retrievers.engines.milvus.settings import MilvusIndexSettings
+from retrievers.engines.server_engine import Opened
+from retrievers.engines.service import ServiceEngine, ServiceSettings
+from retrievers.engines.service_collections import INDEXING_SECONDS, ServiceStore
+from retrievers.models.base import Vectors
+from retrievers.ranking import Scored
+from retrievers.settings import Workshop
+
+OpenedCollection: TypeAlias = Opened[MilvusConnection]
+
+
+class MilvusSettings(MilvusIndexSettings, ServiceSettings):
+    """Milvus, a server at MILVUS_URL: dense and BM25 lists fused inside it."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        "engine",
+        approximate=("hnsw",),
+        extra="milvus",
+        modules=("pymilvus",),
+        packages=("pymilvus",),
+        address=ADDRESS,
+        features=(BM25,),
+    )
+    type: Literal["milvus"] = "milvus"
+
+    def build(self, workshop: Workshop) -> "MilvusEngine":
+        """Return the engine, which has indexed nothing yet."""
+        return MilvusEngine(self, workshop)
+
+    def connect(self) -> MilvusConnection:
+        """Return connections to the server."""
+        return MilvusConnection(self)
+
+
+class MilvusStore(ServiceStore[MilvusConnection, MilvusIndexSettings]):
+    """A collection of one row a text, its position as primary key."""
+
+    def create(self, name: str, note: str) -> None:
+        """Make the collection."""
+        self.connection.call(
+            lambda client, **options: create_collection(
+                client, name, self.plan.dimensions, self._settings, **options
+            )
+        )
+        self.connection.write_note(name, note)
+
+    def upload(self, name: str) -> None:
+        """Put the rows into it, and wait until they are stored and in the dense index."""
+        for rows in make_rows(self._texts, self._vectors):
+            self.connection.call(
+                lambda client, rows=rows, **options: client.upsert(name, rows, **options)
+            )
+        self.connection.call(lambda c, **options: c.flush(name, **options), INDEXING_SECONDS)
+        self.wait(name, lambda: not self._count_unindexed(name))
+
+    def _count_unindexed(self, name: str) -> int:
+        told = self.connection.call(lambda c, **options: c.describe_index(name, DENSE, **options))
+        return int(told.get("pending_index_rows", 0))
+
+
+class MilvusEngine(ServiceEngine[MilvusSettings, MilvusConnection]):
+    """A collection of rows with a text, its vector, and its terms, which the server makes."""
+
+    sources = (Path(__file__), Path(__file__).with_name("collection.py"))
+    store = MilvusStore
+
+    @property
+    def formula(self) -> Formula:
+        """The fusion of the reranker."""
+        return self._settings.make_formula()
+
+    @property
+    def _exact(self) -> bool:
+        return self._settings.exact
+
+    def _shape(self) -> Sequence[Any]:
+        return self._settings.list_shape()
+
+    def _search_dense(self, opened: OpenedCollection, vector: Vectors, limit: int) -> list[Scored]:
+        return opened.connection.call(
+            lambda client, **options: search_dense(
+                client, opened.name, vector, limit, self._settings, **options
+            )
+        )
+
+    def _search_keyword(self, opened: OpenedCollection, text: str, limit: int) -> list[Scored]:
+        return opened.connection.call(
+            lambda client, **options: search_keyword(client, opened.name, text, limit, **options)
+        )
+
+    def _search_hybrid(
+        self, opened: OpenedCollection, text: str, vector: Vectors, limit: int
+    ) -> list[Scored]:
+        """Return all fused texts: how ties are broken is not documented."""
+        return opened.connection.call(
+            lambda client, **options: search_both(
+                client, opened.name, text, vector, self._settings, **options
+            )
+        )

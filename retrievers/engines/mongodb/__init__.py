@@ -1,0 +1,1 @@
+"""MongoDB Atlas, a service."""

@@ -1,0 +1,192 @@
+"""MongoDB Atlas, a service: vector and text search fused by $rankFusion or $scoreFusion."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from pydantic import Field, model_validator
+
+from retrievers.base import AssayError
+from retrievers.engines.base import LegWeights
+from retrievers.engines.capabilities import Capabilities, Feature
+from retrievers.engines.formulas import Formula
+from retrievers.engines.mongodb.collection import MongoStore
+from retrievers.engines.mongodb.connection import (
+    ADDRESS,
+    DEEPEST,
+    VECTORS,
+    WORDS,
+    MongoConnection,
+)
+from retrievers.engines.mongodb.formula import AveragedScores, Normalisation, SharedRanks
+from retrievers.engines.mongodb.settings import MongoIndexSettings
+from retrievers.engines.server_engine import Opened
+from retrievers.engines.service import ServiceEngine, ServiceSettings
+from retrievers.models.base import Vectors
+from retrievers.ranking import Scored
+from retrievers.settings import Workshop
+
+RANK_CONSTANT = 60
+FUSIONS = {
+    "rank": Feature("$rankFusion", (8, 0)),
+    "score": Feature("$scoreFusion", (8, 2)),
+}
+
+OpenedCollection: TypeAlias = Opened[MongoConnection]
+
+
+class MongoSettings(MongoIndexSettings, ServiceSettings):
+    """MongoDB Atlas, a service at MONGODB_URL: vector and text lists fused inside it."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        "engine",
+        approximate=("hnsw",),
+        extra="mongodb",
+        modules=("pymongo",),
+        packages=("pymongo",),
+        address=ADDRESS,
+        features=tuple(FUSIONS.values()),
+    )
+    type: Literal["mongodb"] = "mongodb"
+    fusion: Literal["rank", "score"] = Field(
+        "rank",
+        description=(
+            "rank: $rankFusion, sum of weight / (60 + rank), ranks from 1, shared by equal scores; "
+            "score: $scoreFusion, mean of weighted scores"
+        ),
+    )
+    normalisation: Normalisation = Field(
+        "minMaxScaler", description="how scores are brought to one scale; with fusion score only"
+    )
+    weights: LegWeights = Field(
+        default_factory=LegWeights, description="weight of each list; of 0, it is not searched"
+    )
+    exact: bool = Field(
+        True, description="compare with every vector; false: through the HNSW graph"
+    )
+    candidates: int = Field(
+        1000, ge=1, le=DEEPEST, description="HNSW: candidates when searching, at least the limit"
+    )
+
+    @model_validator(mode="after")
+    def _can_fuse(self) -> "MongoSettings":
+        if not self.weights.dense and not self.weights.keyword:
+            raise ValueError("weights: one of dense and keyword must be above 0")
+        if max(self.depth.dense, self.depth.keyword) > DEEPEST:
+            raise ValueError(f"depth: MongoDB gives {DEEPEST} vectors at most; allowed: {DEEPEST}")
+        return self
+
+    def build(self, workshop: Workshop) -> "MongoEngine":
+        """Return the engine, which has indexed nothing yet."""
+        return MongoEngine(self, workshop)
+
+    def connect(self) -> MongoConnection:
+        """Return connections to the deployment."""
+        return MongoConnection(self)
+
+
+class MongoEngine(ServiceEngine[MongoSettings, MongoConnection]):
+    """A collection of documents with a vector index and a text index."""
+
+    sources = (Path(__file__).with_name("collection.py"),)
+    store = MongoStore
+
+    @property
+    def formula(self) -> Formula:
+        """The fusion of the stage that is asked."""
+        weights = (self._settings.weights.dense, self._settings.weights.keyword)
+        if self._settings.fusion == "rank":
+            return SharedRanks(RANK_CONSTANT, weights)
+        return AveragedScores(self._settings.normalisation, weights)
+
+    @property
+    def _exact(self) -> bool:
+        return self._settings.exact
+
+    def _shape(self) -> Sequence[Any]:
+        return [self._settings.analyzer]
+
+    def _read_version(self, connection: MongoConnection) -> str:
+        version = connection.read_version()
+        if lack := FUSIONS[self._settings.fusion].find_lack(version):
+            raise AssayError(f"{self.name} at {connection.url}: {lack}")
+        return version
+
+    def _search_dense(self, opened: OpenedCollection, vector: Vectors, limit: int) -> list[Scored]:
+        """Return the texts of greatest cosine, of which MongoDB's score is (1 + cosine) / 2."""
+        found = self._ask(opened, [self._near(vector, limit)], "vectorSearchScore")
+        return [(position, 2 * score - 1) for position, score in found]
+
+    def _search_keyword(self, opened: OpenedCollection, text: str, limit: int) -> list[Scored]:
+        stages = self._match(text, limit)
+        return self._ask(opened, stages, "searchScore") if stages else []
+
+    def _search_hybrid(
+        self, opened: OpenedCollection, text: str, vector: Vectors, limit: int
+    ) -> list[Scored]:
+        """Return all fused texts."""
+        settings, depth = self._settings, self.depth
+        lists = {
+            "dense": [self._near(vector, depth.dense)],
+            "keyword": self._match(text, depth.keyword),
+        }
+        weights = {
+            name: weight
+            for name, weight in settings.weights.model_dump().items()
+            if weight and lists[name]
+        }
+        if not weights:
+            return []
+        pipelines = {name: lists[name] for name in weights}
+        if settings.fusion == "rank":
+            stage: dict[str, Any] = {
+                "$rankFusion": {
+                    "input": {"pipelines": pipelines},
+                    "combination": {"weights": weights},
+                }
+            }
+        else:
+            # Weights of its own the stage applies before minMaxScaler, which undoes them.
+            shares = [{"$multiply": [f"$${name}", weight]} for name, weight in weights.items()]
+            stage = {
+                "$scoreFusion": {
+                    "input": {"pipelines": pipelines, "normalization": settings.normalisation},
+                    "combination": {
+                        "method": "expression",
+                        "expression": {"$divide": [{"$add": shares}, 2]},
+                    },
+                }
+            }
+        return self._ask(opened, [stage], "score")
+
+    def _near(self, vector: Vectors, limit: int) -> dict[str, Any]:
+        limit = min(limit, self._texts, DEEPEST)
+        settings = self._settings
+        candidates = {"numCandidates": max(limit, settings.candidates)}
+        return {
+            "$vectorSearch": {
+                "index": VECTORS,
+                "path": "vector",
+                "queryVector": vector.tolist(),
+                "limit": limit,
+                **({"exact": True} if settings.exact else candidates),
+            }
+        }
+
+    def _match(self, text: str, limit: int) -> list[dict[str, Any]]:
+        """Return what searches for the words of a text; empty where it has none."""
+        if not any(map(str.isalnum, text)):
+            return []
+        query = {"index": WORDS, "text": {"query": text, "path": "text"}}
+        return [{"$search": query}, {"$limit": min(limit, self._texts)}]
+
+    def _ask(
+        self, opened: OpenedCollection, stages: list[dict[str, Any]], score: str
+    ) -> list[Scored]:
+        pipeline = [*stages, {"$project": {"score": {"$meta": score}}}]
+        collection = opened.connection.open_collection(opened.name)
+        return opened.connection.ask(
+            lambda: [
+                (int(each["_id"]), float(each["score"])) for each in collection.aggregate(pipeline)
+            ]
+        )

@@ -1,0 +1,28 @@
+"""The formula of engines that fuse nothing: what their one list is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from retrievers.engines.formulas import Formula
+from retrievers.ranking import Scored, ordered
+
+
+@dataclass(frozen=True, slots=True)
+class OneList(Formula):
+    """Nothing is fused: the one list of an engine, whose scores `says` describes."""
+
+    side: Literal["dense", "keyword"]
+    says: str
+
+    @property
+    def statement(self) -> str:
+        """What the scores are."""
+        return self.says
+
+    def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
+        """Return the one list, best first."""
+        return ordered(dense if self.side == "dense" else keyword)
+
+
+COSINE = OneList("dense", "the cosine of the vectors of query and text")

@@ -1,0 +1,1 @@
+"""Pinecone, a service: vectors alone."""

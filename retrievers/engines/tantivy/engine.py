@@ -1,0 +1,104 @@
+"""Tantivy: words alone, by BM25 in Rust."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from retrievers.base import IndexReport
+from retrievers.engines.embedded import EmbeddedEngine
+from retrievers.engines.formulas import Formula
+from retrievers.engines.one_list import OneList
+from retrievers.engines.tantivy.index import (
+    FOLDER,
+    POSITION,
+    Opened,
+    build_index,
+    make_query,
+    open_index,
+)
+from retrievers.engines.tantivy.scores import K1, B, Bm25
+from retrievers.engines.tantivy.settings import TantivyIndexSettings
+from retrievers.models.base import Vectors
+from retrievers.ranking import Scored, ordered
+from retrievers.settings import Workshop
+from retrievers.text import analyzers
+
+STATEMENT = (
+    f"sum over terms of ln(1 + (N - df + 0.5) / (df + 0.5)) × {1 + K1} tf / (tf + {K1} × "
+    f"({1 - B} + {B} × length / mean length)), lengths rounded as Lucene's"
+)
+
+
+class TantivySettings(TantivyIndexSettings):
+    """Tantivy, in this process: words alone, by BM25 in Rust; fused here with other legs."""
+
+    def build(self, workshop: Workshop) -> "TantivyEngine":
+        """Return the engine, which has indexed nothing yet.
+
+        Raises AssayError when the extra `tantivy` is not installed.
+        """
+        return TantivyEngine(self, workshop)
+
+
+class TantivyEngine(EmbeddedEngine[TantivySettings, Opened]):
+    """An index of terms and positions, read by any number of processes; equal scores by position.
+
+    The version of its format is that of the package.
+    """
+
+    sources = (
+        Path(__file__).with_name("index.py"),
+        *analyzers.SOURCES,
+    )
+
+    @property
+    def formula(self) -> Formula:
+        """The engine's BM25."""
+        return OneList("keyword", STATEMENT)
+
+    def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> IndexReport:
+        """Find the index, or make it, and open it; `vectors` are left alone."""
+        report = super().index(texts, vectors, "")
+        self._indexed = texts
+        self._stated: Bm25 | None = None
+        return report
+
+    def score_terms(self, text: str) -> list[Scored]:
+        """Return all texts that share terms with `text`, scored here by the formula."""
+        if self._opened is None:
+            return []
+        analyze = self._opened.analyze
+        if self._stated is None:
+            self._stated = Bm25([analyze(indexed) for indexed in self._indexed])
+        return self._stated.score(analyze(text))
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return also the constants of the engine's BM25."""
+        return {**super().facts(), "k1": K1, "b": B}
+
+    @property
+    def _exact(self) -> bool:
+        return True
+
+    def _list_versions(self) -> Sequence[str]:
+        """Return also those that decide the terms of an analyzer of this project."""
+        analyzer = self._settings.text.analyzer
+        used = analyzers.find_versions(analyzer).values() if analyzer else ()
+        return [*super()._list_versions(), *used]
+
+    def _shape(self) -> Sequence[Any]:
+        return [self._settings.text]
+
+    def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
+        build_index(folder / FOLDER, texts, self._settings.text)
+
+    def _open(self, folder: Path) -> Opened:
+        return open_index(folder / FOLDER, self._settings.text)
+
+    def _search_keyword(self, opened: Opened, text: str, limit: int) -> list[Scored]:
+        query = make_query(opened.analyze(text), opened.schema)
+        hits = opened.searcher.search(query, limit, count=False).hits
+        if not hits:
+            return []
+        positions = opened.searcher.fast_field_values(POSITION, [address for _, address in hits])
+        return ordered(zip(positions, (score for score, _ in hits), strict=True))

@@ -1,0 +1,110 @@
+"""Building and opening an index of Tantivy."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from retrievers.engines.tantivy.settings import TantivyTextSettings
+
+if TYPE_CHECKING:
+    import tantivy
+
+FOLDER = "index"
+TERMS, POSITION = "terms", "position"
+TOKENIZER = "assay"
+# Bytes of terms after which another segment is begun. One thread and one segment keep the texts in
+# their order, by which the engine orders equal scores.
+HEAP = 1_000_000_000
+
+Analyze = Callable[[str], list[str]]
+
+
+class Opened(NamedTuple):
+    """An index, its fields, and what turns a query into its terms."""
+
+    searcher: "tantivy.Searcher"
+    schema: "tantivy.Schema"
+    analyze: Analyze
+
+
+def make_analyze(settings: TantivyTextSettings) -> Analyze:
+    """Return what turns a text into terms: this project's analyzer where one is set."""
+    if settings.analyzer is None:
+        analyze: Analyze = _make_analyzer(settings).analyze
+        return analyze
+    return settings.analyzer.build().analyze
+
+
+def build_index(path: Path, texts: Sequence[str], settings: TantivyTextSettings) -> None:
+    """Write an index with one document a text: its terms and its position."""
+    import tantivy
+
+    path.mkdir()
+    index = tantivy.Index(_make_schema(), path=str(path))
+    index.register_tokenizer(TOKENIZER, _make_analyzer(settings))
+    writer = index.writer(HEAP, 1)
+    analyze = None if settings.analyzer is None else make_analyze(settings)
+    for position, text in enumerate(texts):
+        document = tantivy.Document()
+        document.add_unsigned(POSITION, position)
+        if analyze is None:
+            document.add_text(TERMS, text)
+        else:
+            tokens = [tantivy.Token(term, at, 0, 0) for at, term in enumerate(analyze(text))]
+            document.add_pre_tokenized_text(TERMS, tantivy.PreTokenizedString("", tokens))
+        writer.add_document(document)
+    writer.commit()
+    writer.wait_merging_threads()
+
+
+def open_index(path: Path, settings: TantivyTextSettings) -> Opened:
+    """Open the index for reading. Raises what Tantivy raises where it is broken."""
+    import tantivy
+
+    index = tantivy.Index.open(str(path))
+    index.config_reader("manual", 0)  # else a thread looks for changes
+    return Opened(index.searcher(), index.schema, make_analyze(settings))
+
+
+def make_query(terms: Sequence[str], schema: "tantivy.Schema") -> "tantivy.Query":
+    """Return the query for any of `terms`; one that is repeated weighs as often."""
+    import tantivy
+
+    return tantivy.Query.boolean_query(
+        [
+            (
+                tantivy.Occur.Should,
+                tantivy.Query.boost_query(
+                    tantivy.Query.term_query(schema, TERMS, term, "freq"), count
+                ),
+            )
+            for term, count in Counter(terms).items()
+        ]
+    )
+
+
+def _make_schema() -> "tantivy.Schema":
+    import tantivy
+
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field(TERMS, tokenizer_name=TOKENIZER, index_option="freq")
+    builder.add_unsigned_field(POSITION, fast=True)
+    return builder.build()
+
+
+def _make_analyzer(settings: TantivyTextSettings) -> "tantivy.TextAnalyzer":
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
+    tokenizer = Tokenizer.simple() if settings.tokenizer == "simple" else Tokenizer.whitespace()
+    builder = TextAnalyzerBuilder(tokenizer)
+    # The engine drops what is as long as its limit.
+    builder = builder.filter(Filter.remove_long(settings.max_token_length + 1))
+    builder = builder.filter(Filter.lowercase())
+    if settings.ascii_folding:
+        builder = builder.filter(Filter.ascii_fold())
+    if settings.language and settings.stop_words:
+        builder = builder.filter(Filter.stopword(settings.language))
+    if settings.language:
+        builder = builder.filter(Filter.stemmer(settings.language))
+    return builder.build()

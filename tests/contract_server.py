@@ -1,0 +1,203 @@
+"""Local servers that keep the contract of a vendor's service over real HTTP.
+
+One is written from the vendor's reference: it refuses what that does not allow, answers as that
+says, and misbehaves where told to.
+"""
+
+import json
+import math
+import re
+import time
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock, Thread
+from typing import Any, ClassVar
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+
+Scores = list[tuple[str, float]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What is answered after so many seconds; a string goes out as it is, `half` of it if told."""
+
+    body: Any = None
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    half: bool = False
+
+    @property
+    def content(self) -> bytes:
+        if self.body is None:
+            return b""
+        return (self.body if isinstance(self.body, str) else json.dumps(self.body)).encode()
+
+
+class RefusedError(Exception):
+    """The service refuses a request: its status, and why."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+@dataclass
+class ContractServer(ABC):
+    """A service with the key `secret`; `fault` says what is answered in its place."""
+
+    key = "s3cret-key"
+    key_header: ClassVar[str]
+    asked: list[Asked] = field(default_factory=list)
+    fault: Callable[[Asked], Reply | None] = lambda _: None
+    # Of so many counts each tells too few.
+    uncounted: int = 0
+    lock: Lock = field(default_factory=Lock)
+    url: str = ""
+
+    @abstractmethod
+    def answer(self, asked: Asked) -> Reply:
+        """Return what the reference says of a request. Raises RefusedError."""
+
+    @abstractmethod
+    def refuse(self, refused: RefusedError) -> Reply:
+        """Return an error as the service writes it."""
+
+    def lag(self, count: int) -> int:
+        """Return what is told of a count: too little, for as long as `uncounted` says."""
+        if self.uncounted and count:
+            self.uncounted -= 1
+            return count - 1
+        return count
+
+    def _handle(self, asked: Asked) -> Reply:
+        with self.lock:
+            self.asked.append(asked)
+            if (reply := self.fault(asked)) is not None:
+                return reply
+            try:
+                self.check_key(asked)
+                return self.answer(asked)
+            except RefusedError as refused:
+                return self.refuse(refused)
+
+    def check_key(self, asked: Asked) -> None:
+        require(asked.headers.get(self.key_header) == self.key, "invalid key", 401)
+
+    @contextmanager
+    def serve(self) -> Iterator[str]:
+        """Serve on a free port, whose address is given."""
+        double = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            wbufsize = -1
+
+            def handle_all(self) -> None:
+                parts = urlsplit(self.path)
+                reply = double._handle(
+                    Asked(
+                        str(self.command),
+                        parts.path,
+                        {name: values[0] for name, values in parse_qs(parts.query).items()},
+                        {name.lower(): value for name, value in self.headers.items()},
+                        self.rfile.read(int(self.headers.get("Content-Length") or 0)),
+                    )
+                )
+                time.sleep(reply.seconds)
+                self.send_response(reply.status)
+                for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+                    self.send_header(name, value)
+                if reply.status != 204:
+                    self.send_header("Content-Length", str(len(reply.content)))
+                self.end_headers()
+                self.close_connection |= reply.half
+                self.wfile.write(reply.content[: len(reply.content) // (2 if reply.half else 1)])
+
+            do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = handle_all  # noqa: N815
+
+            def log_message(self, *_: Any) -> None: ...
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+            block_on_close = False
+
+            def handle_error(self, *_: Any) -> None: ...  # who asked has gone
+
+        server = Server(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{server.server_port}"
+        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        try:
+            yield self.url
+        finally:
+            server.shutdown()
+            server.server_close()
+
+
+def require(holds: object, reason: str, status: int = 400) -> None:
+    """Raise RefusedError where something does not hold."""
+    if not holds:
+        raise RefusedError(status, reason)
+
+
+def only(given: Mapping[str, Any], *allowed: str) -> None:
+    """Raise RefusedError where a body has other keys."""
+    require(given.keys() <= set(allowed), f"unknown: {sorted(given.keys() - set(allowed))}")
+
+
+def tokenize(text: str) -> list[str]:
+    """Return the words of a text in lower case."""
+    return re.findall(r"[^\W_]+", text.lower())
+
+
+@cache
+def count_words(text: str) -> Counter[str]:
+    return Counter(tokenize(text))
+
+
+def rank_words(texts: Mapping[str, str], query: str, k1: float = 1.2, b: float = 0.75) -> Scores:
+    """Return the texts that share words with the query and their BM25 scores, best first."""
+    counts = {name: count_words(text) for name, text in texts.items()}
+    mean = sum(map(Counter.total, counts.values())) / max(len(counts), 1)
+    scores: Counter[str] = Counter()
+    for word in dict.fromkeys(tokenize(query)):
+        holders = [name for name, words in counts.items() if words[word]]
+        idf = math.log(1 + (len(counts) - len(holders) + 0.5) / (len(holders) + 0.5))
+        for name in holders:
+            often, length = counts[name][word], counts[name].total()
+            scores[name] += idf * often * (k1 + 1) / (often + k1 * (1 - b + b * length / mean))
+    return sorted(scores.items(), key=lambda pair: -pair[1])
+
+
+def rank_vectors(vectors: Mapping[str, Sequence[float]], query: Sequence[float]) -> Scores:
+    """Return all texts with their cosine, greatest first."""
+    if not vectors:
+        return []
+    matrix = np.array(list(vectors.values()))
+    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    cosines = matrix @ (np.array(query) / np.linalg.norm(query))
+    order = np.argsort(-cosines, kind="stable")
+    names = list(vectors)
+    return [(names[at], float(cosines[at])) for at in order]

@@ -1,0 +1,47 @@
+"""Messages of MongoDB's wire protocol: mongodb.com/docs/manual/reference/mongodb-wire-protocol."""
+
+import hmac
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import bson
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command, by its name, and what is in it."""
+
+    name: str
+    body: dict[str, Any]
+
+
+def receive(connection: Any, length: int) -> bytes:
+    """Return so many bytes; none where the connection has ended."""
+    content = b""
+    while len(content) < length:
+        part = connection.recv(length - len(content))
+        if not part:
+            return b""
+        content += part
+    return content
+
+
+def read_message(content: bytes) -> Command:
+    """Return the command of an OP_MSG: a document, and lists of them by their names."""
+    at, body = 4, {}
+    while at < len(content):
+        kind = content[at]
+        (size,) = struct.unpack_from("<i", content, at + 1)
+        section = content[at + 1 : at + 1 + size]
+        if kind == 0:
+            body |= bson.decode(section)
+        else:
+            name, _, documents = section[4:].partition(b"\0")
+            body[name.decode()] = bson.decode_all(documents)
+        at += 1 + size
+    return Command(next(iter(body)), body)
+
+
+def sign(key: bytes, message: bytes) -> bytes:
+    return hmac.new(key, message, "sha256").digest()
