@@ -103,6 +103,7 @@ class LanguageModelServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # else the body waits for the headers to be received
 
             def log_message(self, *args: object) -> None:
                 pass
@@ -162,12 +163,16 @@ class LanguageModelServer:
         if isinstance(reaction, Body):
             self._send(handler, 200, reaction.content, {})
             return
+        self._send(handler, *self._reply(call, reaction), {})
+
+    def _reply(self, call: Call, reaction: Say | None) -> tuple[int, bytes]:
+        """Return the status and the body of an answer."""
         said = reaction or Say(f"About {call.pair[1].split()[0]}.")
         speak = self._anthropic if call.path == "/v1/messages" else self._openai
         with self._lock:
             content = json.dumps(speak(call, said)).encode()
             self.answered[call.pair] += 1
-        self._send(handler, 200, content, {})
+        return 200, content
 
     def _send(
         self, handler: BaseHTTPRequestHandler, code: int, content: bytes, headers: dict[str, str]

@@ -91,13 +91,15 @@ class Limits:
 class LanguageModel(ABC):
     """Answers prompts. `answer` is safe to call from threads once the model is open.
 
-    `name` is for people. `window` is how many tokens of prompt it is sent at most, unless told
+    `name` is for people. `url` is the address of another service than the provider's own, if it is
+    asked. `window` is how many tokens of prompt it is sent at most, unless told
     otherwise. `most_output` bounds the tokens of an answer, thinking included. `cached_from` is
     the length in tokens from which a shared document is cached. `calls_at_once` bounds the
     threads.
     """
 
     name: str
+    url: str | None = None
     window: int
     most_output: int
     prices: Prices | None

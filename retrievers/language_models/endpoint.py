@@ -35,16 +35,17 @@ class RefusedError(Exception):
 class Endpoint:
     """A provider's address and the key to it. The key goes to the SDK and nowhere else."""
 
-    def __init__(self, provider: str, url: str | None) -> None:
-        """Read the key from `PROVIDER_API_KEY`. Raises AssayError when it is missing or broken.
+    def __init__(self, provider: str, url: str | None, variable: str | None = None) -> None:
+        """Read the key from `PROVIDER_API_KEY`, or `variable`; none where that is empty.
 
-        `url` is None for the provider's own address; a compatible service may need no key.
+        `url` is None for the provider's own address; a compatible service may need no key. Raises
+        AssayError when the key is missing or broken.
         """
         self.provider = provider
         self.url = url
-        self.variable = f"{provider.upper()}_API_KEY"
-        self.key = os.environ.get(self.variable, "").strip()
-        if not self.key and url:
+        self.variable = f"{provider.upper()}_API_KEY" if variable is None else variable
+        self.key = os.environ.get(self.variable, "").strip() if self.variable else NO_KEY
+        if not self.key and url and variable is None:
             self.key = NO_KEY
         if not self.key:
             raise AssayError(
@@ -96,7 +97,8 @@ class Endpoint:
         said = f"{self.host}: HTTP {status}{f': {message}' if message else ''}"
         hints = f"{message} {getattr(error, 'code', '')} {getattr(error, 'type', '')}"
         if status in (401, 403):  # the message may quote part of the key
-            return AssayError(f"{self.host}: refuses {self.variable} (HTTP {status})")
+            refused = self.variable or "a call without a key; key_variable names one"
+            return AssayError(f"{self.host}: refuses {refused} (HTTP {status})")
         if status == 402 or (status in (400, 429) and NO_CREDIT.search(hints)):
             return AssayError(f"{said}; nothing more can be paid for with {self.variable}")
         if status == 413 or (status == 400 and TOO_LONG.search(hints)):

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from filelock import FileLock, Timeout
 
 from retrievers.base import AssayError
 from retrievers.language_models.prices import Prices, Usage
-from retrievers.store.files import append
+from retrievers.store.files import append, writing
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,40 @@ class Account:
     def as_json(self) -> dict[str, Any]:
         """Return the account as JSON values."""
         return asdict(self)
+
+
+class Book(Protocol):
+    """Where calls are entered before and after they are made; see Ledger."""
+
+    budget: float | None
+
+    def reserve(self, prompt: int, output: int) -> str | None: ...  # noqa: D102
+
+    def settle(self, call: str, usage: Usage) -> bool: ...  # noqa: D102
+
+    def release(self, call: str) -> None: ...  # noqa: D102
+
+    def lose(self, call: str) -> None: ...  # noqa: D102
+
+
+class NoLedger:
+    """Lets every call pass, and writes nothing: for calls without a budget."""
+
+    budget: float | None = None
+
+    def reserve(self, prompt: int, output: int) -> str:
+        """Let the call pass."""
+        return "call"
+
+    def settle(self, call: str, usage: Usage) -> bool:
+        """Nothing was reserved, so nothing is exceeded."""
+        return True
+
+    def release(self, call: str) -> None:
+        """Nothing was entered."""
+
+    def lose(self, call: str) -> None:
+        """Nothing was entered."""
 
 
 class Ledger:
@@ -123,6 +157,82 @@ class Ledger:
 
     def _append(self, text: str) -> None:
         append(self._path, text)
+
+
+class SharedLedger:
+    """A ledger that any number of processes and threads write to at once, under one budget.
+
+    What others have entered is read before each call is; their calls that are under way, or were
+    when they were killed, count at their worst.
+    """
+
+    def __init__(self, path: Path, prices: Prices, budget: float) -> None:
+        self.budget: float | None = budget
+        self._path = path
+        self._prices = prices
+        self._lock = FileLock(path.with_suffix(".lock"))
+        self._calls: dict[str, float] = {}  # the most that each can have cost
+        self._read_to = 0
+
+    def reserve(self, prompt: int, output: int) -> str | None:
+        """Enter a call of at most so many tokens; return its number, or None if the budget ends."""
+        worst = self._prices.worst(prompt, output)
+        with writing(self._path):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._lock:
+            self._catch_up()
+            if self.budget is None or sum(self._calls.values()) + worst > self.budget:
+                return None
+            call = secrets.token_hex(8)
+            at = datetime.now(UTC).isoformat(timespec="seconds")
+            self._write({"call": call, "at": at, "most_prompt": prompt, "most_output": output})
+            return call
+
+    def settle(self, call: str, usage: Usage) -> bool:
+        """Enter what a call used; return whether it cost no more than was reserved for it."""
+        with self._lock:
+            self._catch_up()
+            reserved = self._calls[call]
+            self._write({"call": call, "end": "settled", "usage": asdict(usage)})
+            return self._prices.cost(usage) <= reserved
+
+    def release(self, call: str) -> None:
+        """Enter that a call cost nothing: it was turned down, or never sent."""
+        with self._lock:
+            self._write({"call": call, "end": "released"})
+
+    def lose(self, call: str) -> None:
+        """Enter that nobody knows what a call cost: it counts at its worst."""
+        with self._lock:
+            self._write({"call": call, "end": "lost"})
+
+    def _write(self, row: Mapping[str, Any]) -> None:
+        self._catch_up()
+        append(self._path, json.dumps(row) + "\n")
+
+    def _catch_up(self) -> None:
+        """Read what was entered since this was last done; end a line that a kill tore."""
+        if not self._path.exists():
+            return
+        with self._path.open("rb") as file:
+            file.seek(self._read_to)
+            fresh = file.read()
+        if fresh and not fresh.endswith(b"\n"):
+            append(self._path, "\n")
+        self._read_to += len(fresh) + bool(fresh and not fresh.endswith(b"\n"))
+        for line in fresh.splitlines():
+            try:
+                row = json.loads(line)
+            except ValueError:
+                continue
+            if "most_prompt" in row:
+                self._calls[row["call"]] = self._prices.worst(
+                    row["most_prompt"], row["most_output"]
+                )
+            elif row["end"] == "settled":
+                self._calls[row["call"]] = self._prices.cost(Usage(**row["usage"]))
+            elif row["end"] == "released":
+                self._calls.pop(row["call"], None)
 
 
 def read_account(path: Path, prices: Prices | None) -> Account:

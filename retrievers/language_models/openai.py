@@ -32,7 +32,7 @@ class OpenAiModel(RemoteModel):
         return sdk.OpenAI(**options)
 
     def _call(self, prompt: Prompt) -> Any:
-        body = self._body_of_others(prompt) if self._url else self._body(prompt)
+        body = self._body_of_others(prompt) if self.url else self._body(prompt)
         return self._client.chat.completions.create(model=self._settings.model, **body)
 
     def _body_of_others(self, prompt: Prompt) -> dict[str, Any]:

@@ -23,6 +23,9 @@ class RemoteSettings(Settings):
     base_url: str | None = Field(
         None, description="address of the API; else PROVIDER_BASE_URL, else the provider's own"
     )
+    key_variable: str | None = Field(
+        None, pattern=r"^\w*$", description="environment variable of the key; else PROVIDER_API_KEY"
+    )
     max_tokens: int = Field(100, ge=1, description="longest answer")
     thinking_tokens: int = Field(
         0, ge=0, description="tokens to think in before the answer; 0 turns thinking off"
@@ -46,9 +49,9 @@ class RemoteModel(LanguageModel):
         url = check_url(settings.base_url, "base_url") or check_url(
             os.environ.get(variable), variable
         )
-        self._url = None if url == self.address else url
+        self.url = None if url == self.address else url
         # Another service may sell it at another price, or call another model by its name.
-        self._known = None if self._url else find_known(self.provider, settings.model)
+        self._known = None if self.url else find_known(self.provider, settings.model)
         self.name = f"{self.provider} {settings.model}"
         self.window = self._known.window if self._known else USUAL_WINDOW
         self.most_output = settings.max_tokens + settings.thinking_tokens
@@ -60,18 +63,18 @@ class RemoteModel(LanguageModel):
     def identity(self) -> str:
         """Digest of the address, the model and the limits."""
         limits = [self._settings.max_tokens, self._settings.thinking_tokens]
-        return digest(self.provider, self._url, self._settings.model, limits)
+        return digest(self.provider, self.url, self._settings.model, limits)
 
     @cached_property
     def _endpoint(self) -> Endpoint:
-        return Endpoint(self.provider, self._url)
+        return Endpoint(self.provider, self.url, self._settings.key_variable)
 
     def open(self) -> None:
         """Read the key and make the client, which makes one attempt and logs nothing."""
         endpoint = self._endpoint
         options = {
             "api_key": endpoint.key,
-            "base_url": self._url or self.address,
+            "base_url": self.url or self.address,
             "timeout": self._settings.timeout_seconds,
             "max_retries": 0,
         }

@@ -24,11 +24,12 @@ from retrievers.legs.bm25 import Bm25sScorer, Formula
 from retrievers.ranking import best_matches
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest, digest_sources
-from retrievers.text import analyzers
-from retrievers.text.analyzers import CodeAnalyzer
+from retrievers.text import code as code_analyzer
+from retrievers.text import tokens as text_tokens
+from retrievers.text.code import CodeAnalyzer
 
 # What decides what is found, besides this file.
-SOURCES = (analyzers, blocks, bm25, code, markdown, structure)
+SOURCES = (blocks, bm25, code, code_analyzer, markdown, structure, text_tokens)
 LANGUAGE = re.compile(r"(?<!\S)lang:(\S+)")
 
 

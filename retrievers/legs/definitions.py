@@ -15,7 +15,7 @@ from retrievers.glossary import Entry, Glossary, read_words
 from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
-from retrievers.text.analyzers import fold
+from retrievers.text.tokens import fold
 
 ALIKE = 0.5  # share of words that a context and a title have in common, from which they are one
 LONGEST = 300  # characters of a query that can ask for a definition

@@ -1,4 +1,4 @@
-"""Dense search: cosine of the query's vector and every chunk's."""
+"""Dense search: cosine of the query's vector and every chunk's, or of smaller forms of them."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -6,20 +6,25 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from retrievers import charges
 from retrievers.base import IndexReport
 from retrievers.corpus import Corpus
+from retrievers.engines.recall import measure_recall
 from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from retrievers.legs.reading import find_window, split
-from retrievers.models.encoders import AnyEncoder, Encoded, EncoderSettings
+from retrievers.legs.compression import CompressedVectors, Quantisation
+from retrievers.legs.reading import find_bill, find_window, split
+from retrievers.models.base import Vectors
+from retrievers.models.encoders import Encoded, EncoderSettings
+from retrievers.models.registry import AnyEncoder
 from retrievers.models.tokens import Tokenizer
-from retrievers.ranking import best
+from retrievers.ranking import Scored, best
 from retrievers.settings import Workshop
 
 
 class DenseLegSettings(LegSettings):
-    """Embeddings and exact cosine search."""
+    """Embeddings and cosine search: exact, or on shortened or quantised vectors."""
 
     kind: ClassVar[Kind] = "semantic"
     prefix_stable: ClassVar[bool] = True
@@ -37,6 +42,45 @@ class DenseLegSettings(LegSettings):
         ),
     )
 
+    dimensions: int | None = Field(
+        None,
+        ge=1,
+        description=(
+            "search by the first so many dimensions alone, for models trained for it (Matryoshka);"
+            " all if not given"
+        ),
+    )
+    quantisation: Quantisation = Field(
+        "none",
+        description=(
+            "search by vectors in int8 (a quarter of the bytes) or binary (a thirty-second; scores"
+            " are then the cosine of the signs)"
+        ),
+    )
+    rescore: int | None = Field(
+        None,
+        ge=1,
+        description=(
+            "how many of the best by shortened or quantised vectors are scored anew by the whole"
+            " ones; none if not given"
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _compresses(self) -> "DenseLegSettings":
+        if self.rescore and not self.compressed:
+            raise ValueError("rescore: needs quantisation or dimensions; else all is exact")
+        if self.compressed and self.windows == "max":
+            raise ValueError(
+                "windows: max is not there with quantisation or dimensions; allowed: none, mean"
+            )
+        return self
+
+    @property
+    def compressed(self) -> bool:
+        """Whether search goes by a smaller form of the vectors."""
+        return self.dimensions is not None or self.quantisation != "none"
+
     @property
     def cuts_short(self) -> bool:
         """Not where chunks are read in parts."""
@@ -48,26 +92,32 @@ class DenseLegSettings(LegSettings):
 
 
 class DenseLeg(Leg):
-    """Compares the query with all chunks: nothing is approximate."""
+    """Compares the query with all chunks, exactly or by a smaller form of their vectors."""
 
     def __init__(self, settings: DenseLegSettings, workshop: Workshop) -> None:
-        self._windows = settings.windows
+        self._settings = settings
         self._workshop = workshop
         self._encoder = settings.encoder.build(workshop)
         self._matrix = np.empty((0, 0), np.float32)
         # The row at which each chunk begins, where some chunk has several.
         self._starts: NDArray[np.intp] | None = None
+        self._compressed: CompressedVectors | None = None
+        self._recall: float | None = None
 
     def index(self, corpus: Corpus) -> IndexReport:
         """Encode the chunks into a matrix of a row a chunk, or a part of a chunk, at best."""
         encoded, texts = self._encode(corpus)
         self._matrix = encoded.vectors
-        seconds = self._encoder.recall_seconds(texts)
+        taken = self._encoder.recall_seconds(texts)
+        seconds = {} if taken is None else {"embed": taken}
+        if self._settings.compressed:
+            seconds["compress"] = self._compress()
         return IndexReport(
             chunks=len(corpus.chunks),
-            seconds={} if seconds is None else {"embed": seconds},
-            bytes=self._matrix.nbytes,
+            seconds=seconds,
+            bytes=self._compressed.bytes if self._compressed else self._matrix.nbytes,
             cached=() if encoded.fresh else ("embed",),
+            facts=find_bill(self._encoder, texts),
         )
 
     def search(self, query: str, depth: int) -> LegResult:
@@ -75,22 +125,54 @@ class DenseLeg(Leg):
         if not query.strip() or not len(self._matrix):
             return LegResult([], {"encode": 0.0, "search": 0.0})
         begin = time.perf_counter()
-        vector = self._encoder.encode_query(query)
+        with charges.watch() as watched:
+            vector = self._encoder.encode_query(query)
         encoded = time.perf_counter()
+        if self._compressed:
+            candidates = self._compressed.search(vector, depth)
+        else:
+            candidates = self._search_exactly(vector, depth)
+        end = time.perf_counter()
+        return LegResult(
+            candidates,
+            {
+                "encode": (encoded - begin) * 1000 - watched.waited,
+                "search": (end - encoded) * 1000,
+            },
+            counts=watched.counts,
+            waited=watched.waited,
+        )
+
+    def facts(self) -> Mapping[str, Any]:
+        """The facts of the encoder; of smaller vectors what they are, and what they find."""
+        if self._compressed is None:
+            return {**self._encoder.facts(), "search": "exact cosine"}
+        return {
+            **self._encoder.facts(),
+            "search": self._compressed.description,
+            **({} if self._recall is None else {"recall_against_exact": self._recall}),
+        }
+
+    def _compress(self) -> float:
+        """Make the smaller form, measure what it finds, and return the seconds of the first."""
+        settings = self._settings
+        begin = time.perf_counter()
+        self._compressed = CompressedVectors(
+            self._matrix, settings.dimensions, settings.quantisation, settings.rescore
+        )
+        seconds = time.perf_counter() - begin
+        self._recall = None
+        if len(self._matrix):
+            self._recall = measure_recall(self._compressed.search, self._matrix)
+        return seconds
+
+    def _search_exactly(self, vector: Vectors, depth: int) -> list[Scored]:
         # Row by row on one core: BLAS would give equal rows scores that differ in the last digit,
         # and so break ties at random. On one core it is as fast.
         scores = np.einsum("ij,j->i", self._matrix, vector)
         if self._starts is not None:
             scores = np.maximum.reduceat(scores, self._starts)
-        candidates = best(scores, depth)
-        end = time.perf_counter()
-        return LegResult(
-            candidates, {"encode": (encoded - begin) * 1000, "search": (end - encoded) * 1000}
-        )
-
-    def facts(self) -> Mapping[str, Any]:
-        """The facts of the encoder."""
-        return {**self._encoder.facts(), "search": "exact cosine"}
+        return best(scores, depth)
 
     def _encode(self, corpus: Corpus) -> tuple[Encoded, Sequence[str]]:
         """Return the matrix that is searched, and the texts encoded for it.
@@ -100,7 +182,7 @@ class DenseLeg(Leg):
         self._starts = None
         texts = [chunk.searchable for chunk in corpus.chunks]
         window = find_window([self._encoder])
-        if self._windows == "none" or window is None:
+        if self._settings.windows == "none" or window is None:
             return corpus.encode(self._encoder), texts
         tokenizer = Tokenizer.default(self._workshop)
         parts = [split(text, window, tokenizer) for text in texts]
@@ -110,7 +192,7 @@ class DenseLeg(Leg):
         texts = [text for part in parts for text in part]
         encoded = self._encoder.encode(texts)
         starts = np.cumsum(counts) - counts
-        if self._windows == "max":
+        if self._settings.windows == "max":
             self._starts = starts
             return Encoded(encoded.vectors.copy(), encoded.fresh), texts
         sums = np.add.reduceat(encoded.vectors, starts, axis=0)

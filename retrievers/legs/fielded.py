@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
@@ -19,7 +18,8 @@ from retrievers.ranking import best_matches
 from retrievers.settings import Settings, Workshop
 from retrievers.store.digest import digest, digest_sources
 from retrievers.text import analyzers
-from retrievers.text.analyzers import AnalyzerSettings, LanguageAnalyzerSettings
+from retrievers.text.analyzers import AnalyzerSettings
+from retrievers.text.languages import LanguageAnalyzerSettings
 
 FieldName = Literal[
     "title", "headings", "keywords", "description", "tags", "aliases", "author", "category",
@@ -55,7 +55,7 @@ class FieldedLegSettings(LegSettings):
     )
     analyzer: AnalyzerSettings = Field(
         default_factory=LanguageAnalyzerSettings,
-        description="how texts become terms: a language (english), plain, words, or settings",
+        description="how texts become terms: a language (english, thai), plain, words, or settings",
     )
     variant: bm25.Variant = Field(
         "okapi", description="whose idf: that of rank-bm25's BM25Okapi, or Lucene's"
@@ -101,6 +101,8 @@ class FieldedLeg(Leg):
         if not any(self._analyzer.analyze(text[name]) for text in texts for name in fields):
             return IndexReport(len(texts))
         settings = self._settings
+        if reason := analyzers.doubt(settings.analyzer, (text["body"] for text in texts)):
+            self._workshop.progress.say(f"warning: bm25f: {reason}")
         scorer = FieldScorer(
             bm25.Formula(settings.variant, settings.k1, settings.b, settings.epsilon)
         )
@@ -132,7 +134,7 @@ class FieldedLeg(Leg):
 
     def facts(self) -> Mapping[str, Any]:
         """Return the libraries that stem and bring stop words, with their versions."""
-        return _versions()
+        return analyzers.find_versions(self._settings.analyzer)
 
     def _analyse(self, name: FieldName, texts: list[dict[FieldName, str]]) -> FieldTerms:
         """Return the terms of one field. The chunks of a document share most of its texts."""
@@ -144,9 +146,10 @@ class FieldedLeg(Leg):
         )
 
     def _key(self, texts: list[dict[FieldName, str]]) -> str:
-        sources = (__file__, bm25.__file__, bm25f.__file__, analyzers.__file__)
+        sources = (*map(Path, (__file__, bm25.__file__, bm25f.__file__)), *analyzers.SOURCES)
         settings = self._settings.model_dump(mode="json", exclude={"depth"})
-        return digest(digest_sources(*map(Path, sources)), settings, _versions(), texts)
+        versions = analyzers.find_versions(self._settings.analyzer)
+        return digest(digest_sources(*sources), settings, versions, texts)
 
 
 def _summarise(corpus: Corpus) -> Mapping[str, str]:
@@ -174,8 +177,3 @@ def _read_fields(
         "body": f"{chunk.context}\n\n{chunk.text}",
     }
     return {name: text if text.strip() else "" for name, text in fields.items()}
-
-
-def _versions() -> dict[str, str]:
-    # bm25s brings the stop words.
-    return {name: version(name) for name in ("bm25s", "PyStemmer")}

@@ -33,6 +33,7 @@ class LegGroup:
         seconds: dict[str, float] = {}
         cached: list[str] = []
         size = 0
+        billed: dict[str, Any] = {}
         for name, leg in self._legs.items():
             try:
                 report = leg.index(corpus)
@@ -43,7 +44,10 @@ class LegGroup:
             seconds |= {f"{name}.{step}": taken for step, taken in report.seconds.items()}
             cached += [f"{name}.{step}" for step in report.cached]
             size += report.bytes
-        return IndexReport(len(corpus.chunks), seconds, size, tuple(cached))
+            if "billed" in report.facts:
+                billed[name] = report.facts["billed"]
+        facts = {"billed": billed} if billed else {}
+        return IndexReport(len(corpus.chunks), seconds, size, tuple(cached), facts)
 
     def search(
         self, request: Request, down: dict[str, str], depth: int | None = None

@@ -26,7 +26,8 @@ from retrievers.ranking import best_matches
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest, digest_sources
 from retrievers.text import analyzers
-from retrievers.text.analyzers import AnalyzerSettings, LanguageAnalyzerSettings
+from retrievers.text.analyzers import AnalyzerSettings
+from retrievers.text.languages import LanguageAnalyzerSettings
 
 TINY = 100  # chunks; in more of them few words stand in exactly half
 
@@ -37,6 +38,7 @@ class KeywordLegSettings(LegSettings):
     kind: ClassVar[Kind] = "keyword"
     prefix_stable: ClassVar[bool] = True
     plain: ClassVar[str] = "bm25"
+    in_engine: ClassVar[str] = "engine_keyword"
     tunable: ClassVar[Mapping[str, Sequence[Any]]] = {
         "k1": (0.5, 0.9, 1.2, 1.5, 2.0, 3.0),
         "b": (0.25, 0.4, 0.6, 0.75, 0.9, 1.0),
@@ -45,7 +47,7 @@ class KeywordLegSettings(LegSettings):
     type: Literal["bm25"] = "bm25"
     analyzer: AnalyzerSettings = Field(
         default_factory=LanguageAnalyzerSettings,
-        description="how texts become terms: a language (english), plain, words, or settings",
+        description="how texts become terms: a language (english, thai), plain, words, or settings",
     )
     scorer: Literal["bm25s", "rank-bm25"] = Field(
         "bm25s", description="the library that scores; rank-bm25 is the slow reference"
@@ -95,6 +97,8 @@ class KeywordLeg(Leg):
         self._scorer = None
         if not any(map(self._analyzer.analyze, texts)):
             return IndexReport(len(texts))
+        if reason := analyzers.doubt(self._settings.analyzer, texts):
+            self._workshop.progress.say(f"warning: bm25: {reason}")
         if self._settings.variant == "okapi" and len(texts) <= TINY:
             self._warn_of_idle_words(texts)
         scorer = self._make_scorer()
@@ -128,7 +132,7 @@ class KeywordLeg(Leg):
 
     def facts(self) -> Mapping[str, Any]:
         """Return the libraries that score and stem, with their versions."""
-        return _versions(self._settings.scorer)
+        return self._versions()
 
     def _warn_of_idle_words(self, texts: Sequence[str]) -> None:
         """Say it where Okapi's idf leaves more than one word in twenty without any weight."""
@@ -149,15 +153,14 @@ class KeywordLeg(Leg):
 
     def _key(self, texts: Sequence[str]) -> str:
         here = Path(__file__)
-        sources = (here, here.with_name("bm25.py"), Path(analyzers.__file__))
+        sources = (here, here.with_name("bm25.py"), *analyzers.SOURCES)
         return digest(
             digest_sources(*sources),
             self._settings.model_dump(mode="json", exclude={"depth"}),
-            _versions(self._settings.scorer),
+            self._versions(),
             texts,
         )
 
-
-def _versions(scorer: str) -> dict[str, str]:
-    # bm25s also brings the stop words.
-    return {name: version(name) for name in dict.fromkeys((scorer, "bm25s", "PyStemmer"))}
+    def _versions(self) -> dict[str, str]:
+        scorer = self._settings.scorer
+        return {scorer: version(scorer)} | analyzers.find_versions(self._settings.analyzer)

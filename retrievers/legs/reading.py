@@ -1,29 +1,44 @@
 """How far the encoders of legs read: a longer chunk loses its end, or is read in parts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from retrievers.base import Quiet
 from retrievers.legs.base import LegSettings
 from retrievers.models.encoders import CachingEncoder, EncoderChoice
+from retrievers.models.sparse import CachingSparseEncoder, SparseEncoderSettings
+from retrievers.models.token_vectors import CachingTokenEncoder, TokenEncoderSettings
 from retrievers.models.tokens import Tokenizer
 from retrievers.settings import Workshop
+
+Reader = CachingEncoder | CachingSparseEncoder | CachingTokenEncoder
 
 SPECIAL_TOKENS = 2  # an encoder puts one before the text and one after
 
 
-def list_encoders(legs: Iterable[LegSettings], workshop: Workshop) -> list[CachingEncoder]:
+def list_encoders(legs: Iterable[LegSettings], workshop: Workshop) -> list[Reader]:
     """Return the distinct encoders of `legs`, which keep silent."""
     silent = replace(workshop, progress=Quiet())
     settings = (value for leg in legs for _, value in leg)
-    built = [item.build(silent) for item in settings if isinstance(item, EncoderChoice)]
+    built: list[Reader] = [
+        item.build(silent)
+        for item in settings
+        if isinstance(item, EncoderChoice | SparseEncoderSettings | TokenEncoderSettings)
+    ]
     return list({encoder.identity: encoder for encoder in built}.values())
 
 
-def find_window(encoders: Iterable[CachingEncoder]) -> int | None:
+def find_window(encoders: Iterable[Reader]) -> int | None:
     """Return how many tokens are read of a text at least; None where no encoder tells."""
     told = (encoder.facts().get("max_tokens") for encoder in encoders)
     return min((size for size in told if size), default=None)
+
+
+def find_bill(encoder: CachingEncoder, texts: Sequence[str]) -> Mapping[str, Any]:
+    """Return as facts of an index what a service bills for the distinct `texts`, if it does."""
+    bill = encoder.recall_bill(texts)
+    return {"billed": bill} if bill else {}
 
 
 def count_unread(texts: Sequence[str], window: int | None, tokenizer: Tokenizer) -> int:

@@ -12,17 +12,21 @@ from retrievers.legs.exact import ExactLegSettings
 from retrievers.legs.fielded import FieldedLegSettings
 from retrievers.legs.graph import GraphLegSettings
 from retrievers.legs.keyword import KeywordLegSettings
+from retrievers.legs.late_interaction import LateInteractionLegSettings
 from retrievers.legs.native import (
     EngineDenseSettings,
     EngineKeywordSettings,
     NativeHybridSettings,
 )
 from retrievers.legs.opensearch import OpenSearchLegSettings
+from retrievers.legs.sparse import SparseLegSettings
 from retrievers.settings.parts import Part
 
 _Own = Annotated[
     DenseLegSettings
     | KeywordLegSettings
+    | SparseLegSettings
+    | LateInteractionLegSettings
     | FieldedLegSettings
     | CodeLegSettings
     | ExactLegSettings

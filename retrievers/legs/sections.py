@@ -12,7 +12,7 @@ from retrievers.corpus import Corpus
 from retrievers.documents.identifiers import NAMES, NUMBER, identify, split_title
 from retrievers.documents.mentions import Mention, read_mentions, spell
 from retrievers.documents.structure import parse
-from retrievers.text.analyzers import WORDS, fold
+from retrievers.text.tokens import WORDS, fold
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)", re.M)
 

@@ -1,17 +1,40 @@
 """What a model is to the rest of the pipeline."""
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from retrievers.language_models.prices import FREE, Prices, Usage
+
 Vectors = NDArray[np.float32]
+
+TEXTS_PER_PART = 64  # what a killed run loses at most
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of the texts given, by their positions: a row each, the seconds that all took, and what
+    a service counted for all.
+    """
+
+    positions: Sequence[int]
+    vectors: Vectors
+    seconds: float
+    usage: Usage = field(default_factory=Usage)
 
 
 class Encoder(ABC):
-    """Turns texts into vectors of unit length, so that a dot product is their cosine."""
+    """Turns texts into vectors of unit length, so that a dot product is their cosine.
+
+    `prices` are what it charges: nothing on this machine; None where that is not known.
+    """
+
+    prices: Prices | None = FREE
 
     @property
     @abstractmethod
@@ -21,6 +44,23 @@ class Encoder(ABC):
     @abstractmethod
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Return one row a text: float32, shape (len(texts), dimensions)."""
+
+    def encode_parts(self, texts: Sequence[str]) -> Iterator[Part]:
+        """Yield the rows of `texts`, each once, as they come: what is yielded can be kept."""
+        for begin in range(0, len(texts), TEXTS_PER_PART):
+            block = texts[begin : begin + TEXTS_PER_PART]
+            start = time.perf_counter()
+            vectors = self.encode_passages(block)
+            seconds = time.perf_counter() - start
+            yield Part(range(begin, begin + len(block)), vectors, seconds)
+
+    def expect(self, texts: Sequence[str]) -> Usage:
+        """Return what the service should count for passages, found out without asking it."""
+        return Usage()
+
+    def expect_query(self, text: str) -> Usage:
+        """Return what the service should count for a query, found out without asking it."""
+        return self.expect([text])
 
     @abstractmethod
     def encode_query(self, text: str) -> Vectors:
@@ -32,7 +72,15 @@ class Encoder(ABC):
 
 
 class CrossEncoder(ABC):
-    """Scores a query and a passage read together."""
+    """Scores a query and a passage read together.
+
+    `prices` are as an encoder's, per thing of which `unit` is the name. A `listwise` one reads all
+    texts of a call together: the score of a pair depends on the others, and is no more than a rank.
+    """
+
+    prices: Prices | None = FREE
+    unit: str = "tokens"
+    listwise: bool = False
 
     @property
     @abstractmethod
@@ -44,8 +92,12 @@ class CrossEncoder(ABC):
         """Return one score a text, higher is better, in the model's own unit: see the key `scores`
         of its settings.
 
-        The score of a pair does not depend on the other texts of the call.
+        The score of a pair does not depend on the other texts of the call, unless it is `listwise`.
         """
+
+    def expect(self, query: str, texts: Sequence[str]) -> Usage:
+        """Return what the service should count for a call, found out without making it."""
+        return Usage()
 
     def facts(self) -> Mapping[str, Any]:
         """What identifies the model: name, build, digest of its files. JSON values."""

@@ -3,9 +3,9 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from retrievers.base import AssayError
 from retrievers.models.base import CrossEncoder
@@ -13,9 +13,9 @@ from retrievers.models.choice import ModelSettings, check_tokens
 from retrievers.models.files import locate
 from retrievers.models.onnx import OnnxCrossEncoder
 from retrievers.models.pins import DEFAULT_CROSS_ENCODER
+from retrievers.models.served.names import explain_served
 from retrievers.models.st import StCrossEncoder
 from retrievers.settings import Settings, Workshop
-from retrievers.settings.parts import Part
 
 # Scores keep so far from 0 and 1 that there is room above and below them.
 ROOM = 1e-9
@@ -24,7 +24,12 @@ LARGEST_LOGIT = 30.0
 
 
 class CrossEncoderChoice(Settings, ABC):
-    """Base of the settings of every cross-encoder, which say what its numbers mean."""
+    """Base of the settings of every cross-encoder, which say what its numbers mean.
+
+    Those of a `listwise` one mean no more than an order.
+    """
+
+    listwise: ClassVar[bool] = False
 
     scores: Literal["logit", "probability"] = Field(
         "logit",
@@ -71,6 +76,13 @@ class CrossEncoderSettings(ModelSettings, CrossEncoderChoice):
         description="what is read of query and passage together, in tokens; fewer is faster",
     )
 
+    @field_validator("model")
+    @classmethod
+    def _is_not_served(cls, value: str) -> str:
+        if served := explain_served(value, "model"):
+            raise ValueError(served)
+        return value
+
     def build(self, workshop: Workshop) -> CrossEncoder:
         """Return the cross-encoder. Nothing of it is loaded before a pair needs it."""
         files = locate(self.model, self.backend, "cross-encoder", workshop)
@@ -79,9 +91,3 @@ class CrossEncoderSettings(ModelSettings, CrossEncoderChoice):
         check_tokens(self.max_tokens, files)
         recipe = replace(files.recipe, max_tokens=self.max_tokens)
         return OnnxCrossEncoder(files, recipe, workshop.threads, self.fused)
-
-
-AnyCrossEncoder = Annotated[
-    CrossEncoderChoice,
-    Part("assay.cross_encoders", CrossEncoderChoice, CrossEncoderSettings),
-]

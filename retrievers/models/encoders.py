@@ -1,17 +1,17 @@
 """Encoders: settings, and the cache every encoder stands behind."""
 
 import struct
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from retrievers.base import AssayError
+from retrievers.language_models.prices import FREE, Prices, Usage
 from retrievers.models.base import Encoder, Vectors
 from retrievers.models.choice import ModelSettings, check_tokens
 from retrievers.models.files import ModelFiles, locate
@@ -19,15 +19,16 @@ from retrievers.models.onnx import OnnxEncoder
 from retrievers.models.packages import Pooling
 from retrievers.models.pins import DEFAULT_ENCODER
 from retrievers.models.recipes import Recipe
+from retrievers.models.served.names import explain_served
 from retrievers.models.st import StEncoder, StRecipe
 from retrievers.settings import Settings, Workshop
-from retrievers.settings.parts import Part, find_source
+from retrievers.settings.parts import find_source
 from retrievers.store.digest import digest
 
 CACHE_KIND = "embeddings"
 SECONDS_KIND = "embedding_seconds"  # of each vector, by the same key
-SECONDS = struct.Struct("<d")
-TEXTS_PER_WRITE = 64  # what a killed run loses at most
+TOKENS_KIND = "embedding_tokens"  # of each vector that a service was asked for
+NUMBER = struct.Struct("<d")
 
 
 class EncoderChoice(Settings, ABC):
@@ -72,6 +73,13 @@ class EncoderSettings(ModelSettings, EncoderChoice):
         description="how token vectors become one (onnx only); the model's own if not given",
     )
 
+    @field_validator("model")
+    @classmethod
+    def _is_not_served(cls, value: str) -> str:
+        if served := explain_served(value, "encoder"):
+            raise ValueError(served)
+        return value
+
     @property
     def name(self) -> str:
         """The model's."""
@@ -99,9 +107,6 @@ class EncoderSettings(ModelSettings, EncoderChoice):
         return StEncoder(files, recipe, workshop.threads, workshop.progress)
 
 
-AnyEncoder = Annotated[EncoderChoice, Part("assay.encoders", EncoderChoice, EncoderSettings)]
-
-
 @dataclass(frozen=True, slots=True)
 class Encoded:
     """One row a text, and how many distinct texts had to be encoded for it."""
@@ -122,6 +127,7 @@ class CachingEncoder(Encoder):
         self._encoder = encoder
         self._name = name
         self._workshop = workshop
+        self._size = 0  # of the vectors seen
 
     @property
     def identity(self) -> str:
@@ -133,50 +139,116 @@ class CachingEncoder(Encoder):
         """Return one row a text; of no texts, shape (0, 0)."""
         return self.encode(texts).vectors
 
+    @property
+    def prices(self) -> Prices | None:  # type: ignore[override]
+        """The prices of the encoder behind the cache."""
+        return self._encoder.prices
+
+    @property
+    def charged(self) -> bool:
+        """Whether a service is asked that charges, or of which that is not known."""
+        return self.prices != FREE
+
     def encode(self, texts: Sequence[str]) -> Encoded:
         """Return the vectors of `texts` and how many were not in the cache."""
         if not texts:
             return Encoded(np.empty((0, 0), np.float32), 0)
-        identity = self.identity
-        keys = [digest(identity, text) for text in texts]
+        keys = self._keys(texts)
         known = self._workshop.cache.get_many(CACHE_KIND, keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if missing:
             fresh = self._encode_missing(missing)
             what = f"embedding with {self._name}"
             known.update(self._workshop.progress.track(fresh, what, len(missing)))
-        values = b"".join(known[key] for key in keys)
-        return Encoded(np.frombuffer(values, np.float32).reshape(len(keys), -1), len(missing))
+        rows = [known[key] for key in keys]
+        if len(sizes := {len(row) // 4 for row in rows}) > 1:
+            raise AssayError(
+                f"{self._name}: its vectors have {min(sizes)} or {max(sizes)} dimensions: another"
+                " model answers by this name; `assay cache clear embeddings` forgets those before"
+            )
+        self._size = len(rows[0]) // 4
+        return Encoded(
+            np.frombuffer(b"".join(rows), np.float32).reshape(len(rows), -1), len(missing)
+        )
+
+    def find_missing(self, texts: Sequence[str]) -> list[str]:
+        """Return the distinct `texts` whose vectors are not in the cache."""
+        keys = self._keys(texts)
+        known = self._workshop.cache.get_many(CACHE_KIND, keys)
+        return list(
+            {key: text for key, text in zip(keys, texts, strict=True) if key not in known}.values()
+        )
+
+    def keep(self, texts: Sequence[str]) -> int:
+        """Encode what is not in the cache yet, and return how many texts that were."""
+        return self.encode(texts).fresh
 
     def recall_seconds(self, texts: Sequence[str]) -> float | None:
         """Return the seconds that encoding the distinct `texts` took, whenever that was done.
 
         None where some vector comes from a time when this was not kept.
         """
-        identity = self.identity
-        keys = {digest(identity, text) for text in texts}
-        known = self._workshop.cache.get_many(SECONDS_KIND, keys)
-        if len(known) < len(keys):
+        return self._recall(SECONDS_KIND, texts)
+
+    def recall_bill(self, texts: Sequence[str]) -> Mapping[str, Any] | None:
+        """Return the tokens that a service counted for the distinct `texts`, and their cost in
+        US dollars today, None where no price is known; None where no service is asked.
+        """
+        if not self.charged or (tokens := self._recall(TOKENS_KIND, texts)) is None:
             return None
-        return fsum(SECONDS.unpack(value)[0] for value in known.values())
+        usage = Usage(round(tokens))
+        return {"tokens": usage.input, "usd": self.prices and self.prices.cost(usage)}
 
     def encode_query(self, text: str) -> Vectors:
         """Return the vector of a query: float32, shape (dimensions,)."""
-        return self._encoder.encode_query(text)
+        vector = self._encoder.encode_query(text)
+        if self._size and len(vector) != self._size:
+            raise AssayError(
+                f"{self._name}: the vector of a query has {len(vector)} dimensions, those of"
+                f" passages {self._size}"
+            )
+        return vector
+
+    def expect(self, texts: Sequence[str]) -> Usage:
+        """As the encoder behind the cache expects it."""
+        return self._encoder.expect(texts)
+
+    def expect_query(self, text: str) -> Usage:
+        """As the encoder behind the cache expects it."""
+        return self._encoder.expect_query(text)
 
     def facts(self) -> Mapping[str, Any]:
         """The facts of the encoder behind the cache."""
         return self._encoder.facts()
 
+    def _keys(self, texts: Sequence[str]) -> list[str]:
+        identity = self.identity
+        return [digest(identity, text) for text in texts]
+
+    def _recall(self, kind: str, texts: Sequence[str]) -> float | None:
+        keys = set(self._keys(texts))
+        known = self._workshop.cache.get_many(kind, keys)
+        if len(known) < len(keys):
+            return None
+        return fsum(NUMBER.unpack(value)[0] for value in known.values())
+
     def _encode_missing(self, texts: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-        """Yield (key, vector), each block stored before its first is yielded."""
-        keys = list(texts)
-        for begin in range(0, len(keys), TEXTS_PER_WRITE):
-            block = keys[begin : begin + TEXTS_PER_WRITE]
-            start = time.perf_counter()
-            vectors = self._encoder.encode_passages([texts[key] for key in block])
-            share = SECONDS.pack((time.perf_counter() - start) / len(block))
-            self._workshop.cache.put_many(SECONDS_KIND, dict.fromkeys(block, share))
-            values = {key: row.tobytes() for key, row in zip(block, vectors, strict=True)}
-            self._workshop.cache.put_many(CACHE_KIND, values)
+        """Yield (key, vector), each part stored before its first is yielded."""
+        keys, wanted, cache = list(texts), list(texts.values()), self._workshop.cache
+        for part in self._encoder.encode_parts(wanted):
+            block = [keys[at] for at in part.positions]
+            share = NUMBER.pack(part.seconds / len(block))
+            cache.put_many(SECONDS_KIND, dict.fromkeys(block, share))
+            if self.charged:
+                cache.put_many(TOKENS_KIND, _share(part.usage.prompt, block, texts))
+            values = {key: row.tobytes() for key, row in zip(block, part.vectors, strict=True)}
+            cache.put_many(CACHE_KIND, values)
             yield from values.items()
+
+
+def _share(tokens: int, keys: Sequence[str], texts: Mapping[str, str]) -> dict[str, bytes]:
+    """Return each text's share of the tokens of a call, by its length."""
+    sizes = [len(texts[key].encode()) + 1 for key in keys]
+    return {
+        key: NUMBER.pack(tokens * size / sum(sizes)) for key, size in zip(keys, sizes, strict=True)
+    }

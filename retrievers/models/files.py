@@ -24,7 +24,7 @@ from retrievers.store.paths import parse_path
 class ModelFiles(ABC):
     """The files of one model. `backend` runs them; `name` and `build` are for people.
 
-    `heads` are the attention heads of a model that can run as a fused graph, else 0.
+    `heads` are the attention heads of a model whose graph is written here, else 0.
     """
 
     backend: str
@@ -84,7 +84,8 @@ class PinnedFiles(ModelFiles):
     def location(self) -> Mapping[str, Any]:
         """Within the cached folder."""
         folder = fetch(self._pin, self._workshop).path
-        return _location(folder, folder / "model.onnx" if self.backend == "onnx" else None)
+        weights = folder / self._pin.files[0].name
+        return _location(folder, weights if self.backend == "onnx" else None)
 
 
 class LocalFiles(ModelFiles):

@@ -4,6 +4,8 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -37,7 +39,8 @@ class OnnxEncoder(Encoder):
         self._files = files
         self._recipe = recipe
         self._threads = threads
-        self._model = _OnnxModel(files, recipe.max_tokens, fused, recipe.pooling == "cls")
+        graph = choose_graph(files, fused, first_only=recipe.pooling == "cls")
+        self._model = OnnxModel(files, recipe.max_tokens, graph)
 
     @property
     def identity(self) -> str:
@@ -49,7 +52,7 @@ class OnnxEncoder(Encoder):
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Return one row a text, on as many threads as the workshop allows."""
         prefixed = [self._recipe.passage_prefix + text for text in texts]
-        return np.stack(_map(self._encode, prefixed, self._threads))
+        return np.stack(map_texts(self._encode, prefixed, self._threads))
 
     def encode_query(self, text: str) -> Vectors:
         """Return the query's vector, computed on the calling thread."""
@@ -87,7 +90,8 @@ class OnnxCrossEncoder(CrossEncoder):
         self._files = files
         self._recipe = recipe
         self._threads = threads
-        self._model = _OnnxModel(files, recipe.max_tokens, fused, first_only=True)
+        graph = choose_graph(files, fused, first_only=True)
+        self._model = OnnxModel(files, recipe.max_tokens, graph)
 
     @property
     def identity(self) -> str:
@@ -97,7 +101,7 @@ class OnnxCrossEncoder(CrossEncoder):
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return one logit a text, on as many threads as the workshop allows."""
-        return _map(lambda text: self._score(query, text), texts, self._threads)
+        return map_texts(lambda text: self._score(query, text), texts, self._threads)
 
     def facts(self) -> Mapping[str, Any]:
         """Name, build, digest, how pairs are read, and the runtime."""
@@ -117,20 +121,42 @@ class OnnxCrossEncoder(CrossEncoder):
         return float(output[0])
 
 
-class _OnnxModel:
-    """A session and its tokenizer, loaded at the first text. Safe to use from threads.
+@dataclass(frozen=True, slots=True)
+class WrittenGraph:
+    """A graph that is written from a model's weights, in the bytes of an ONNX file.
 
-    `graph` names what runs, and `changes` is what that adds to an identity: nothing for the file's
-    own graph. Of a fused graph that is `first_only` only the first token's vector comes out.
+    `revision` is raised when it comes to give other numbers.
     """
 
-    def __init__(self, files: ModelFiles, max_tokens: int, fused: bool, first_only: bool) -> None:
-        fused = fused and files.heads > 0
-        self.graph = "fused" if fused else "as given"
-        self.changes = ["fused", fused_bert.REVISION] if fused else []
+    name: str
+    revision: int
+    write: Callable[[Path], bytes]
+
+
+def choose_graph(files: ModelFiles, fused: bool, *, first_only: bool) -> WrittenGraph | None:
+    """Return the fused graph of a model that has one, if `fused` wants it; else None.
+
+    With `first_only` only the first token's vector comes out.
+    """
+    if not (fused and files.heads):
+        return None
+    write = partial(fused_bert.fuse, heads=files.heads, first_only=first_only)
+    return WrittenGraph("fused", fused_bert.REVISION, write)
+
+
+class OnnxModel:
+    """A session and its tokenizer, loaded at the first text. Safe to use from threads.
+
+    What runs is the file's own graph, unless a `graph` is written from its weights. `changes` is
+    what that adds to an identity: nothing for the file's own.
+    """
+
+    def __init__(self, files: ModelFiles, max_tokens: int, graph: WrittenGraph | None) -> None:
+        self.graph = graph.name if graph else "as given"
+        self.changes = [graph.name, graph.revision] if graph else []
         self._files = files
         self._max_tokens = max_tokens
-        self._first_only = first_only
+        self._write = graph.write if graph else None
         self._lock = threading.Lock()
         self._loaded: tuple[Any, Any, frozenset[str]] | None = None
 
@@ -159,13 +185,11 @@ class _OnnxModel:
         return self._loaded
 
     def _open(self, model: Path, tokenizer: Path) -> tuple[Any, Any, frozenset[str]]:
-        content: str | bytes = str(model)
-        if self.graph == "fused":
-            content = fused_bert.fuse(model, self._files.heads, self._first_only)
-        return _open(content, model, tokenizer, self._max_tokens)
+        content = self._write(model) if self._write else str(model)
+        return _open_session(content, model, tokenizer, self._max_tokens)
 
 
-def _open(
+def _open_session(
     content: str | bytes, model: Path, tokenizer: Path, max_tokens: int
 ) -> tuple[Any, Any, frozenset[str]]:
     """Return the session of a path's or a file's `content`, the tokenizer, and the names of the
@@ -198,7 +222,7 @@ def _open(
     return session, reader, inputs
 
 
-def _map(work: Callable[[str], Result], texts: Sequence[str], threads: int) -> list[Result]:
+def map_texts(work: Callable[[str], Result], texts: Sequence[str], threads: int) -> list[Result]:
     """Return what `work` makes of each text; the longest begin, so that none is waited for last."""
     if threads == 1 or len(texts) == 1:
         return [work(text) for text in texts]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["encoder", "cross-encoder", "tokenizer", "language-model"]
+Kind = Literal["encoder", "sparse-encoder", "cross-encoder", "tokenizer", "language-model"]
 Backend = Literal["onnx", "st", "tokenizers", "gguf"]
 Pooling = Literal["cls", "mean"]
 
@@ -46,11 +46,11 @@ class PinnedFile:
 
 @dataclass(frozen=True, slots=True)
 class PinnedModel:
-    """A model and how it wants its texts.
+    """A model and how it wants its texts. Of its files the first is that of the weights.
 
     `max_tokens` is what it was trained with, `positions` the most it can read, both with special
-    tokens. `upstream` is the model hub's name of what this is a build of. `heads` are the attention
-    heads of a BERT in int8 that can run as a fused graph, else 0.
+    tokens. `upstream` is the model hub's name of what this is a build of, empty where nobody says.
+    `heads` are the attention heads of a BERT whose graph is written here, else 0.
     """
 
     name: str

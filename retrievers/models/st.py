@@ -35,7 +35,7 @@ class StEncoder(Encoder):
     ) -> None:
         self._files = files
         self._recipe = recipe
-        self._model = _StModel("SentenceTransformer", files, recipe.max_tokens, threads, progress)
+        self._model = StModel("SentenceTransformer", files, recipe.max_tokens, threads, progress)
 
     @property
     def identity(self) -> str:
@@ -74,7 +74,7 @@ class StCrossEncoder(CrossEncoder):
     ) -> None:
         self._files = files
         self._max_tokens = max_tokens
-        self._model = _StModel("CrossEncoder", files, max_tokens, threads, progress)
+        self._model = StModel("CrossEncoder", files, max_tokens, threads, progress)
 
     @property
     def identity(self) -> str:
@@ -99,7 +99,7 @@ class StCrossEncoder(CrossEncoder):
 _UNIT = {"normalize_embeddings": True}
 
 
-class _StModel:
+class StModel:
     """A model of sentence-transformers, loaded at the first text. One call runs at a time."""
 
     def __init__(

@@ -88,7 +88,11 @@ class StageSettings(Settings, ABC):
 
     # What it offers `assay tune`: values worth trying, by key.
     tunable: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    scale: ClassVar[Scale] = "as given"
+
+    @property
+    def scale(self) -> Scale:
+        """What it makes of the scale of scores; set once for the class where that is enough."""
+        return "as given"
 
     @property
     def comparison(self) -> Comparison | None:

@@ -10,7 +10,8 @@ from pydantic import Field
 
 from retrievers.base import Hit
 from retrievers.corpus import Corpus
-from retrievers.models.encoders import AnyEncoder, EncoderSettings
+from retrievers.models.encoders import EncoderSettings
+from retrievers.models.registry import AnyEncoder
 from retrievers.normalisation import normalise_min_max
 from retrievers.settings import Workshop
 from retrievers.stages.base import (

@@ -1,16 +1,21 @@
 """Reranking: a cross-encoder reads the best hits again and puts them in its own order."""
 
+import json
 import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from retrievers import charges
 from retrievers.base import Hit
+from retrievers.engines.retries import count_wait
+from retrievers.language_models.prices import FREE, Usage
 from retrievers.models.base import CrossEncoder
-from retrievers.models.cross_encoders import AnyCrossEncoder, CrossEncoderSettings
+from retrievers.models.cross_encoders import CrossEncoderSettings
+from retrievers.models.registry import AnyCrossEncoder
 from retrievers.settings import Workshop
 from retrievers.settings.parts import find_source
 from retrievers.stages.base import (
@@ -25,6 +30,8 @@ from retrievers.store.cache import Cache
 from retrievers.store.digest import digest
 
 CACHE_KIND = "rerank"
+UNITS_KIND = "rerank_units"  # what a service billed for each pair, by the same key
+LIST_KIND = "rerank_lists"  # scores of lists read as a whole, with what that used
 FIRST = 5  # what is read before it is asked whether that is enough
 PINNED = math.nextafter(1.0, 0.0)  # the score of an exact match: surer than any chance given
 VALUE = struct.Struct("<d")
@@ -34,7 +41,6 @@ class RerankSettings(StageSettings):
     """A cross-encoder reads the best hits and reorders them."""
 
     tunable: ClassVar[Mapping[str, Sequence[Any]]] = {"depth": (5, 10, 24, 50)}
-    scale: ClassVar[Scale] = "own"
     type: Literal["rerank"]
     model: AnyCrossEncoder = Field(
         default_factory=CrossEncoderSettings, description="the cross-encoder, or its name"
@@ -56,6 +62,17 @@ class RerankSettings(StageSettings):
             " not given: all to `depth` are read"
         ),
     )
+
+    @model_validator(mode="after")
+    def _has_scores(self) -> "RerankSettings":
+        if self.enough is not None and self.model.listwise:
+            raise ValueError("enough: compares scores, and this model gives ranks; leave it out")
+        return self
+
+    @property
+    def scale(self) -> Scale:
+        """Its model's, where that gives more than ranks."""
+        return "never" if self.model.listwise else "own"
 
     def build(self, workshop: Workshop) -> Stage:
         """Return the stage. Its model loads with the first pair that is not in the cache."""
@@ -131,12 +148,57 @@ class Rerank(Stage):
         if self._cache is None:
             return self._model.score(query, texts)
         identity = [self._model.identity, *filter(None, [self._source])]
+        if self._model.listwise:
+            return self._score_list(
+                self._cache, digest(*identity, query, list(texts)), query, texts
+            )
         keys = [digest(*identity, query, text) for text in texts]
         known = self._cache.get_many(CACHE_KIND, keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if missing:
-            scores = self._model.score(query, list(missing.values()))
+            with charges.watch() as watched:
+                scores = self._model.score(query, list(missing.values()))
+            count_wait(watched.retried.retries, watched.waited / 1e3)
             fresh = {key: VALUE.pack(score) for key, score in zip(missing, scores, strict=True)}
+            if billed := watched.usage.prompt:
+                self._cache.put_many(UNITS_KIND, _share(billed, missing))
             self._cache.put_many(CACHE_KIND, fresh)
             known |= fresh
+        if self._model.prices != FREE:
+            self._record(self._cache, keys, query, texts)
         return [VALUE.unpack(known[key])[0] for key in keys]
+
+    def _record(self, cache: Cache, keys: Sequence[str], query: str, texts: Sequence[str]) -> None:
+        """Record what one call for `texts` is billed, whenever their scores were made."""
+        if self._model.unit == "searches":
+            usage = self._model.expect(query, texts)
+        else:
+            units = cache.get_many(UNITS_KIND, keys).values()
+            usage = Usage(round(math.fsum(VALUE.unpack(value)[0] for value in units)))
+        charges.record(usage, self._model.prices, self._model.unit)
+
+    def _score_list(
+        self, cache: Cache, key: str, query: str, texts: Sequence[str]
+    ) -> Sequence[float]:
+        """Return the scores of a list that was read as a whole, and record what that used."""
+        known = cache.get_many(LIST_KIND, [key]).get(key)
+        if known is None:
+            with charges.watch() as watched:
+                scores = self._model.score(query, texts)
+            count_wait(watched.retried.retries, watched.waited / 1e3)
+            kept = {"scores": scores, "usage": asdict(watched.usage), "noted": watched.noted}
+            known = json.dumps(kept).encode()
+            cache.put_many(LIST_KIND, {key: known})
+        found = json.loads(known)
+        charges.record(Usage(**found["usage"]), self._model.prices)
+        for name, number in found["noted"].items():
+            charges.note(name, number)
+        scores = found["scores"]
+        return list(map(float, scores))
+
+
+def _share(units: int, texts: Mapping[str, str]) -> dict[str, bytes]:
+    """Return each text's share of what a call was billed, by its length."""
+    sizes = {key: len(text.encode()) + 1 for key, text in texts.items()}
+    total = sum(sizes.values())
+    return {key: VALUE.pack(units * size / total) for key, size in sizes.items()}

@@ -1,0 +1,87 @@
+"""What the services that a pipeline asks charge for its queries and its index."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import fsum
+from typing import Any
+
+from eval.runs.stored import StoredRun
+
+# Among the counts of a trace: billionths of a US dollar, and calls of which no price is known.
+COST = "nano_usd"
+UNPRICED = "unpriced"
+NANO = 1_000_000_000
+BILLED = "billed"  # among the facts of an index: tokens and US dollars by leg
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """US dollars at the prices that the run was made with.
+
+    `queries` is of a thousand queries, each searched once with no score kept from before; `index`
+    of all chunks, embedded once; `million` of chunks of a million tokens, as the pipeline counts
+    them. None is what cannot be told: `unpriced` are the steps without a known price.
+    """
+
+    queries: float | None
+    index: float | None
+    million: float | None
+    unpriced: tuple[str, ...]
+
+    @property
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """What is told, in words and figures."""
+        rows = (
+            ("USD per 1,000 queries", self.queries),
+            ("USD to embed the chunks", self.index),
+            ("USD per million tokens of chunks", self.million),
+        )
+        told = tuple((words, dollars(value)) for words, value in rows if value is not None)
+        missing = (("No price known of", ", ".join(self.unpriced)),) if self.unpriced else ()
+        return told + missing
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        return {
+            "usd_per_1000_queries": self.queries,
+            "usd_index": self.index,
+            "usd_per_million_tokens": self.million,
+            "unpriced": list(self.unpriced),
+        }
+
+    def metrics(self) -> dict[str, float]:
+        """Return what is known by its names in MLflow."""
+        found = {f"cost/{name}": value for name, value in self.as_json().items()}
+        return {name: value for name, value in found.items() if isinstance(value, float)}
+
+
+def find_cost(run: StoredRun) -> Cost | None:
+    """Return what a run tells of charges; None where no service that may charge was asked."""
+    steps = [entry for ranking in run.rankings.values() for entry in ranking.trace]
+    charged = [entry for entry in steps if {COST, UNPRICED} & entry.counts.keys()]
+    billed = run.manifest.index.facts.get(BILLED) or {}
+    if not charged and not billed:
+        return None
+    unpriced = {entry.name for entry in charged if UNPRICED in entry.counts}
+    spent = fsum(entry.counts.get(COST, 0) for entry in charged) / NANO
+    queries = None if unpriced else 1000 * spent / max(len(run.rankings), 1)
+    index = _sum_index(billed)
+    unpriced |= {leg for leg, bill in billed.items() if bill["usd"] is None}
+    tokens = sum(run.manifest.index.tokens.sizes)
+    million = 1e6 * index / tokens if index is not None and billed and tokens else None
+    return Cost(queries, index if billed else None, million, tuple(sorted(unpriced)))
+
+
+def dollars(value: float) -> str:
+    """Return US dollars to three significant digits, never in powers of ten."""
+    if not value:
+        return "0"
+    digits = 2
+    while digits < 9 and abs(value) * 10**digits < 100:
+        digits += 1
+    return f"{value:,.{digits}f}"
+
+
+def _sum_index(billed: Mapping[str, Any]) -> float | None:
+    found = [bill["usd"] for bill in billed.values()]
+    return None if None in found else fsum(found)

@@ -1,0 +1,105 @@
+"""Learned sparse search: terms weighed by a model, matched exactly on an inverted index."""
+
+import time
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from retrievers.base import IndexReport
+from retrievers.corpus import Corpus
+from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from retrievers.models.sparse import SparseEncoderSettings
+from retrievers.models.sparse_base import SparseVector
+from retrievers.ranking import best_matches
+from retrievers.settings import Workshop
+
+
+class SparseLegSettings(LegSettings):
+    """Learned sparse vectors (SPLADE) and their exact dot product.
+
+    It goes by `keyword`: it matches terms, and its scores have no scale.
+    """
+
+    kind: ClassVar[Kind] = "keyword"
+    prefix_stable: ClassVar[bool] = True
+    type: Literal["sparse"]
+    encoder: SparseEncoderSettings = Field(
+        default_factory=SparseEncoderSettings, description="the sparse encoder, or its name"
+    )
+
+    def build(self, workshop: Workshop) -> Leg:
+        """Return the leg, not yet indexed."""
+        return SparseLeg(self, workshop)
+
+
+class SparseLeg(Leg):
+    """Finds chunks that share a term with the query, as the model expands both."""
+
+    def __init__(self, settings: SparseLegSettings, workshop: Workshop) -> None:
+        self._encoder = settings.encoder.build(workshop)
+        self._index = InvertedIndex([])
+
+    def index(self, corpus: Corpus) -> IndexReport:
+        """Encode the chunks, or find their vectors in the cache, and list them by term."""
+        texts = [chunk.searchable for chunk in corpus.chunks]
+        encoded = self._encoder.encode(texts)
+        self._index = InvertedIndex(encoded.vectors)
+        seconds = self._encoder.recall_seconds(texts)
+        return IndexReport(
+            chunks=len(texts),
+            seconds={} if seconds is None else {"embed": seconds},
+            bytes=self._index.bytes,
+            cached=() if encoded.fresh else ("embed",),
+        )
+
+    def search(self, query: str, depth: int) -> LegResult:
+        """Return the `depth` chunks of the greatest dot product; a blank query matches none."""
+        if not query.strip() or not self._index.chunks:
+            return LegResult([], {"encode": 0.0, "search": 0.0})
+        begin = time.perf_counter()
+        vector = self._encoder.encode_query(query)
+        encoded = time.perf_counter()
+        candidates = best_matches(self._index.score(vector), depth)
+        end = time.perf_counter()
+        return LegResult(
+            candidates,
+            {"encode": (encoded - begin) * 1e3, "search": (end - encoded) * 1e3},
+            counts={"query_terms": len(vector.terms)},
+        )
+
+    def facts(self) -> Mapping[str, Any]:
+        """The facts of the encoder."""
+        return {**self._encoder.facts(), "search": "exact dot product"}
+
+
+class InvertedIndex:
+    """The chunks that hold each term, and with what weight."""
+
+    def __init__(self, vectors: list[SparseVector]) -> None:
+        self.chunks = len(vectors)
+        terms = np.concatenate([np.empty(0, np.int32), *(vector.terms for vector in vectors)])
+        weights = np.concatenate([np.empty(0, np.float32), *(vector.weights for vector in vectors)])
+        chunks = np.repeat(np.arange(len(vectors)), [len(vector.terms) for vector in vectors])
+        order = np.argsort(terms, kind="stable")
+        self._chunks = chunks[order].astype(np.int32)
+        self._weights = weights[order]
+        highest = int(terms.max(initial=-1))
+        self._starts = np.searchsorted(terms[order], np.arange(highest + 2))
+
+    @property
+    def bytes(self) -> int:
+        """What the lists take."""
+        return self._chunks.nbytes + self._weights.nbytes + self._starts.nbytes
+
+    def score(self, query: SparseVector) -> NDArray[np.float64]:
+        """Return the dot product of `query` and every chunk, summed in the order of the terms."""
+        scores = np.zeros(self.chunks)
+        known = query.terms < len(self._starts) - 1
+        for term, weight in zip(query.terms[known], query.weights[known], strict=True):
+            held = slice(self._starts[term], self._starts[term + 1])
+            # A chunk stands once in a term's list, so that no sum is lost.
+            scores[self._chunks[held]] += self._weights[held].astype(np.float64) * float(weight)
+        return scores

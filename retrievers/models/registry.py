@@ -1,0 +1,56 @@
+"""All encoders and cross-encoders that a config can name."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Discriminator, Field, Tag
+
+from retrievers.models.cross_encoders import CrossEncoderChoice, CrossEncoderSettings
+from retrievers.models.encoders import EncoderChoice, EncoderSettings
+from retrievers.models.served.cohere import CohereEncoderSettings, CohereRerankerSettings
+from retrievers.models.served.gemini import GeminiEncoderSettings
+from retrievers.models.served.jina import JinaEncoderSettings, JinaRerankerSettings
+from retrievers.models.served.listwise import ListwiseSettings
+from retrievers.models.served.openai import OpenAiEncoderSettings
+from retrievers.models.served.tei import TeiEncoderSettings, TeiRerankerSettings
+from retrievers.models.served.voyage import VoyageEncoderSettings, VoyageRerankerSettings
+from retrievers.settings.parts import Part
+
+HERE, SERVED = "here", "served"
+
+
+def _place(value: Any) -> str:
+    """Return whether a model runs on this machine: those that do have no `type`."""
+    typed = value.get("type") if isinstance(value, Mapping) else getattr(value, "type", None)
+    return HERE if typed is None else SERVED
+
+
+ServedEncoders = Annotated[
+    OpenAiEncoderSettings
+    | CohereEncoderSettings
+    | VoyageEncoderSettings
+    | JinaEncoderSettings
+    | GeminiEncoderSettings
+    | TeiEncoderSettings,
+    Field(discriminator="type"),
+]
+ServedCrossEncoders = Annotated[
+    CohereRerankerSettings
+    | VoyageRerankerSettings
+    | JinaRerankerSettings
+    | TeiRerankerSettings
+    | ListwiseSettings,
+    Field(discriminator="type"),
+]
+Encoders = Annotated[
+    Annotated[EncoderSettings, Tag(HERE)] | Annotated[ServedEncoders, Tag(SERVED)],
+    Discriminator(_place),
+]
+CrossEncoders = Annotated[
+    Annotated[CrossEncoderSettings, Tag(HERE)] | Annotated[ServedCrossEncoders, Tag(SERVED)],
+    Discriminator(_place),
+]
+AnyEncoder = Annotated[EncoderChoice, Part("assay.encoders", EncoderChoice, Encoders)]
+AnyCrossEncoder = Annotated[
+    CrossEncoderChoice, Part("assay.cross_encoders", CrossEncoderChoice, CrossEncoders)
+]

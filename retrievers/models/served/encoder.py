@@ -1,0 +1,244 @@
+"""Encoders behind HTTP: batches, several at a time, each checked before it counts."""
+
+import threading
+import time
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from retrievers import charges
+from retrievers.base import AssayError, cut
+from retrievers.language_models.base import MARKS, USUAL_BYTES_PER_TOKEN, TooLongError
+from retrievers.language_models.prices import Usage
+from retrievers.models.base import Encoder, Part, Vectors
+from retrievers.models.encoders import EncoderChoice
+from retrievers.models.served.messages import clean
+from retrievers.models.served.service import ServedSettings, Service
+from retrievers.settings import Workshop
+from retrievers.store.digest import digest
+
+REVISION = 1  # raise it when the code below comes to ask for other vectors
+SHORTER = 0.75  # of a text that is too long, this much is tried next
+
+Kind = Literal["document", "query"]
+Rows = Sequence[Sequence[float]]
+
+
+class ServedEncoderSettings(ServedSettings, EncoderChoice):
+    """An embedding model behind HTTP: what all of them have."""
+
+    most_texts: ClassVar[int]  # that the service takes in one call
+    most_tokens: ClassVar[int] = 100_000  # in one call, by estimate
+
+    dimensions: int | None = Field(
+        None, ge=1, description="of the vectors, where the model offers a choice"
+    )
+    query_prefix: str = Field("", description="put before each query")
+    passage_prefix: str = Field("", description="put before each passage")
+    truncate: bool = Field(
+        True, description="a text longer than the model reads loses its end; false refuses it"
+    )
+    max_tokens: int | None = Field(
+        None,
+        ge=8,
+        description="what the model reads of a text, to count what it does not; else as listed",
+    )
+    batch: int | None = Field(
+        None, ge=1, description="texts in one call at most; the service's limit if not given"
+    )
+
+    @property
+    def name(self) -> str:
+        """The provider's and the model's."""
+        return self.where
+
+    @property
+    def variety(self) -> Sequence[Any]:
+        """What else decides a passage's vector."""
+        return ()
+
+    def open(self, workshop: Workshop) -> Encoder:
+        """Return the encoder. The service is not asked before a text needs it."""
+        return ServedEncoder(self, workshop)
+
+    @property
+    @abstractmethod
+    def path(self) -> str:
+        """Where texts are posted to, below the address."""
+
+    @abstractmethod
+    def write(self, texts: Sequence[str], kind: Kind) -> Any:
+        """Return the body of a call."""
+
+    @abstractmethod
+    def read(self, reply: Any, wanted: int) -> tuple[Rows, int | None]:
+        """Return a row a text, and the tokens counted, None where the service does not tell.
+
+        Raises ValueError where the answer is none to so many texts, or whatever a broken one does.
+        """
+
+
+class ServedEncoder(Encoder):
+    """Asks a service. Vectors are brought to unit length here, whatever the service gives."""
+
+    def __init__(self, settings: ServedEncoderSettings, workshop: Workshop) -> None:
+        self.prices = settings.prices
+        self._settings = settings
+        self._service = Service(settings, workshop)
+        self._lock = threading.Lock()
+        self._size = settings.dimensions
+
+    @property
+    def identity(self) -> str:
+        """Digest of the address, the model, and all that is said of a passage."""
+        given = self._settings
+        kept = [given.provider, given.url, given.model, given.dimensions, given.passage_prefix]
+        return digest("served encoder", REVISION, *kept, given.truncate, *given.variety)
+
+    def encode_passages(self, texts: Sequence[str]) -> Vectors:
+        """Return one row a text."""
+        parts = list(self.encode_parts(texts))
+        rows = np.empty((len(texts), parts[0].vectors.shape[1] if parts else 0), np.float32)
+        for part in parts:
+            rows[list(part.positions)] = part.vectors
+        return rows
+
+    def encode_parts(self, texts: Sequence[str]) -> Iterator[Part]:
+        """Yield the batches as they come. After an error those under way are awaited, and come."""
+        prepared = [self._prepare(text, self._settings.passage_prefix) for text in texts]
+        batches = self._cut(prepared)
+        failed: BaseException | None = None
+        with ThreadPoolExecutor(self._settings.concurrency) as pool:
+            asking: dict[Future[Part], None] = {}
+            while True:
+                if failed is None:
+                    room = self._settings.concurrency - len(asking)
+                    for batch in islice(batches, room):
+                        asking[pool.submit(self._encode, prepared, batch)] = None
+                if not asking:
+                    break
+                for future in wait(asking, return_when=FIRST_COMPLETED).done:
+                    del asking[future]
+                    if error := future.exception():
+                        failed = failed or error
+                    else:
+                        yield future.result()
+        if failed is not None:
+            raise failed
+
+    def encode_query(self, text: str) -> Vectors:
+        """Return the query's vector."""
+        prepared = self._prepare(text, self._settings.query_prefix)
+        vector: Vectors = self._ask([prepared], "query")[0][0]
+        return vector
+
+    def expect(self, texts: Sequence[str]) -> Usage:
+        """Return the usual number of tokens of passages."""
+        prefix = self._settings.passage_prefix
+        return Usage(sum(_estimate(self._prepare(text, prefix)) for text in texts))
+
+    def expect_query(self, text: str) -> Usage:
+        """Return the usual number of tokens of a query."""
+        return Usage(_estimate(self._prepare(text, self._settings.query_prefix)))
+
+    def facts(self) -> Mapping[str, Any]:
+        """Where the service is, what it is asked, and its price."""
+        given = self._settings
+        listed = given.listed
+        return {
+            "model": given.model,
+            "backend": given.provider,
+            "url": given.url or given.address,
+            "dimensions": given.dimensions or "the model's own",
+            "query_prefix": given.query_prefix,
+            "passage_prefix": given.passage_prefix,
+            "truncate": given.truncate,
+            "normalised": "here",
+            "max_tokens": given.max_tokens or (listed and listed.window),
+            **given.price_facts(),
+        }
+
+    def _prepare(self, text: str, prefix: str) -> str:
+        return prefix + clean(text)
+
+    def _cut(self, texts: Sequence[str]) -> Iterator[list[int]]:
+        """Yield the positions of `texts` in batches that the service takes."""
+        most = min(self._settings.batch or self._settings.most_texts, self._settings.most_texts)
+        batch: list[int] = []
+        tokens = 0
+        for at, text in enumerate(texts):
+            size = _estimate(text)
+            if batch and (len(batch) == most or tokens + size > self._settings.most_tokens):
+                yield batch
+                batch, tokens = [], 0
+            batch.append(at)
+            tokens += size
+        if batch:
+            yield batch
+
+    def _encode(self, texts: Sequence[str], batch: Sequence[int]) -> Part:
+        start = time.perf_counter()
+        with charges.watch() as watched:
+            vectors, tokens = self._ask([texts[at] for at in batch], "document")
+        taken = time.perf_counter() - start - watched.waited / 1e3
+        return Part(batch, vectors, taken, Usage(tokens))
+
+    def _ask(self, texts: Sequence[str], kind: Kind) -> tuple[Vectors, int]:
+        """Return a row a text, and the tokens of all; what is too long is sent in smaller calls."""
+        given = self._settings
+
+        def read(reply: Any) -> tuple[Vectors, Usage]:
+            rows, tokens = given.read(reply, len(texts))
+            counted = sum(map(_estimate, texts)) if tokens is None else tokens
+            return np.array(rows, dtype=np.float32), Usage(counted)
+
+        most = sum(len(text.encode()) + MARKS for text in texts)
+        try:
+            reply = self._service.post(given.path, given.write(texts, kind), most, read)
+        except TooLongError as error:
+            if len(texts) > 1:
+                middle = len(texts) // 2
+                halves = [self._ask(half, kind) for half in (texts[:middle], texts[middle:])]
+                (first, some), (second, others) = halves
+                return np.concatenate([first, second]), some + others
+            return self._ask([self._shorten(texts[0], error)], kind)
+        return self._check(reply.value), reply.usage.prompt
+
+    def _shorten(self, text: str, error: TooLongError) -> str:
+        if not self._settings.truncate or len(text) < 2:
+            raise AssayError(
+                f"{self._settings.name}: a text of {len(text):,} characters is longer than the"
+                f" model reads ({cut(text, 40)!r}); allowed: shorter chunks, truncate: true;"
+                f" {error}"
+            )
+        return text[: int(len(text) * SHORTER)]
+
+    def _check(self, rows: Vectors) -> Vectors:
+        """Return `rows` at unit length. Raises AssayError for what is no such vector."""
+        where = self._settings.name
+        if rows.ndim != 2 or not rows.shape[1]:
+            raise AssayError(f"{where}: gives no vectors of numbers (shape {rows.shape})")
+        with self._lock:
+            self._size = self._size or rows.shape[1]
+        if rows.shape[1] != self._size:
+            wanted = "asked for" if self._settings.dimensions else "given before"
+            raise AssayError(
+                f"{where}: gives vectors of {rows.shape[1]} dimensions, {self._size} were {wanted}"
+            )
+        if not np.isfinite(rows).all():
+            raise AssayError(f"{where}: gives a vector with a number that is not finite")
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        if not lengths.all():
+            raise AssayError(f"{where}: gives a vector of zeros, which has no direction")
+        unit: Vectors = (rows / lengths).astype(np.float32)
+        return unit
+
+
+def _estimate(text: str) -> int:
+    """Return about how many tokens a text has."""
+    return len(text.encode()) // USUAL_BYTES_PER_TOKEN + 1

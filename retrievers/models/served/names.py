@@ -1,0 +1,43 @@
+"""Names by which people call a served model where a model on this machine is expected."""
+
+from pathlib import Path
+
+from retrievers.models.served.prices import find_provider
+
+# By the providers of routers and frameworks: `openai/text-embedding-3-small`, `tei:http://…`.
+OWNERS = {
+    "openai": "openai",
+    "azure": "openai",
+    "ollama": "openai",
+    "vllm": "openai",
+    "infinity": "openai",
+    "lm_studio": "openai",
+    "cohere": "cohere",
+    "voyage": "voyage",
+    "voyageai": "voyage",
+    "jina_ai": "jina",
+    "gemini": "gemini",
+    "google": "gemini",
+    "tei": "tei",
+}
+SERVERS = frozenset({"azure", "ollama", "vllm", "infinity", "lm_studio", "tei"})
+# Organisations that the hub has too, with models that run on this machine.
+ON_HUB = frozenset({"google", "openai", "voyageai"})
+
+
+def explain_served(name: str, key: str) -> str:
+    """Say how to name a served model at `key`; empty where `name` is none that is known here."""
+    if Path(name).is_dir():
+        return ""
+    separator = "/" if "/" in name.partition(":")[0] else ":"
+    owner, _, model = name.partition(separator)
+    provider = OWNERS.get(owner.casefold()) if model else None
+    listed = find_provider(model or name)
+    if provider is None or (owner.casefold() in ON_HUB and listed is None):
+        provider, model = listed, model or name
+    if provider is None:
+        return ""
+    given = f"model: {model}"
+    if owner.casefold() in SERVERS:
+        given = "url: …" if provider == "tei" else f"model: {model}, url: …"
+    return f"{name!r} is served, not run here; name it as {key}: {{type: {provider}, {given}}}"

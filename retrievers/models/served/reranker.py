@@ -1,0 +1,125 @@
+"""Cross-encoders behind HTTP."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from retrievers.base import AssayError
+from retrievers.language_models.base import MARKS, USUAL_BYTES_PER_TOKEN, TooLongError
+from retrievers.language_models.prices import Usage
+from retrievers.models.base import CrossEncoder
+from retrievers.models.cross_encoders import CrossEncoderChoice
+from retrievers.models.served.messages import clean, order
+from retrievers.models.served.service import ServedSettings, Service
+from retrievers.settings import Workshop
+from retrievers.store.digest import digest
+
+REVISION = 1  # raise it when the code below comes to ask for other scores
+SEARCH = 100  # texts of which a provider that bills searches makes one
+SEARCH_TOKENS = 500  # of a text with the query; what is longer counts as several texts
+LEAST_ROOM = 100  # of those, that are taken to be left to the text by any query
+
+
+class ServedRerankerSettings(ServedSettings, CrossEncoderChoice):
+    """A reranking model behind HTTP: what all of them have."""
+
+    most_texts: ClassVar[int]  # that the service takes in one call
+
+    scores: Literal["logit", "probability"] = Field(
+        "probability",
+        description=(
+            "what the model's numbers are: probability (0 to 1), or logit (any number, of which"
+            " the logistic function makes 0 to 1)"
+        ),
+    )
+
+    def build(self, workshop: Workshop) -> CrossEncoder:
+        """Return the model. The service is not asked before a pair needs it."""
+        return ServedCrossEncoder(self, workshop)
+
+    @property
+    @abstractmethod
+    def path(self) -> str:
+        """Where pairs are posted to, below the address."""
+
+    @abstractmethod
+    def write(self, query: str, texts: Sequence[str]) -> Any:
+        """Return the body of a call."""
+
+    @abstractmethod
+    def read(self, reply: Any) -> tuple[Any, str, int | None]:
+        """Return the rows, each with an `index`, the key of their scores, and what was billed,
+        None where the service does not tell. Raises whatever a broken answer does.
+        """
+
+
+class ServedCrossEncoder(CrossEncoder):
+    """Asks a service for the scores of a query's texts."""
+
+    def __init__(self, settings: ServedRerankerSettings, workshop: Workshop) -> None:
+        self.prices = settings.prices
+        self.unit = settings.billed
+        self._settings = settings
+        self._service = Service(settings, workshop)
+
+    @property
+    def identity(self) -> str:
+        """Digest of the address, the model and the unit that scores are asked for in."""
+        given = self._settings
+        kept = [given.provider, given.url, given.model, given.scores]
+        return digest("served cross-encoder", REVISION, *kept)
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Return one score a text."""
+        most = self._settings.most_texts
+        parts = (texts[begin : begin + most] for begin in range(0, len(texts), most))
+        return [score for part in parts for score in self._score(query, part)]
+
+    def expect(self, query: str, texts: Sequence[str]) -> Usage:
+        """Return the searches that a call is, or the usual number of its tokens."""
+        if self.unit == "searches":
+            return Usage(math.ceil(len(texts) / SEARCH))
+        size = sum(len(text.encode()) + len(query.encode()) for text in texts)
+        return Usage(size // USUAL_BYTES_PER_TOKEN + len(texts))
+
+    def facts(self) -> Mapping[str, Any]:
+        """Where the service is, and its price."""
+        given = self._settings
+        return {
+            "model": given.model,
+            "backend": given.provider,
+            "url": given.url or given.address,
+            **given.price_facts(),
+        }
+
+    def _score(self, query: str, texts: Sequence[str]) -> list[float]:
+        given = self._settings
+        asked, *shown = map(clean, (query, *texts))
+
+        def read(reply: Any) -> tuple[list[float], Usage]:
+            rows, key, billed = given.read(reply)
+            scores = [float(row[key]) for row in order(rows, len(texts), "scores")]
+            counted = self.expect(asked, shown).prompt if billed is None else billed
+            return scores, Usage(counted)
+
+        try:
+            reply = self._service.post(
+                given.path, given.write(asked, shown), self._most(asked, shown), read
+            )
+        except TooLongError as error:
+            raise AssayError(
+                f"{given.where}: too long; allowed: shorter chunks, a smaller depth; {error}"
+            ) from None
+        if not all(map(math.isfinite, reply.value)):
+            raise AssayError(f"{given.where}: gives a score that is not finite")
+        return reply.value
+
+    def _most(self, query: str, texts: Iterable[str]) -> int:
+        """Return the most that a call can be billed for."""
+        if self.unit == "searches":
+            room = max(LEAST_ROOM, SEARCH_TOKENS - len(query.encode()))
+            return math.ceil(sum(1 + len(text.encode()) // room for text in texts) / SEARCH)
+        return sum(len(text.encode()) + len(query.encode()) + MARKS for text in texts)

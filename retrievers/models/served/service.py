@@ -1,0 +1,261 @@
+"""Asking a model behind HTTP: one JSON document out, one in, each call paid for once.
+
+httpx for every provider: a call is one POST, while the SDKs of three providers bring 50 MB, try
+again on their own (which a budget must know of), and drop the index by which answers are ordered.
+"""
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+from pydantic import Field, model_validator
+
+from retrievers import charges
+from retrievers.base import AssayError
+from retrievers.language_models.base import TooLongError
+from retrievers.language_models.calls import Calls, PaceSettings
+from retrievers.language_models.endpoint import NO_KEY, Endpoint, RefusedError, check_url
+from retrievers.language_models.ledger import Book, NoLedger, SharedLedger
+from retrievers.language_models.prices import Prices, Usage
+from retrievers.language_models.remote import count
+from retrievers.models.served.messages import WrongFormError, find_message
+from retrievers.models.served.prices import Listed, find_listed, make_prices
+from retrievers.settings import Workshop
+from retrievers.store.digest import digest
+
+T = TypeVar("T")
+Unit = Literal["tokens", "searches"]
+
+LEDGERS = "served-ledger"
+LARGEST = 128 * 2**20  # bytes of one answer
+# How services say that a text, or all texts of a call, are too long.
+TOO_LONG = re.compile(
+    r"too many tokens|maximum context|context length|max(imum)? (allowed )?tokens|too large"
+    r"|must have less than|exceeds? .*(tokens|length|limit)|batch size",
+    re.I,
+)
+
+
+class APIConnectionError(Exception):
+    """A connection that could not be made or broke; named as the SDKs that Endpoint reads."""
+
+
+class StatusError(Exception):
+    """An answer of an error status, with what Endpoint reads of one."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: Any) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status_code = status
+        self.response = self
+        self.headers = headers
+        self.body = {"message": message} if (message := find_message(body)) else None
+
+
+class ServedSettings(PaceSettings):
+    """A model behind HTTP; its key comes from the environment alone."""
+
+    provider: ClassVar[str]
+    address: ClassVar[str]  # the provider's own
+    billed: ClassVar[Unit] = "tokens"
+
+    model: str = Field(min_length=1, description="the service's id of the model")
+    url: str | None = Field(
+        None,
+        description="address of another service of the same form; the provider's own if not given",
+    )
+    key_variable: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z_]\w*$",
+        description=(
+            "environment variable that holds the key; if not given the provider's own variable,"
+            " and for another `url` none: a key is sent nowhere that it is not meant for"
+        ),
+    )
+    price_usd: float | None = Field(
+        None,
+        ge=0,
+        description=(
+            "US dollars per million tokens, or per thousand searches where those are billed;"
+            " else that of the price list, which knows the provider's own models alone"
+        ),
+    )
+    max_cost_usd: float | None = Field(
+        None,
+        ge=0,
+        description="what this model may cost over all runs that share the cache; never exceeded",
+    )
+    concurrency: int = Field(4, ge=1, le=256, description="calls at a time")
+    timeout_seconds: float = Field(60, gt=0, description="how long one call may take")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_url(cls, values: Any) -> Any:
+        """Take the slash from the end of the url. One that holds a password is not repeated."""
+        if not isinstance(values, Mapping) or not isinstance(values.get("url"), str):
+            return values
+        try:
+            url = check_url(values["url"], "url")
+        except AssayError as error:
+            raise ValueError(str(error)) from None
+        own = url == cls.address and cls.model_fields["url"].default is None
+        return {**values, "url": None if own else url}
+
+    @property
+    def listed(self) -> Listed | None:
+        """What the price list says: of another service's models nothing."""
+        return None if self.url else find_listed(self.provider, self.model)
+
+    @property
+    def prices(self) -> Prices | None:
+        """The price as given, or as listed; None where it is not known."""
+        if self.price_usd is not None:
+            return make_prices(self.price_usd, self.billed)
+        listed = self.listed
+        if listed is None or listed.price is None or listed.unit != self.billed:
+            return None
+        return make_prices(listed.price, self.billed)
+
+    @property
+    def where(self) -> str:
+        """The provider and the model for people."""
+        return f"{self.url or self.provider} {self.model}".strip()
+
+    def headers(self, key: str) -> dict[str, str]:
+        """Return the headers that hold the key."""
+        return {"Authorization": f"Bearer {key}"}
+
+    def price_facts(self) -> dict[str, Any]:
+        """Return what is told of the price: as it is reckoned with, and where it comes from."""
+        price = self.prices
+        rate = price and (price.input / 1000 if self.billed == "searches" else price.input)
+        per = "thousand searches" if self.billed == "searches" else "million tokens"
+        facts: dict[str, Any] = {f"usd_per_{per.replace(' ', '_')}": rate}
+        if price and self.price_usd is None and (listed := self.listed):
+            facts["price_source"] = f"{listed.source} ({listed.as_of})"
+        return facts
+
+
+@dataclass(frozen=True, slots=True)
+class Reply(Generic[T]):
+    """What was read of an answer, and what the service counted."""
+
+    value: T
+    usage: Usage
+
+
+class Service:
+    """Posts to one model. Safe to call from threads; nothing is opened before the first call."""
+
+    def __init__(self, settings: ServedSettings, workshop: Workshop) -> None:
+        if settings.max_cost_usd is not None and settings.prices is None:
+            raise AssayError(
+                f"{settings.where}: its price is not known, and max_cost_usd needs it: give"
+                " price_usd"
+            )
+        self._settings = settings
+        self._workshop = workshop
+        self._calls = Calls(settings.where, self._open_book(), settings)
+        self._lock = threading.Lock()
+        self._client: Any = None
+
+    def post(
+        self, path: str, body: Any, most: int, read: Callable[[Any], tuple[T, Usage]]
+    ) -> Reply[T]:
+        """Return what `read` makes of the answer to `body`, of which at most `most` is billed.
+
+        Whatever `read` raises of a broken answer makes for another attempt. Raises TooLongError
+        where the service says that `body` is too long, and AssayError where nothing helps.
+        """
+
+        def attempt() -> Reply[T]:
+            answer = self._send(path, body)
+            try:
+                reply = Reply(*read(answer))
+                count(reply.usage.input)
+                return reply
+            except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+                why = str(error) if isinstance(error, WrongFormError) else "not in the API's form"
+                raise self._endpoint.unreadable(why) from None
+
+        reply = self._calls.make(most, 0, attempt, lambda reply: reply)
+        charges.record(reply.usage, self._settings.prices, self._settings.billed)
+        return reply
+
+    @cached_property
+    def _endpoint(self) -> Endpoint:
+        variable = self._settings.key_variable
+        if variable is None and self._settings.url:
+            variable = ""
+        return Endpoint(self._settings.provider, self._settings.url, variable)
+
+    def _open_client(self) -> Any:
+        with self._lock:
+            if self._client is None:
+                settings, endpoint = self._settings, self._endpoint
+                httpx = endpoint.load("httpx")
+                headers = settings.headers(endpoint.key) if endpoint.key != NO_KEY else {}
+                url = f"{settings.url or settings.address}/"
+                self._client = httpx.Client(
+                    base_url=url, headers=headers, timeout=settings.timeout_seconds
+                )
+            return self._client
+
+    def _open_book(self) -> Book:
+        settings = self._settings
+        if settings.max_cost_usd is None or settings.prices is None:
+            return NoLedger()
+        name = digest(settings.provider, settings.url, settings.model)
+        path = self._workshop.cache.root / LEDGERS / f"{name}.jsonl"
+        return SharedLedger(path, settings.prices, settings.max_cost_usd)
+
+    def _send(self, path: str, body: Any) -> Any:
+        """Return the JSON that one POST is answered with. Raises what Endpoint makes of errors."""
+        import httpx
+
+        try:
+            status, headers, content = self._exchange(path, body)
+        except httpx.TimeoutException as error:
+            raise self._endpoint.translate(error) from None
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            broken = APIConnectionError()
+            broken.__cause__ = error
+            raise self._endpoint.translate(broken) from None
+        try:
+            answer = json.loads(content)
+        except (ValueError, RecursionError):
+            answer = None
+        if not 200 <= status < 300:
+            failed = StatusError(status, headers, answer)
+            said = str((failed.body or {}).get("message", ""))
+            if status in (400, 413, 422, 500) and TOO_LONG.search(said):
+                raise TooLongError(f"{self._endpoint.host}: HTTP {status}: {said[:200]}")
+            meaning = self._endpoint.translate(failed)
+            if isinstance(meaning, StatusError | RefusedError):
+                why = str(meaning) if status >= 400 else "redirects are not followed"
+                raise AssayError(f"{self._endpoint.host}: HTTP {status}: {why}")
+            raise meaning
+        if answer is None:
+            raise self._endpoint.unreadable("not JSON")
+        return answer
+
+    def _exchange(self, path: str, body: Any) -> tuple[int, Mapping[str, str], bytes]:
+        """Return status, headers and content; the time that all of it takes is bounded."""
+        import httpx
+
+        deadline = time.monotonic() + self._settings.timeout_seconds
+        content = bytearray()
+        with self._open_client().stream("POST", path, json=body) as response:
+            for part in response.iter_bytes():
+                content += part
+                if time.monotonic() > deadline:
+                    raise httpx.ReadTimeout("too slow")
+                if len(content) > LARGEST:
+                    raise AssayError(
+                        f"{self._endpoint.host}: answered more than {LARGEST >> 20} MiB"
+                    )
+            return response.status_code, response.headers, bytes(content)

@@ -1,0 +1,57 @@
+"""What a sparse encoder is to the rest of the pipeline."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class SparseVector:
+    """The terms of a text by their number in the model's vocabulary, rising, and their weights.
+
+    Weights are positive.
+    """
+
+    terms: NDArray[np.int32]
+    weights: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, row: NDArray[np.float32]) -> Self:
+        """Return what is above 0 in a row as wide as the vocabulary."""
+        terms = np.flatnonzero(row > 0).astype(np.int32)
+        return cls(terms, row[terms].astype(np.float32))
+
+    def to_bytes(self) -> bytes:
+        """Return terms and weights, one after the other."""
+        return self.terms.tobytes() + self.weights.tobytes()
+
+    @classmethod
+    def from_bytes(cls, value: bytes) -> Self:
+        """Return the vector that `to_bytes` made `value` of."""
+        half = len(value) // 2
+        return cls(np.frombuffer(value[:half], np.int32), np.frombuffer(value[half:], np.float32))
+
+
+class SparseEncoder(ABC):
+    """Turns texts into weights of terms, so that a dot product is their score."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """Digest of the weights and of all settings that change a passage's vector."""
+
+    @abstractmethod
+    def encode_passages(self, texts: Sequence[str]) -> list[SparseVector]:
+        """Return one vector a text."""
+
+    @abstractmethod
+    def encode_query(self, text: str) -> SparseVector:
+        """Return the vector of a query."""
+
+    def facts(self) -> Mapping[str, Any]:
+        """What identifies the model: name, build, digest of its files. JSON values."""
+        return {}

@@ -1,0 +1,83 @@
+"""Late interaction on sentence-transformers 6 or later: ColBERT and PyLate checkpoints.
+
+Needs the extra `st`.
+"""
+
+import threading
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from retrievers.base import AssayError, Progress
+from retrievers.models.base import Vectors
+from retrievers.models.files import ModelFiles
+from retrievers.models.st import PACKAGES, StModel
+from retrievers.models.token_base import TokenEncoder
+from retrievers.store.digest import digest
+
+KIND = "MultiVectorEncoder"
+PROBE = "a text"
+REVISION = 1  # raise it when the code below comes to give other vectors
+
+
+class StTokenEncoder(TokenEncoder):
+    """Encodes with a MultiVectorEncoder, its own prompts, lengths and projection included."""
+
+    def __init__(
+        self, files: ModelFiles, max_tokens: int | None, threads: int, progress: Progress
+    ) -> None:
+        self._files = files
+        self._max_tokens = max_tokens
+        self._lock = threading.Lock()
+        self._model: StModel | None = None
+        self._make = partial(StModel, KIND, files, max_tokens, threads, progress)
+
+    @property
+    def identity(self) -> str:
+        """Digest of the files and the tokens read."""
+        return digest("st token vectors", REVISION, self._files.digest, self._max_tokens)
+
+    def encode_passages(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return the vectors of each text."""
+        return [self._encode("encode_document", text) for text in texts]
+
+    def encode_query(self, text: str) -> Vectors:
+        """Return the query's vectors."""
+        return self._encode("encode_query", text)
+
+    def facts(self) -> Mapping[str, Any]:
+        """Name, build, digest, the tokens read if not the model's own, and the runtime."""
+        return {**self._files.facts(*PACKAGES), "max_tokens": self._max_tokens}
+
+    def _encode(self, method: str, text: str) -> Vectors:
+        vectors = _run(self._load(), method, text)
+        if not len(vectors):  # a model may leave out punctuation, and with it all of a text
+            name = self._files.name
+            raise AssayError(f"model {name}: keeps no token of the text {text[:40]!r}")
+        return vectors
+
+    def _load(self) -> StModel:
+        """Return the model. Raises AssayError where it has a layer that its files do not hold.
+
+        sentence-transformers gives an encoder of another kind a projection of random numbers, with
+        a line in its log; other vectors at each start tell that here.
+        """
+        with self._lock:
+            if self._model is None:
+                model, other = self._make(), self._make()
+                found, wanted = (_run(item, "encode_query", PROBE) for item in (model, other))
+                if not np.array_equal(found, wanted):
+                    raise AssayError(
+                        f"model {self._files.name}: not trained for late interaction: its files"
+                        " lack a layer; allowed: a ColBERT or PyLate model, or as a baseline a"
+                        " pinned encoder (`assay models list`) or a folder with an ONNX file"
+                    )
+                self._model = model
+            return self._model
+
+
+def _run(model: StModel, method: str, text: str) -> Vectors:
+    found: Vectors = model.run(method, [text], convert_to_numpy=True, normalize_embeddings=True)[0]
+    return found

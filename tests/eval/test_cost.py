@@ -1,0 +1,181 @@
+"""What a run costs: from the calls it makes to its table, its report, JSON and MLflow."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from language_model_server import KEY
+from model_server import ModelServer
+from small_project import QUERIES, write_project
+
+from eval import report
+from eval.analysis.cost import dollars
+from eval.analysis.grid_search import Figures
+from eval.analysis.summary import Summary, summarise
+from eval.cli.main import assay
+from eval.cli.sweep import _usd
+from eval.cli.table import print_summary
+from eval.experiments.config import RunConfig
+from eval.experiments.dry_run import estimate_run
+from eval.experiments.run import make_run
+from eval.tracking.record import describe
+from retrievers.base import Quiet
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    write_project(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("MY_KEY", KEY)
+    with ModelServer() as found:
+        yield found
+
+
+def make_config(server: ModelServer, **prices: float) -> RunConfig:
+    def choose(type_: str, price: str) -> dict[str, Any]:
+        given = {"price_usd": prices[price]} if price in prices else {}
+        where = {"url": f"{server.url}/{type_}", "key_variable": "MY_KEY"}
+        return {"type": type_, "model": "some", **where, **given}
+
+    retriever = {
+        "legs": {"dense": {"type": "dense", "encoder": choose("openai", "encoder")}},
+        "stages": [{"type": "rerank", "depth": 3, "model": choose("cohere", "reranker")}],
+    }
+    return RunConfig.model_validate(
+        {
+            "name": "served",
+            "dataset": "datasets/mine",
+            "latency": {"queries": 0},
+            "retriever": retriever,
+        }
+    )
+
+
+def run(config: RunConfig, again: bool = False) -> Summary:
+    return summarise(make_run(config, again, Quiet()).run)
+
+
+def test_a_run_tells_what_it_costs_whether_scores_are_kept_or_new(
+    server: ModelServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = make_config(server, encoder=1.0, reranker=2.0)
+    first, second = run(config), run(config, again=True)
+    assert first.cost is not None
+    assert first.cost == second.cost
+    # A query is a word, which the server counts as 2 tokens, and one search.
+    assert first.cost.queries == pytest.approx(1000 * 2e-6 + 2.0)
+    bill = first.run.manifest.index.facts["billed"]["dense"]
+    assert first.cost.index == pytest.approx(bill["tokens"] * 1e-6)
+    passages = next(call for call in server.calls if "input" in call.body)
+    assert bill["tokens"] == sum(len(text.split()) + 1 for text in passages.body["input"])
+    print_summary(first)
+    shown = capsys.readouterr().out
+    assert "USD per 1,000 queries" in shown
+    assert "2.00" in shown
+    assert first.as_json()["cost"]["unpriced"] == []
+    page = report.write(first)
+    for text in (page.read_text(), page.with_suffix(".md").read_text()):
+        assert "2.00 USD per 1,000 queries" in text
+    record = describe(first)
+    assert record.metrics["cost/usd_per_1000_queries"] == pytest.approx(2.002)
+    assert KEY not in "".join(
+        path.read_text(errors="replace") for path in first.run.folder.rglob("*") if path.is_file()
+    )
+
+
+def test_where_no_price_is_known_no_figure_is_given(
+    server: ModelServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = run(make_config(server, encoder=1.0))
+    assert summary.cost is not None
+    assert summary.cost.queries is None
+    assert summary.cost.unpriced == ("rerank",)
+    print_summary(summary)
+    shown = capsys.readouterr().out
+    assert "No price known of" in shown
+    assert "USD per 1,000 queries" not in shown
+    assert "cost/usd_per_1000_queries" not in describe(summary).metrics
+
+
+def test_what_runs_here_has_no_cost(server: ModelServer) -> None:
+    words = {"legs": {"words": {"type": "bm25"}}}
+    plain = {"name": "words", "dataset": "datasets/mine", "latency": {"queries": 0}}
+    summary = run(RunConfig.model_validate({**plain, "retriever": words}))
+    assert summary.cost is None
+    assert summary.as_json()["cost"] is None
+
+
+def test_a_dry_run_asks_nothing_and_comes_near(server: ModelServer) -> None:
+    config = make_config(server, encoder=1.0, reranker=2.0)
+    found = estimate_run(config, Quiet())
+    assert not server.calls
+    assert (found.chunks, found.searches) == (len(QUERIES), len(QUERIES))
+    chunks, queries, searches = found.items
+    assert chunks.units > 0
+    assert searches.units == len(QUERIES)
+    assert searches.usd == pytest.approx(0.012)
+    summary = run(config)
+    assert summary.cost is not None
+    assert summary.cost.index is not None
+    assert chunks.usd == pytest.approx(summary.cost.index, rel=1.0)
+    again = estimate_run(config, Quiet())
+    assert again.items[0].units == 0
+    assert again.items[1:] == (queries, searches)
+    assert found.usd is not None
+    assert estimate_run(make_config(server, encoder=1.0), Quiet()).usd is None
+
+
+def test_a_dry_run_prices_what_expands_queries(server: ModelServer) -> None:
+    where = {"url": f"{server.url}/openai", "key_variable": "MY_KEY", "price_usd": 1.0}
+    encoder = {"type": "openai", "model": "some", "query_prefix": "a long prefix: ", **where}
+    retriever = {
+        "query": [{"type": "expand", "encoder": encoder}],
+        "legs": {"dense": {"type": "dense", "encoder": encoder}},
+    }
+    values = make_config(server).model_dump(exclude={"retriever"})
+    config = RunConfig.model_validate({**values, "retriever": retriever})
+    chunks, queries, terms, expanded = estimate_run(config, Quiet()).items
+    assert [each.part for each in (chunks, terms)] == ["legs.dense", "query.expand"]
+    # 15 bytes of prefix and 5 of query, three a token.
+    assert queries.units == expanded.units == 7 * len(QUERIES)
+    run(config)
+    passages = [text for text in server.asked if not text.startswith("a long prefix: ")]
+    assert terms.what == f"{len(passages) - len(QUERIES)} terms not embedded before"
+
+
+def test_the_dry_run_of_the_command_line(server: ModelServer, tmp_path: Path) -> None:
+    config = make_config(server, encoder=1.0).model_dump(mode="json", exclude_none=True)
+    (tmp_path / "served.json.yaml").write_text(json.dumps(config))
+    called = CliRunner().invoke(assay, ["run", "served.json.yaml", "--dry-run"])
+    assert called.exit_code == 0, called.output
+    assert "no price known" in called.output
+    assert not server.calls
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0, "0"), (2.0, "2.00"), (0.0122, "0.0122"), (0.00038, "0.000380")]
+)
+def test_dollars_have_three_digits(value: float, text: str) -> None:
+    assert dollars(value) == text
+
+
+def test_compare_tells_both_costs(server: ModelServer) -> None:
+    served = run(make_config(server, encoder=1.0, reranker=2.0)).run.folder
+    words = {"legs": {"words": {"type": "bm25"}}}
+    plain = {"name": "words", "dataset": "datasets/mine", "latency": {"queries": 0}}
+    here = run(RunConfig.model_validate({**plain, "retriever": words})).run.folder
+    called = CliRunner().invoke(assay, ["compare", str(served), str(here), "--no-track"])
+    assert called.exit_code == 0, called.output
+    assert "USD per 1,000 queries: 2.00 → 0" in called.output
+
+
+def test_a_sweep_tells_costs_where_there_are_any(server: ModelServer) -> None:
+    figures = Figures.of(run(make_config(server, encoder=1.0, reranker=2.0)))
+    unknown = Figures.of(run(make_config(server, encoder=1.0)))
+    assert (_usd(figures), _usd(unknown)) == ("2.00", "–")
+    assert _usd(replace(figures, cost=None)) == "0"

@@ -1,0 +1,204 @@
+"""The engines that vendors serve, each before the server that keeps its contract."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import mongodb_double
+import pytest
+from azure_search_double import AzureSearchDouble
+from contract_server import Asked, ContractServer, Reply
+from elasticsearch_double import ElasticsearchDouble
+from mongodb_double import Answer, MongoDouble
+from pinecone_double import PineconeDouble
+
+from retrievers.engines.azure_ai_search.engine import AzureSearchSettings
+from retrievers.engines.base import Engine
+from retrievers.engines.elasticsearch.engine import ElasticsearchSettings
+from retrievers.engines.mongodb.engine import MongoSettings
+from retrievers.engines.pinecone.engine import PineconeSettings
+from retrievers.engines.service import ServiceSettings
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache, default_root
+
+KEY = ContractServer.key
+QUICK = {"retries": {"attempts": 3, "pause": 0.001}, "timeout_seconds": 5.0}
+
+
+@dataclass
+class Served:
+    """An engine and its double; `searched` and `stored` are parts of what is asked of it."""
+
+    settings: type[ServiceSettings]
+    double: Any
+    address: str
+    key: str
+    searched: str
+    stored: str
+    user: str = ""
+    made: str = "/indexes POST"
+
+    @property
+    def name(self) -> str:
+        return str(self.settings.model_fields["type"].default)
+
+    @contextmanager
+    def serve(self) -> Iterator[str]:
+        """Serve, and name the double in the environment."""
+        with self.double.serve() as url, pytest.MonkeyPatch.context() as patch:
+            patch.setenv(self.address, url)
+            patch.setenv(self.key, KEY)
+            if self.user:
+                patch.setenv(self.user, mongodb_double.USER)
+            yield url
+
+    def choose(self, **settings: Any) -> ServiceSettings:
+        return self.settings.model_validate(QUICK | settings)
+
+    def make(self, **settings: Any) -> Engine:
+        return self.choose(**settings).build(Workshop(Cache(default_root())))
+
+    def misbehave(self, kind: str, part: str, times: int = 99, said: str = "busy") -> None:
+        """Answer the next requests in which the expression `part` is found in another way."""
+        left = [times]
+        mongo = isinstance(self.double, MongoDouble)
+
+        def answer(asked: Any) -> Any:
+            what = str(asked.body) if mongo else f"{asked.path} {asked.method}"
+            if not re.search(part, what) or not left[0]:
+                return None
+            left[0] -= 1
+            if kind == "unheard":
+                return self._act_unheard(asked)
+            return _fail_mongo(kind, said) if mongo else _fail_http(kind, said, asked)
+
+        self.double.fault = answer
+
+    def _act_unheard(self, asked: Any) -> Any:
+        """Do what is asked; the answer comes too late."""
+        if isinstance(self.double, MongoDouble):
+            getattr(self.double, f"_do_{asked.name}")(asked.body)
+            return _fail_mongo("late", "")
+        self.double.answer(asked)
+        return _fail_http("late", "", asked)
+
+    def behave(self) -> None:
+        self.double.fault = lambda _: None
+
+    def count_asked(self, part: str) -> int:
+        asked = [getattr(it, "path", None) or str(it.body) for it in self.double.asked]
+        return sum(part in each for each in asked)
+
+    @property
+    def kept(self) -> set[str]:
+        """The names of what the double holds."""
+        if isinstance(self.double, MongoDouble):
+            notes = self.double.collections.get("notes", {})
+            return {*notes, *self.double.collections, *self.double.indexes} - {"notes"}
+        return set(self.double.indexes)
+
+    def lose_a_text(self) -> None:
+        if isinstance(self.double, MongoDouble):
+            (name,) = self.kept
+            del self.double.collections[name][0]
+        else:
+            (index,) = self.double.indexes.values()
+            del index.documents["0"]
+
+    def rewrite_note(self, old: str, new: str) -> None:
+        """Put something else into the only note."""
+        if isinstance(self.double, MongoDouble):
+            (note,) = self.double.collections["notes"].values()
+            note["note"] = note["note"].replace(old, new)
+            return
+        (index,) = self.double.indexes.values()
+        if "mappings" in index.made:
+            meta = index.made["mappings"]["_meta"]
+            meta["assay"] = meta["assay"].replace(old, new)
+        elif "description" in index.made:
+            index.made["description"] = index.made["description"].replace(old, new)
+        else:
+            tags = index.made["tags"]
+            whole = "".join(tags.values()).replace(old, new)
+            for at, name in enumerate(tags):
+                tags[name] = whole[at * 120 : (at + 1) * 120]
+
+
+def _fail_http(kind: str, said: str, asked: Asked) -> Reply:
+    if kind.isdigit():
+        # As the services write it: by code and message, or by type and reason.
+        cause = {"code": "x", "message": said, "type": "x", "reason": said}
+        error = {"error": cause, "status": int(kind)}
+        wait = {"Retry-After": "0.1"} if kind == "429" else {}
+        return Reply(error, int(kind), wait)
+    if kind == "late":
+        return Reply({}, seconds=0.6)
+    return Reply({"value": ["x"] * 99}, half=True) if kind == "half" else Reply("<html>")
+
+
+def _fail_mongo(kind: str, said: str) -> Answer:
+    codes = {"429": 462, "503": 91, "500": 8}
+    if kind in codes:
+        return Answer({"ok": 0, "code": codes[kind], "errmsg": said})
+    if kind == "late":
+        return Answer({"ok": 1}, seconds=0.6)
+    if kind == "half":
+        return Answer(None)
+    return Answer({"ok": 1, "cursor": {"id": 0, "ns": "x.y", "firstBatch": [{"_id": "<html>"}]}})
+
+
+def serve_azure() -> Served:
+    return Served(
+        AzureSearchSettings,
+        AzureSearchDouble(page=100),
+        "AZURE_SEARCH_ENDPOINT",
+        "AZURE_SEARCH_KEY",
+        searched="search.post.search",
+        stored="search.index",
+    )
+
+
+def serve_mongodb() -> Served:
+    return Served(
+        MongoSettings,
+        MongoDouble(),
+        "MONGODB_URL",
+        "MONGODB_PASSWORD",
+        searched="'score':",
+        stored="'upsert': True",
+        user="MONGODB_USER",
+        made="'create':",
+    )
+
+
+def serve_elasticsearch() -> Served:
+    return Served(
+        ElasticsearchSettings,
+        ElasticsearchDouble(),
+        "ELASTICSEARCH_URL",
+        "ELASTICSEARCH_API_KEY",
+        searched="_search",
+        stored="_bulk",
+        made=r"^/assay_\w+ PUT",
+    )
+
+
+def serve_pinecone() -> Served:
+    return Served(
+        PineconeSettings,
+        PineconeDouble(),
+        "PINECONE_URL",
+        "PINECONE_API_KEY",
+        searched="/documents/search",
+        stored="/documents/upsert",
+    )
+
+
+SERVED = {
+    "pinecone": serve_pinecone,
+    "azure-ai-search": serve_azure,
+    "mongodb": serve_mongodb,
+    "elasticsearch": serve_elasticsearch,
+}

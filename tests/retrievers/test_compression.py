@@ -1,0 +1,148 @@
+"""Dense search on shortened and quantised vectors, against exact search."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from retrievers.base import AssayError, Chunk
+from retrievers.corpus import Corpus
+from retrievers.engines.recall import measure_recall
+from retrievers.legs.compression import CompressedVectors, Quantisation
+from retrievers.legs.conformance import check_leg
+from retrievers.legs.dense import DenseLegSettings
+from retrievers.models.base import Vectors
+from retrievers.settings import Workshop
+
+FORMS: list[Quantisation] = ["none", "int8", "binary"]
+
+
+def make_vectors(rows: int, width: int, seed: int = 0) -> Vectors:
+    values = np.random.default_rng(seed).normal(size=(rows, width)).astype(np.float32)
+    return values / np.linalg.norm(values, axis=1, keepdims=True)
+
+
+def rank(vectors: Vectors, query: Vectors) -> list[int]:
+    return np.argsort(-(vectors.astype(np.float64) @ query), kind="stable").tolist()
+
+
+def test_int8_scores_are_cosines_but_for_half_a_step() -> None:
+    vectors, query = make_vectors(300, 64), make_vectors(1, 64, 1)[0]
+    found = dict(CompressedVectors(vectors, None, "int8", None).search(query, 300))
+    cosines = vectors @ query
+    errors = np.abs([found[at] - cosines[at] for at in range(300)])
+    # Each dimension is off by half a step at most, a step being the greatest / 127.
+    assert errors.max() <= np.abs(vectors).max() / 127 / 2 * np.abs(query).sum()
+    assert 0 < errors.max() < 0.02
+
+
+def test_binary_scores_are_the_cosines_of_the_signs() -> None:
+    vectors, query = make_vectors(50, 30), make_vectors(1, 30, 1)[0]  # not a multiple of 8
+    found = dict(CompressedVectors(vectors, None, "binary", None).search(query, 50))
+    wanted = (np.sign(vectors) @ np.sign(query)) / 30
+    assert [found[at] for at in range(50)] == pytest.approx(wanted)
+
+
+def test_the_first_dimensions_are_at_unit_length_again() -> None:
+    vectors, query = make_vectors(50, 30), make_vectors(1, 30, 1)[0]
+    found = dict(CompressedVectors(vectors, 10, "none", None).search(query, 50))
+    heads = vectors[:, :10] / np.linalg.norm(vectors[:, :10], axis=1, keepdims=True)
+    wanted = heads @ query[:10] / np.linalg.norm(query[:10])
+    assert [found[at] for at in range(50)] == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rescoring_all_is_exact_search(form: Quantisation) -> None:
+    vectors, query = make_vectors(200, 32), make_vectors(1, 32, 1)[0]
+    small = CompressedVectors(vectors, 8, form, 200)
+    found = small.search(query, 20)
+    assert [at for at, _ in found] == rank(vectors, query)[:20]
+    assert [score for _, score in found] == pytest.approx(np.sort(vectors @ query)[::-1][:20])
+    assert measure_recall(small.search, vectors, depth=20) == 1
+    assert measure_recall(CompressedVectors(vectors, 8, form, None).search, vectors, depth=20) < 1
+
+
+@given(
+    form=st.sampled_from(FORMS),
+    dimensions=st.none() | st.integers(1, 12),
+    rescore=st.none() | st.integers(1, 40),
+    depths=st.tuples(st.integers(1, 60), st.integers(1, 60)).map(sorted),
+    seed=st.integers(0, 5),
+)
+def test_lists_fall_and_shorter_ones_are_their_heads(
+    form: Quantisation,
+    dimensions: int | None,
+    rescore: int | None,
+    depths: list[int],
+    seed: int,
+) -> None:
+    vectors = np.repeat(make_vectors(20, 12, seed), 2, axis=0)  # each twice: ties
+    query = make_vectors(1, 12, 9)[0]
+    small = CompressedVectors(vectors, dimensions, form, rescore)
+    short, long = (small.search(query, depth) for depth in depths)
+    assert len(long) == min(depths[1], 40)
+    assert short == long[: depths[0]]
+    keys = [(-score, at) for at, score in long]
+    assert keys == sorted(keys)
+
+
+def test_bytes_are_what_a_search_reads() -> None:
+    vectors = make_vectors(100, 64)
+    assert CompressedVectors(vectors, None, "none", None).bytes == 100 * 64 * 4
+    assert CompressedVectors(vectors, 16, "none", None).bytes == 100 * 16 * 4
+    assert CompressedVectors(vectors, None, "int8", None).bytes == 100 * (64 + 4)
+    assert CompressedVectors(vectors, None, "binary", None).bytes == 100 * 8
+    assert CompressedVectors(vectors, None, "binary", 10).bytes == 100 * (8 + 64 * 4)
+
+
+TEXTS = [
+    "Cats are kept as pets.",
+    "The central bank raised its interest rate.",
+    "Run pip to install the package.",
+    "Dogs are kept as pets.",
+]
+
+
+def make_corpus() -> Corpus:
+    chunks = [Chunk(f"c{at}", "d", 0, len(text), text) for at, text in enumerate(TEXTS)]
+    return Corpus(chunks[::-1])
+
+
+def test_the_leg_tells_its_recall_and_its_form(model_workshop: Workshop) -> None:
+    values = {"type": "dense", "quantisation": "binary", "dimensions": 64, "rescore": 2}
+    leg = DenseLegSettings.model_validate(values).build(model_workshop)
+    exact = DenseLegSettings(type="dense").build(model_workshop)
+    report, whole = leg.index(make_corpus()), exact.index(make_corpus())
+    assert (report.bytes, whole.bytes) == (4 * (8 + 384 * 4), 4 * 384 * 4)
+    assert leg.facts()["search"] == "binary of 64 dimensions, 2 rescored"
+    assert leg.facts()["recall_against_exact"] == 1.0  # of four texts all four are found
+    assert "recall_against_exact" not in exact.facts()
+    found, wanted = (item.search("household animals", 2).candidates for item in (leg, exact))
+    assert found == [(at, pytest.approx(score)) for at, score in wanted]
+    assert leg.index(Corpus(())).bytes == 0
+    assert "recall_against_exact" not in leg.facts()
+
+
+def test_the_rules_of_legs_are_kept(model_workshop: Workshop) -> None:
+    values = {"type": "dense", "dimensions": 64, "quantisation": "int8", "rescore": 3}
+    check_leg(DenseLegSettings.model_validate(values), model_workshop)
+
+
+def test_more_dimensions_than_there_are_is_one_line(model_workshop: Workshop) -> None:
+    leg = DenseLegSettings(type="dense", dimensions=385).build(model_workshop)
+    with pytest.raises(AssayError, match=r"^dimensions: 385; the encoder gives 384$"):
+        leg.index(make_corpus())
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"rescore": 10}, "rescore: needs quantisation or dimensions"),
+        ({"windows": "max", "quantisation": "int8"}, "windows: max is not there with"),
+        ({"windows": "max", "dimensions": 8}, "windows: max is not there with"),
+    ],
+)
+def test_what_does_not_fit_is_refused(values: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        DenseLegSettings.model_validate({"type": "dense", **values})

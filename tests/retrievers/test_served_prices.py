@@ -1,0 +1,132 @@
+"""Prices of served models, and the ledger that several processes share."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from retrievers.base import AssayError
+from retrievers.language_models.ledger import SharedLedger
+from retrievers.language_models.prices import Prices, Usage
+from retrievers.models.registry import AnyCrossEncoder, AnyEncoder
+from retrievers.models.served.prices import find_listed
+from retrievers.models.served.service import ServedSettings
+
+ONE = Prices(input=1e6, cache_write=1e6, cache_read=1e6, output=1e6)  # a dollar a token
+OWN = """
+openai:
+  as_of: 2027-01
+  source: my contract
+  models: {text-embedding-3-small: {tokens: 0.01}, mine: {tokens: 0.5}}
+"""
+
+
+def choose(type_: str, model: str, kind: object = AnyEncoder, **keys: object) -> ServedSettings:
+    values = {"type": type_, "model": model, **keys}
+    chosen: ServedSettings = TypeAdapter(kind).validate_python(values)
+    return chosen
+
+
+def test_the_list_prices_tokens_and_searches() -> None:
+    small = choose("openai", "text-embedding-3-small")
+    assert small.prices
+    assert small.prices.cost(Usage(1_000_000)) == pytest.approx(0.02)
+    assert "2026-05" in small.price_facts()["price_source"]
+    fast = choose("cohere", "rerank-v4.0-fast", AnyCrossEncoder)
+    assert fast.prices
+    assert fast.prices.cost(Usage(1000)) == pytest.approx(2.0)
+    assert fast.price_facts()["usd_per_thousand_searches"] == pytest.approx(2.0)
+
+
+def test_a_price_by_token_is_none_by_search() -> None:
+    assert choose("cohere", "embed-v4.0", AnyCrossEncoder).prices is None
+
+
+def test_another_address_has_no_listed_price_and_a_given_one_comes_first() -> None:
+    url = "http://localhost:1/v1"
+    assert choose("openai", "text-embedding-3-small", url=url).prices is None
+    assert choose("openai", "unheard-of").prices is None
+    own = choose("openai", "text-embedding-3-small", url="https://api.openai.com/v1/")
+    assert (own.url, own.prices is None) == (None, False)
+    given = choose("openai", "text-embedding-3-small", price_usd=7.0)
+    assert given.prices
+    assert given.prices.input == 7.0
+    assert "price_source" not in given.price_facts()
+
+
+def test_a_list_of_ones_own_is_laid_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "prices.yaml"
+    path.write_text(OWN)
+    monkeypatch.setenv("ASSAY_PRICES", str(path))
+    monkeypatch.setenv("ASSAY_TRUST", "1")
+    found = [find_listed("openai", name) for name in ("text-embedding-3-small", "mine")]
+    assert [item and item.price for item in found] == [0.01, 0.5]
+    large = find_listed("openai", "text-embedding-3-large")
+    assert large
+    assert large.price == 0.13
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text("openai: {as_of: x, source: y, models: {m: {token: 1}}}")
+    monkeypatch.setenv("ASSAY_PRICES", str(wrong))
+    with pytest.raises(AssayError, match=r"wrong.yaml: .*openai.*token: unknown key"):
+        find_listed("openai", "m")
+    monkeypatch.setenv("ASSAY_PRICES", str(tmp_path / "none.yaml"))
+    with pytest.raises(AssayError, match=r"ASSAY_PRICES: .*there is no such file"):
+        find_listed("openai", "m")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("ledgers")
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    calls=st.lists(
+        st.tuples(st.integers(1, 9), st.sampled_from(["settle", "release", "lose", "kill"])),
+        max_size=12,
+    ),
+    budget=st.integers(0, 30),
+)
+def test_what_is_committed_never_exceeds_the_budget(
+    calls: list[tuple[int, str]], budget: int, folder: Path
+) -> None:
+    path = folder / f"{len(list(folder.iterdir()))}.jsonl"
+    one, other = (SharedLedger(path, ONE, float(budget)) for _ in range(2))
+    committed = 0
+    for number, (tokens, end) in enumerate(calls):
+        ledger = (one, other)[number % 2]
+        call = ledger.reserve(tokens, 0)
+        assert (call is not None) == (committed + tokens <= budget)
+        if call is None:
+            continue
+        used = {"settle": tokens // 2, "release": 0}.get(end, tokens)
+        committed += used
+        if end == "settle":
+            assert ledger.settle(call, Usage(used))
+        elif end != "kill":
+            getattr(ledger, end)(call)
+
+
+def test_many_at_once_share_one_budget(tmp_path: Path) -> None:
+    path = tmp_path / "ledgers" / "ledger.jsonl"
+    ledgers = [SharedLedger(path, ONE, 40.0) for _ in range(4)]
+    with ThreadPoolExecutor(8) as pool:
+        granted = list(pool.map(lambda at: ledgers[at % 4].reserve(1, 0), range(80)))
+    assert sum(call is not None for call in granted) == 40
+
+
+def test_a_line_torn_by_a_kill_swallows_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.jsonl"
+    call = SharedLedger(path, ONE, 10.0).reserve(4, 0)
+    with path.open("a") as file:
+        file.write('{"call": "x", "most_pro')
+    later = SharedLedger(path, ONE, 10.0)
+    assert later.reserve(7, 0) is None
+    assert later.reserve(6, 0)
+    rows = path.read_text().splitlines()
+    assert json.loads(rows[0])["call"] == call
+    assert json.loads(rows[-1])["most_prompt"] == 6

@@ -1,0 +1,303 @@
+"""Rerankers behind HTTP, for real over a socket, and language models that put lists in order."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from language_model_server import KEY, Body, Call, LanguageModelServer, Reaction, Say, Status
+from model_server import ModelServer, rate
+from pydantic import TypeAdapter, ValidationError
+
+from retrievers import charges
+from retrievers.base import AssayError, Chunk, Hit
+from retrievers.language_models.anthropic import AnthropicSettings
+from retrievers.models.conformance import check_cross_encoder
+from retrievers.models.cross_encoders import CrossEncoderChoice
+from retrievers.models.registry import AnyCrossEncoder
+from retrievers.models.served.listwise import LEDGERS, read_permutation
+from retrievers.settings import Workshop
+from retrievers.stages.rerank import RerankSettings
+from retrievers.store.cache import Cache
+
+PROVIDERS = ("cohere", "voyage", "jina", "tei")
+TEXTS = ["a grey heron", "the red fox", "two red foxes", "an old badger"]
+Serve = Callable[..., ModelServer]
+Ask = Callable[..., LanguageModelServer]
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+    monkeypatch.setenv("MY_KEY", KEY)
+    with ExitStack() as servers:
+        yield lambda *react: servers.enter_context(ModelServer(*react))
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Workshop:
+    return Workshop(Cache(tmp_path / "cache"))
+
+
+def read(values: dict[str, Any]) -> CrossEncoderChoice:
+    chosen: CrossEncoderChoice = TypeAdapter(AnyCrossEncoder).validate_python(values)
+    return chosen
+
+
+def choose(server: ModelServer, type_: str, **keys: Any) -> CrossEncoderChoice:
+    values = {"type": type_, "url": f"{server.url}/{type_}", "model": "some"}
+    quick = {"backoff_seconds": 0.01, "attempts": 3, "key_variable": "MY_KEY"}
+    return read({**values, **quick, **keys})
+
+
+def make_hits(texts: Sequence[str]) -> list[Hit]:
+    chunks = [Chunk(f"c{at}", "d", 0, len(text), text) for at, text in enumerate(texts)]
+    return [Hit(chunk, 1.0 - at / 1000) for at, chunk in enumerate(chunks)]
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_every_provider_keeps_the_rules(provider: str, serve: Serve, workshop: Workshop) -> None:
+    check_cross_encoder(choose(serve(), provider), workshop)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_scores_keep_their_order_in_calls_of_any_size(
+    provider: str, serve: Serve, workshop: Workshop
+) -> None:
+    texts = [f"{text} {at}" for at in range(10) for text in TEXTS]
+    scores = choose(serve(), provider).build(workshop).score("red fox", texts)
+    assert scores == pytest.approx([rate("red fox", text) for text in texts])
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Status(429, {"retry-after": "0.05"}),
+        Body(b'{"results": ['),
+        Body(b'{"results": [{"index": 0, "relevance_score": 0.5}]}'),
+        Body(json.dumps({"results": [{"index": 9, "relevance_score": 0.5}] * 4}).encode()),
+    ],
+    ids=str,
+)
+def test_a_passing_fault_is_tried_again(fault: Reaction, serve: Serve, workshop: Workshop) -> None:
+    server = serve(lambda call: fault if call.number == 0 else None)
+    with charges.watch() as watched:
+        scores = choose(server, "jina").build(workshop).score("red fox", TEXTS)
+    assert scores == pytest.approx([rate("red fox", text) for text in TEXTS])
+    assert watched.counts["retries"] == 1
+
+
+def test_a_score_that_is_no_number_stops_the_run(serve: Serve, workshop: Workshop) -> None:
+    rows = [{"index": 0, "relevance_score": float("nan")}]
+    server = serve(lambda call: Body(json.dumps({"results": rows}).encode()))
+    with pytest.raises(AssayError, match="gives a score that is not finite"):
+        choose(server, "jina").build(workshop).score("red fox", ["fox"])
+    assert len(server.calls) == 1
+
+
+def test_reranking_is_billed_alike_whether_scores_are_kept_or_new(
+    serve: Serve, workshop: Workshop
+) -> None:
+    server = serve()
+    wanted = {
+        "voyage": {"tokens": 19, "nano_usd": 38_000},
+        "cohere": {"searches": 1, "nano_usd": 2_000_000},
+    }
+    for provider, counts in wanted.items():
+        model = choose(server, provider, price_usd=2.0)
+        for number in range(2):
+            stage = RerankSettings(type="rerank", model=model).build(workshop)
+            with charges.watch() as watched:
+                hits = stage.apply("red fox", make_hits(TEXTS)).hits
+            assert hits[0].chunk.text == "the red fox"
+            assert watched.counts == counts, (provider, number)
+    assert len(server.calls) == 2
+
+
+def test_scores_of_another_unit_are_asked_anew(serve: Serve, workshop: Workshop) -> None:
+    server = serve()
+    for scores in ("probability", "logit", "probability", "logit"):
+        model = choose(server, "tei", scores=scores)
+        RerankSettings(type="rerank", model=model).build(workshop).apply("fox", make_hits(TEXTS))
+    assert [call.body["raw_scores"] for call in server.calls] == [False, True]
+
+
+def test_a_search_of_many_passages_is_reserved_as_the_searches_that_it_may_be(
+    serve: Serve, workshop: Workshop
+) -> None:
+    server = serve()
+    keys = {"price_usd": 2.0, "max_cost_usd": 0.002}  # a search
+    choose(server, "cohere", **keys).build(workshop).score("red fox", ["fox"] * 100)
+    assert len(server.calls) == 1
+    # With a query of 300 bytes a passage of 201 counts as two.
+    keys["max_cost_usd"] = 0.005
+    model = choose(server, "cohere", **keys).build(workshop)
+    with pytest.raises(AssayError, match="allows no further call"):
+        model.score("q" * 300, ["f" * 201] * 100)
+    assert len(server.calls) == 1
+
+
+def test_a_bare_name_of_a_served_reranker_is_told_how_to_be_named() -> None:
+    with pytest.raises(ValidationError, match=r"model: \{type: cohere, model: rerank-v3.5\}"):
+        read({"model": "cohere/rerank-v3.5"})
+
+
+def ask_cohere(sdk: Any, server: ModelServer) -> Any:
+    client = sdk.ClientV2(KEY, base_url=f"{server.url}/cohere")
+    return client.rerank(model="some", query="red fox", documents=TEXTS).results
+
+
+def ask_voyage(sdk: Any, server: ModelServer) -> Any:
+    client = sdk.Client(KEY, base_url=f"{server.url}/voyage")
+    return client.rerank("red fox", TEXTS, model="some").results
+
+
+@pytest.mark.parametrize(("name", "asked"), [("cohere", ask_cohere), ("voyageai", ask_voyage)])
+def test_the_makers_own_clients_can_talk_to_this_server(
+    name: str, asked: Callable[[Any, ModelServer], Any], serve: Serve
+) -> None:
+    rows = asked(pytest.importorskip(name), serve())
+    scores = [row.relevance_score for row in sorted(rows, key=lambda row: row.index)]
+    assert scores == [rate("red fox", text) for text in TEXTS]
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
+    pytest.importorskip("openai", reason="needs the extra `openai`")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with ExitStack() as servers:
+        yield lambda react: servers.enter_context(LanguageModelServer(react))
+
+
+def choose_llm(server: LanguageModelServer, **keys: Any) -> CrossEncoderChoice:
+    model = {"type": "openai", "model": "some", "base_url": f"{server.url}/v1"}
+    return read({"type": "llm", "model": model, "backoff_seconds": 0.01, **keys})
+
+
+def list_passages(call: Call) -> list[str]:
+    return re.findall(r"^\[\d+\] (.*)$", "\n".join(call.texts), re.MULTILINE)
+
+
+def by_number(call: Call) -> Say:
+    """Put passages first that end in a larger number."""
+    found = [int(text.split()[-1]) for text in list_passages(call)]
+    order = sorted(range(len(found)), key=lambda at: -found[at])
+    return Say(" > ".join(f"[{at + 1}]" for at in order))
+
+
+def test_a_window_slides_from_the_last_to_the_first(ask: Ask, workshop: Workshop) -> None:
+    server = ask(by_number)
+    texts = [f"passage {at}" for at in range(9)]
+    scores = choose_llm(server, window=4, step=2).build(workshop).score("which", texts)
+    windows = [[int(text.split()[-1]) for text in list_passages(call)] for call in server.calls]
+    assert windows == [[5, 6, 7, 8], [3, 4, 8, 7], [1, 2, 8, 7], [0, 8, 7]]
+    assert sorted(range(9), key=lambda at: -scores[at])[:2] == [8, 7]
+    assert all(0 < score < 1 for score in scores)
+
+
+def test_a_list_is_asked_about_once_and_always_tells_what_it_cost(
+    ask: Ask, workshop: Workshop
+) -> None:
+    server = ask(by_number)
+    prices = {"input": 1.0, "cache_write": 1.0, "cache_read": 1.0, "output": 5.0}
+    told = []
+    for _ in range(2):
+        stage = RerankSettings(type="rerank", model=choose_llm(server, prices=prices))
+        with charges.watch() as watched:
+            hits = stage.build(workshop).apply("which", make_hits(["p 1", "p 3", "p 2"])).hits
+        assert [hit.chunk.text for hit in hits] == ["p 3", "p 2", "p 1"]
+        told.append(dict(watched.counts))
+    assert len(server.calls) == 1
+    assert told[0] == told[1]
+    assert told[0]["nano_usd"] == 1000 * (told[0]["tokens"] + 4 * 10)
+
+
+@pytest.mark.parametrize(
+    ("said", "first", "counted"),
+    [
+        ("The order is [3] > [1] > [2].", "c", {}),
+        ("3, 1, 2", "c", {}),
+        ("[3] > [3] > [9] > [0]", "c", {"incomplete": 1}),
+        ("I cannot say.", "a", {"incomplete": 1}),
+    ],
+)
+def test_whatever_is_answered_each_passage_has_a_place(
+    said: str, first: str, counted: dict[str, int], ask: Ask, workshop: Workshop
+) -> None:
+    model = choose_llm(ask(lambda call: Say(said))).build(workshop)
+    with charges.watch() as watched:
+        scores = model.score("q", ["a", "b", "c"])
+    assert len(set(scores)) == 3
+    assert ["a", "b", "c"][scores.index(max(scores))] == first
+    assert dict(watched.noted) == counted
+
+
+@given(text=st.text(alphabet="0123456789[]> ,x\n", max_size=60), number=st.integers(1, 12))
+def test_a_permutation_names_no_place_twice_and_none_that_is_not(text: str, number: int) -> None:
+    places = read_permutation(text, number)
+    assert len(places) == len(set(places))
+    assert all(0 <= place < number for place in places)
+
+
+def test_a_key_goes_to_no_address_that_a_config_names_unless_it_is_meant(
+    ask: Ask, workshop: Workshop
+) -> None:
+    server = ask(by_number)
+    for variable in (None, "OPENAI_API_KEY"):
+        model = {"type": "openai", "model": "some", "base_url": f"{server.url}/v1"}
+        named = {"key_variable": variable} if variable else {}
+        read({"type": "llm", "model": {**model, **named}}).build(workshop).score(
+            "q", ["p 1", "p 2"]
+        )
+    assert [KEY in call.headers["authorization"] for call in server.calls] == [False, True]
+
+
+def test_a_listwise_model_keeps_the_rules(ask: Ask, workshop: Workshop) -> None:
+    check_cross_encoder(choose_llm(ask(lambda call: Say("[2] > [1]"))), workshop)
+
+
+def test_a_budget_stops_before_the_call_that_would_exceed_it(ask: Ask, workshop: Workshop) -> None:
+    server = ask(by_number)
+    prices = {"input": 1000.0, "cache_write": 1000.0, "cache_read": 1000.0, "output": 1000.0}
+    model = choose_llm(server, prices=prices, max_cost_usd=0.1).build(workshop)
+    with pytest.raises(AssayError, match=r"budget of 0\.1 USD allows no further call"):
+        model.score("which", ["p 1", "p 2"])
+    assert not server.calls
+    with pytest.raises(AssayError, match="its prices are not known"):
+        choose_llm(server, max_cost_usd=0.1).build(workshop)
+
+
+def test_windows_of_any_size_share_one_budget(ask: Ask, workshop: Workshop) -> None:
+    server = ask(by_number)
+    prices = {"input": 1.0, "cache_write": 1.0, "cache_read": 1.0, "output": 1.0}
+
+    def score(address: str, window: int) -> None:
+        model = {"type": "openai", "model": "some", "base_url": f"{server.url}{address}"}
+        keys = {"prices": prices, "max_cost_usd": 1.0, "window": window, "step": 2}
+        read({"type": "llm", "model": model, **keys}).build(workshop).score("q", ["p 1", "p 2"])
+
+    for window in (10, 20, 40):
+        score("/v1", window)
+    (ledger,) = (workshop.cache.root / LEDGERS).glob("*.jsonl")
+    assert ledger.read_text().count("settled") == 3
+    score("/other/v1", 10)
+    assert len([*(workshop.cache.root / LEDGERS).glob("*.jsonl")]) == 2
+
+
+def test_ranks_are_not_compared_with_scores() -> None:
+    model = read({"type": "llm"})
+    with pytest.raises(ValidationError, match="enough: compares scores"):
+        RerankSettings(type="rerank", model=model, enough=0.5)
+    assert RerankSettings(type="rerank", model=model).scale == "never"
+    assert RerankSettings(type="rerank").scale == "own"
+    with pytest.raises(ValidationError, match="at most the window"):
+        read({"type": "llm", "window": 4, "step": 5})
+
+
+def test_another_providers_model_may_stand_there() -> None:
+    model = read({"type": "llm", "model": {"type": "anthropic"}})
+    assert isinstance(model.model, AnthropicSettings)  # type: ignore[attr-defined]
