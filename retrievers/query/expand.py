@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -13,11 +13,12 @@ from pydantic import Field
 from retrievers.corpus import Corpus
 from retrievers.legs.base import Kind
 from retrievers.models.base import Vectors
-from retrievers.models.encoders import AnyEncoder, CachingEncoder, EncoderSettings
+from retrievers.models.encoders import CachingEncoder, EncoderSettings
+from retrievers.models.registry import AnyEncoder
 from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
 from retrievers.query.words import Words
 from retrievers.settings import Workshop
-from retrievers.text.analyzers import Language
+from retrievers.text.languages import Language
 
 
 class ExpandSettings(QueryStepSettings):
@@ -54,6 +55,15 @@ class ExpandSettings(QueryStepSettings):
     )
     language: Language = Field("english", description="language of stop words and stems")
 
+    def count_terms(self, texts: Iterable[str]) -> Counter[str]:
+        """Return how often each term stands in `texts`."""
+        words = Words(self.language)
+        return Counter(term for text in texts for term in words.find_terms(text))
+
+    def choose_terms(self, counts: Mapping[str, int]) -> list[str]:
+        """Return the terms that are embedded, the commonest first."""
+        return sorted(counts, key=lambda term: (-counts[term], term))[: self.vocabulary]
+
     def build(self, workshop: Workshop, legs: LegKinds) -> QueryStep:
         """Return the step. Its vocabulary is embedded when it is indexed."""
         meant = [name for name, kind in legs.items() if kind in self.legs]
@@ -89,14 +99,11 @@ class Expand(QueryStep):
 
     def index(self, corpus: Corpus) -> None:
         """Count the terms of the chunks and embed the commonest."""
-        counts = Counter(
-            term for chunk in corpus.chunks for term in self._words.find_terms(chunk.searchable)
-        )
+        counts = self._settings.count_terms(chunk.searchable for chunk in corpus.chunks)
         self._counts = counts
         self._stems = frozenset(map(self._words.stem, counts))
         self._alphabet = sorted(counts)
-        common = sorted(counts, key=lambda term: (-counts[term], term))
-        self._terms = common[: self._settings.vocabulary]
+        self._terms = self._settings.choose_terms(counts)
         self._matrix = self._encoder.encode_passages(self._terms)
 
     def apply(self, request: Request) -> StepResult:

@@ -14,7 +14,7 @@ from retrievers.corpus import Corpus
 from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
 from retrievers.settings import Workshop
 from retrievers.stages.recency import find_date
-from retrievers.text.analyzers import fold
+from retrievers.text.tokens import fold
 
 IN_QUERY = re.compile(
     r"(?<!\S)(category|author|tags?|language|after|before|path):(?:\"([^\"]*)\"|(\S+))",

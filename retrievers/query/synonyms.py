@@ -12,7 +12,7 @@ from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Reques
 from retrievers.query.wordnet import WordNet
 from retrievers.query.words import Words
 from retrievers.settings import Workshop
-from retrievers.text.analyzers import fold
+from retrievers.text.tokens import fold
 
 # What is quoted, in backticks or in double quotes, is meant as it stands.
 QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”")

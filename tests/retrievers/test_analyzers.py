@@ -7,8 +7,11 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from retrievers.base import AssayError
-from retrievers.text import analyzers
-from retrievers.text.analyzers import STOP_WORDS, Analyzer, AnalyzerSettings, Language, fold
+from retrievers.text import tokens
+from retrievers.text.analyzers import AnalyzerSettings
+from retrievers.text.base import Analyzer
+from retrievers.text.languages import STOP_WORDS, Language
+from retrievers.text.tokens import fold
 
 SETTINGS: TypeAdapter[Any] = TypeAdapter(AnalyzerSettings)
 WORD = st.text("abcdefghijklmnopqrstuvwxyz", min_size=2, max_size=8)
@@ -106,7 +109,7 @@ def test_a_name_stands_for_settings() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ("klingon", "allowed: plain, words, code, or a language: arabic"),
+        ("klingon", "allowed: plain, words, code, or a language: chinese"),
         ({"language": "hindi"}, "set stop_words: false"),
         ({"type": "plain", "stemming": True}, "Extra inputs"),
         ({"language": "english", "stemming": "yes"}, "valid boolean"),
@@ -176,7 +179,7 @@ def test_long_runs_of_one_mark_end(piece: str) -> None:
 
 
 def test_the_memo_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analyzers, "MEMO_SIZE", 10)
+    monkeypatch.setattr(tokens, "MEMO_SIZE", 10)
     analyzer = make("english")
     text = " ".join(f"word{number}" for number in range(100)) + " " + "x" * 10_000
     assert analyzer.analyze(text) == analyzer.analyze(text)

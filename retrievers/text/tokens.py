@@ -1,0 +1,74 @@
+"""What counts as a word, a name or a token in a text, and which of them are the same."""
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+# Diacritics, but not the vowel signs of Indic scripts or the voicing marks of kana.
+DIACRITICS = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
+# Dashes and the minus sign become a hyphen; soft hyphens and zero-width characters vanish.
+PUNCTUATION = dict.fromkeys((*range(0x2010, 0x2016), 0x2212), "-") | {
+    0x2018: "'", 0x2019: "'", 0x02BC: "'", 0x00AD: None, 0x200B: None, 0x2060: None, 0xFEFF: None,
+}  # fmt: skip
+
+# Marks that belong to a word and that Python's \w leaves out: diacritics that have no composed
+# form, Arabic, Devanagari and Tamil vowels.
+SIGNS = (
+    "\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u0900-\u0903\u093a-\u094f\u0951-\u0957"
+    "\u0962\u0963\u0b82\u0bbe-\u0bcd\u0bd7"
+)
+WORD = rf"[^\W_]+(?:[{SIGNS}]+[^\W_]*)*"
+WORDS = re.compile(WORD)
+# A word, or several with what joins the parts of a name: parse_json, GV-200, v2.3.1, std::vec,
+# 203(a)(1), 42 - 3131.17.
+JOINED = re.compile(
+    rf"(?:(?<!_)_+)?{WORD}(?:(?:_+|[-.']|::|(?<=\d) ?- ?(?=\d)){WORD})*_*"
+    r"(?:(?<=\d)(?: ?\((?:[A-Za-z]{1,2}|\d{1,3}|[ivxIVX]{1,5})\))+)?"
+)
+# C++, ->, parse_json: names whole, operators of several characters, languages with marks.
+CODE = re.compile(
+    rf"(?<!\w)(?:[CG]\+\+|[CFJ]\#)(?![^\W\d])|(?:(?<!_)_+)?{WORD}(?:_+{WORD})*_*"
+    r"|::|->|=>|&&|\|\||[=!<>]=",
+    re.IGNORECASE,
+)
+MEMBERS = re.compile(rf"_*{WORD}(?:_+{WORD})*_*")
+# HTTPServer2 is HTTP, Server, 2; RNAs is one word.
+HUMPS = re.compile(r"[A-Z]+s?(?![a-z])|[A-Z]?[a-z]+|\d+")
+LETTERS_OR_DIGITS = re.compile(r"[^\d_]+|\d+")
+
+LONGEST_SPLIT = 80  # characters; beyond, it is data rather than a name
+MEMO_SIZE = 1 << 18
+
+
+def fold(text: str) -> str:
+    """Return `text` without distinctions of case, diacritics, width, dashes and apostrophes."""
+    if text.isascii():
+        return text.lower()
+    plain = DIACRITICS.sub("", unicodedata.normalize("NFKD", text).translate(PUNCTUATION))
+    return unicodedata.normalize("NFC", plain.casefold())
+
+
+def normalise(text: str) -> str:
+    """Return `text` without distinctions of width, dashes and apostrophes."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text).translate(PUNCTUATION)
+
+
+def split_name(name: str) -> list[str]:
+    """Return the parts of a name: get, User, By, Id."""
+    return (HUMPS if name.isascii() else LETTERS_OR_DIGITS).findall(name)
+
+
+class Memo(dict[str, tuple[str, ...]]):
+    """Remembers what `make` made of each token, up to a size."""
+
+    def __init__(self, make: Callable[[str], tuple[str, ...]]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, token: str) -> tuple[str, ...]:
+        terms = self._make(token)
+        if len(token) <= LONGEST_SPLIT:
+            if len(self) >= MEMO_SIZE:
+                self.clear()
+            self[token] = terms
+        return terms
