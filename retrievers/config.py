@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field
 from retrievers.base import Retriever
 from retrievers.documents.preparation import DocumentSettings
 from retrievers.external import PythonSettings
+from retrievers.frameworks import HaystackSettings, LangChainSettings, LlamaIndexSettings
 from retrievers.pipeline import PipelineSettings
 from retrievers.service import HttpSettings
 from retrievers.settings import Settings, Workshop
@@ -17,7 +18,15 @@ def _default_to_pipeline(value: Any) -> Any:
 
 
 RetrieverSettings = Annotated[
-    Annotated[PipelineSettings | PythonSettings | HttpSettings, Field(discriminator="type")],
+    Annotated[
+        PipelineSettings
+        | PythonSettings
+        | HttpSettings
+        | LangChainSettings
+        | LlamaIndexSettings
+        | HaystackSettings,
+        Field(discriminator="type"),
+    ],
     BeforeValidator(_default_to_pipeline),
 ]
 

@@ -21,7 +21,7 @@ from retrievers.documents.identifiers import identify, split_title
 from retrievers.documents.structure import parse_document
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest, digest_sources
-from retrievers.text.analyzers import WORDS, fold
+from retrievers.text.tokens import WORDS, fold
 
 CACHE_KIND = "definitions"
 # What decides which definitions are found; a change to it makes those in the cache void.

@@ -14,8 +14,7 @@ from retrievers.documents.references import find_references
 from retrievers.documents.structure import Structure, parse_document
 from retrievers.documents.targets import Targets
 from retrievers.documents.tokens import TokenMap
-from retrievers.legs.reading import count_unread, find_window, list_encoders
-from retrievers.models.encoders import CachingEncoder
+from retrievers.legs.reading import Reader, count_unread, find_window, list_encoders
 from retrievers.models.tokens import Tokenizer
 from retrievers.pipeline import PipelineSettings
 from retrievers.settings import Workshop
@@ -82,7 +81,7 @@ def ingest(
 class _Embedding:
     """Embeds document by document, so that each can be timed; the legs then find the vectors."""
 
-    def __init__(self, encoders: Sequence[CachingEncoder]) -> None:
+    def __init__(self, encoders: Sequence[Reader]) -> None:
         self.encoders = encoders
         self.fresh: Counter[str] = Counter()
         self.seconds: dict[str, float] = {}
@@ -90,7 +89,7 @@ class _Embedding:
     def embed(self, doc_id: str, chunks: Sequence[Chunk]) -> None:
         texts = [chunk.searchable for chunk in chunks]
         begin = time.perf_counter()
-        self.fresh[doc_id] = sum(encoder.encode(texts).fresh for encoder in self.encoders)
+        self.fresh[doc_id] = sum(encoder.keep(texts) for encoder in self.encoders)
         self.seconds[doc_id] = time.perf_counter() - begin
 
     def recall_seconds(self, chunks: Sequence[Chunk]) -> float | None:

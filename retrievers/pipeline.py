@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from retrievers import telemetry
+from retrievers import charges, telemetry
 from retrievers.base import (
     Chunk,
     Document,
@@ -193,7 +193,7 @@ class Pipeline(Retriever):
             report,
             seconds={"chunk": prepared.seconds, **report.seconds},
             cached=(*(["chunk"] if prepared.cached else []), *report.cached),
-            facts={**prepared.facts, **self._count_unread()},
+            facts={**prepared.facts, **self._count_unread(), **report.facts},
         )
 
     def search(self, query: str, k: int) -> Ranking:
@@ -236,10 +236,11 @@ class Pipeline(Retriever):
             trace.append(_entry("fusion", "fusion", begin, hits))
         for name, stage in self._stages:
             begin = time.perf_counter()
-            result = stage.apply(request.text, hits)
+            with charges.watch() as watched:
+                result = stage.apply(request.text, hits)
             hits = result.hits
             named |= {hit.chunk.id: hit.chunk for hit in hits}
-            trace.append(_entry(name, "stage", begin, hits, result.note, result.counts))
+            trace.append(_entry(name, "stage", begin, hits, result.note, result.counts, watched))
         returned = {hit.chunk.id for hit in hits[:k]}
         others = (chunk for id_, chunk in named.items() if id_ not in returned)
         return Ranking(tuple(hits[:k]), tuple(trace), tuple(others), tuple(down.values()))
@@ -300,9 +301,10 @@ class Pipeline(Retriever):
         request = Request(query)
         for name, step in self._steps:
             begin = time.perf_counter()
-            result = step.apply(request)
+            with charges.watch() as watched:
+                result = step.apply(request)
             request = result.request
-            trace.append(_entry(name, "query", begin, (), result.note, result.counts))
+            trace.append(_entry(name, "query", begin, (), result.note, result.counts, watched))
         return request
 
     def _fuse(
@@ -338,7 +340,11 @@ def _entry(
     hits: Sequence[Hit],
     note: str = "",
     counts: Mapping[str, int] | None = None,
+    watched: charges.Watch | None = None,
 ) -> StageTrace:
     milliseconds = (time.perf_counter() - begin) * 1000
     candidates = tuple((hit.chunk.id, hit.score) for hit in hits)
-    return StageTrace(name, kind, milliseconds, candidates, note, counts or {})
+    counted, waited = {**(counts or {})}, 0.0
+    if watched:
+        counted, waited = {**counted, **watched.counts}, watched.waited
+    return StageTrace(name, kind, milliseconds - waited, candidates, note, counted, waited)

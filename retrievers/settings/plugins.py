@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 from inspect import isabstract
 from operator import attrgetter
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from retrievers.base import AssayError
 from retrievers.base.suggestions import suggest
@@ -42,17 +42,16 @@ def load_part(group: str, name: str, base: type[T]) -> type[T]:
     return load_class(found[name].value, base, f"{group}: {name}")
 
 
-def load_class(path: str, base: type[T], key: str) -> type[T]:
-    """Return the class at `path`, "package.module:Class"; it is not called.
+def load_object(path: str, key: str) -> Any:
+    """Return what stands at `path`, "package.module:name"; it is not called.
 
     The module is looked for in the environment, then in the working directory. Raises AssayError
-    naming `key`, the place that gave the path, where there is no such class, or it is no subclass
-    of `base` that can be made.
+    naming `key`, the place that gave the path, where there is no such thing.
     """
     where = f"{key}: {path}"
     module_name, _, name = path.partition(":")
     if not all(part.isidentifier() for part in (*module_name.split("."), *name.split("."))):
-        raise AssayError(f"{where}: must be package.module:Class")
+        raise AssayError(f"{where}: must be package.module:name")
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
     try:
@@ -67,9 +66,18 @@ def load_class(path: str, base: type[T], key: str) -> type[T]:
             reason = f"{type(error).__name__}: {reason}"
         raise AssayError(f"{where}: {module_name} cannot be imported: {reason}") from error
     try:
-        found = attrgetter(name)(module)
+        return attrgetter(name)(module)
     except AttributeError as error:
         raise AssayError(f"{where}: {module_name} has no {name}") from error
+
+
+def load_class(path: str, base: type[T], key: str) -> type[T]:
+    """Return the class at `path`, "package.module:Class"; it is not called.
+
+    Raises AssayError as `load_object` does, and where it is no subclass of `base` that can be made.
+    """
+    where = f"{key}: {path}"
+    found = load_object(path, key)
     if not isinstance(found, type):
         raise AssayError(f"{where}: no class")
     if not issubclass(found, base):

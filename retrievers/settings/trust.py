@@ -12,6 +12,7 @@ from typing import Any
 from retrievers.base import AssayError
 
 VARIABLE = "ASSAY_TRUST"
+NAMING_CODE = frozenset({"python", "langchain", "llamaindex", "haystack"})  # values of `type`
 PROJECT = Path(__file__).resolve().parents[2]
 WAY_OUT = f"--trust (or {VARIABLE}=1) allows it"
 
@@ -53,12 +54,14 @@ def _homes() -> tuple[Path, Path]:
 
 
 def _find_python(values: Any, key: str = "") -> Iterator[str]:
-    """Yield the keys below which `values` have, or may be given, the type `python`."""
+    """Yield the keys below which `values` have, or may be given, a type that names code."""
     if isinstance(values, Mapping):
         for name, value in values.items():
             inner = f"{key}.{name}" if key else str(name)
             wanted = value if isinstance(value, list) else [value]
-            if name.rpartition(".")[2] == "type" and "python" in wanted:
+            if name.rpartition(".")[2] == "type" and any(
+                isinstance(item, str) and item in NAMING_CODE for item in wanted
+            ):
                 yield inner
             yield from _find_python(value, inner)
     elif isinstance(values, list):

@@ -63,6 +63,9 @@ PIPELINES: dict[str, dict[str, Any]] = {
     "duckdb": {"legs": {"native": {"type": "native_hybrid", "engine": {"type": "duckdb"}}}},
     "zvec": {"legs": {"native": {"type": "native_hybrid", "engine": {"type": "zvec"}}}},
     "lancedb": {"legs": {"native": {"type": "native_hybrid", "engine": {"type": "lancedb"}}}},
+    "faiss": {"legs": {"dense": {"type": "engine_dense", "engine": {"type": "faiss"}}}},
+    "tantivy": {"legs": {"words": {"type": "engine_keyword", "engine": {"type": "tantivy"}}}},
+    "chroma": {"legs": {"dense": {"type": "engine_dense", "engine": {"type": "chroma"}}}},
 }
 
 

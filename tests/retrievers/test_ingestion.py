@@ -79,6 +79,22 @@ def test_only_what_changed_is_done_again(fresh: Workshop) -> None:
     assert [item.id for item in removed.documents] == ["terms.md", "quay.md"]
 
 
+def test_sparse_and_token_vectors_are_made_and_counted_as_others_are(fresh: Workshop) -> None:
+    legs = "{sparse: {type: sparse}, late: {type: late_interaction}}"
+    sections = "documents.chunker={type: sections}"
+    config = configure(
+        "hybrid_rrf", sections, f"retriever.legs={legs}", "retriever.fusion={type: rrf}"
+    )
+    first = ingest(DOCUMENTS[2:], config, fresh)
+    (crew,) = first.documents
+    assert crew.embedded == 2 * len(crew.tokens)
+    assert first.seconds["embed"] > 0
+    again = ingest(DOCUMENTS[2:], config, fresh)
+    assert again.documents[0].embedded == 0
+    assert again.seconds["embed"] == first.seconds["embed"]
+    assert "embed" in again.cached
+
+
 def test_content_counts_and_not_time_or_place(fresh: Workshop, tmp_path: Path) -> None:
     config = configure("bm25", "documents.chunker={type: sections, max_tokens: 300}")
     for document in DOCUMENTS:

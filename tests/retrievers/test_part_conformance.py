@@ -12,15 +12,16 @@ from pydantic import TypeAdapter
 from examples.abbreviation_step import Abbreviations, AbbreviationSettings
 from examples.hashing_encoder import Hashing, HashingSettings
 from examples.heading_leg import HeadingLeg, HeadingSettings
-from examples.memory_engine import MemorySettings
+from examples.memory_engine import Memory, MemorySettings
 from examples.minimum_stage import Minimum, MinimumSettings
 from examples.overlap_cross_encoder import Overlap, OverlapSettings
 from examples.paragraph_chunker import ParagraphChunker
 from examples.word_overlap import WordOverlap
-from retrievers.base import Hit, IndexReport
+from retrievers.base import AssayError, Hit, IndexReport
 from retrievers.conformance import ConformanceError, Rule, check_retriever
 from retrievers.corpus import Corpus
 from retrievers.documents.conformance import check_chunker
+from retrievers.engines.conformance import RULES as ENGINE_RULES
 from retrievers.engines.conformance import check_engine
 from retrievers.legs.base import Leg, LegResult
 from retrievers.legs.conformance import RULES as LEG_RULES
@@ -39,6 +40,7 @@ from retrievers.query.base import QueryStep, Request, StepResult
 from retrievers.query.conformance import RULES as STEP_RULES
 from retrievers.query.conformance import check_query_step
 from retrievers.query.registry import AnyQueryStep
+from retrievers.ranking import Scored
 from retrievers.settings import Workshop
 from retrievers.stages.base import ORDER, Stage, StageResult, descend
 from retrievers.stages.conformance import RULES as STAGE_RULES
@@ -46,8 +48,8 @@ from retrievers.stages.conformance import check_stage
 from retrievers.stages.registry import AnyStage
 from retrievers.store.cache import Cache, default_root
 
-LEGS = ("dense", "bm25", "bm25f", "code", "exact", "definitions", "graph", "native_hybrid",
-        "engine_dense", "engine_keyword")  # fmt: skip
+LEGS = ("dense", "sparse", "late_interaction", "bm25", "bm25f", "code", "exact", "definitions",
+        "graph", "native_hybrid", "engine_dense", "engine_keyword")  # fmt: skip
 STAGES = [name for names in ORDER for name in names]
 STEPS = ({"type": "classify"}, {"type": "expand"}, {"type": "filter", "from_query": True})
 SHORT = {"db": "database"}
@@ -96,6 +98,37 @@ def test_the_examples_keep_the_rules() -> None:
     check_cross_encoder(OverlapSettings())
     check_chunker(ParagraphChunker())
     check_engine(MemorySettings())
+
+
+class LoneEngine(Memory):
+    searches = ("dense",)
+
+    def keyword(self, text: str, limit: int) -> list[Scored]:
+        raise AssayError("it has no keyword search")
+
+    def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
+        raise AssayError("it has no hybrid search")
+
+
+class BoastingEngine(LoneEngine):
+    def keyword(self, text: str, limit: int) -> list[Scored]:
+        return []
+
+
+class MutteringEngine(LoneEngine):
+    def hybrid(self, text: str, vector: Vectors, limit: int) -> list[Scored]:
+        raise AssayError("no")
+
+
+def test_an_engine_of_one_list_refuses_the_others() -> None:
+    settings = MemorySettings()
+    for rule in ENGINE_RULES:
+        rule.check(lambda: LoneEngine(settings))
+    (refused,) = (rule for rule in ENGINE_RULES if "missing_is_refused" in str(rule))
+    with pytest.raises(ConformanceError, match="no keyword search, and answers one"):
+        refused.check(lambda: BoastingEngine(settings))
+    with pytest.raises(ConformanceError, match="does not tell what is missing"):
+        refused.check(lambda: MutteringEngine(settings))
 
 
 class TwiceLeg(HeadingLeg):

@@ -68,9 +68,9 @@ def test_an_installed_name_is_loaded(here: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "problem"),
     [
-        ("plugged", "must be package.module:Class"),
-        ("plugged:Mine()", "must be package.module:Class"),
-        ("./plugged:Mine", "must be package.module:Class"),
+        ("plugged", "must be package.module:name"),
+        ("plugged:Mine()", "must be package.module:name"),
+        ("./plugged:Mine", "must be package.module:name"),
         ("no_such.module:Mine", "no_such.module cannot be imported: No module named 'no_such'"),
         ("plugged_needy:X", "plugged_needy cannot be imported: No module named 'no_such_library'"),
         ("plugged_wrong:X", "plugged_wrong.py, line 1: invalid syntax"),

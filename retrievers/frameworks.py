@@ -1,0 +1,222 @@
+"""Retrievers that are objects of LangChain, LlamaIndex or Haystack, by their import path.
+
+What they return is put back into the documents by its text: see `NamedChunks.find_text`.
+"""
+
+import inspect
+import math
+import sys
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from pydantic import Field
+
+from retrievers.base import AssayError, Document, Hit, IndexReport, Ranking, Retriever
+from retrievers.base.answers import NamedChunks, read_answer
+from retrievers.base.installation import hint_extra
+from retrievers.documents.preparation import DocumentSettings
+from retrievers.settings import Settings, Workshop
+from retrievers.settings.plugins import load_object
+from retrievers.store.digest import digest_file
+
+KEY = "retriever.object"
+# Where loaders of these frameworks note what a document was made of, the surest first.
+NAMES = ("doc_id", "document_id", "source", "file_path", "path", "file_name", "source_id")
+
+
+class Found(NamedTuple):
+    """A text that a framework returned, with what it says of its place and score."""
+
+    text: str
+    names: Sequence[str]
+    start: int | None
+    score: float | None
+
+
+class FrameworkSettings(Settings):
+    """What every framework's retriever needs."""
+
+    package: ClassVar[str]
+    kind: ClassVar[str]
+
+    object: str = Field(
+        pattern=r"^[\w.]+:[\w.]+$",
+        description="module:name, importable from the working directory or the environment: a "
+        "retriever that knows its documents, or a function of `documents` alone that makes one of a "
+        "list of `retrievers.base.Document`",
+    )
+    version: str = Field(
+        "", description="of what it searches: while it is the same, a finished run stands for a new"
+    )
+    nondeterministic: bool = Field(
+        False, description="it may answer differently at any time: no run is used again"
+    )
+
+    def build(self, documents: DocumentSettings, workshop: Workshop) -> Retriever:
+        """Import the object; it cuts its documents itself. Raises AssayError."""
+        return FrameworkRetriever(self)
+
+    @property
+    def makes(self) -> bool:
+        """Whether the object is a function that makes a retriever of `documents`.
+
+        It is told by its only parameter: a config must not have just any function called. Raises
+        AssayError.
+        """
+        found = load_object(self.object, KEY)
+        return inspect.isfunction(found) and [*inspect.signature(found).parameters] == ["documents"]
+
+    @abstractmethod
+    def suits(self, found: Any) -> bool:
+        """Say whether `found` is a retriever of the framework. Raises ImportError without it."""
+
+    @abstractmethod
+    def ask(self, retriever: Any, query: str) -> Iterable[Found]:
+        """Yield what `retriever` returns, best first."""
+
+
+class LangChainSettings(FrameworkSettings):
+    """A retriever of LangChain, asked by `invoke`."""
+
+    package: ClassVar[str] = "langchain-core"
+    kind: ClassVar[str] = "langchain_core.retrievers.BaseRetriever"
+    type: Literal["langchain"]
+
+    def suits(self, found: Any) -> bool:
+        """Say whether it is a BaseRetriever."""
+        from langchain_core.retrievers import BaseRetriever
+
+        return isinstance(found, BaseRetriever)
+
+    def ask(self, retriever: Any, query: str) -> Iterable[Found]:
+        """Yield the documents; they have an order and no scores."""
+        for item in retriever.invoke(query):
+            names = _read_names(item.metadata, item.id)
+            yield Found(item.page_content, names, item.metadata.get("start_index"), None)
+
+
+class LlamaIndexSettings(FrameworkSettings):
+    """A retriever of LlamaIndex, asked by `retrieve`."""
+
+    package: ClassVar[str] = "llama-index-core"
+    kind: ClassVar[str] = "llama_index.core.retrievers.BaseRetriever"
+    type: Literal["llamaindex"]
+
+    def suits(self, found: Any) -> bool:
+        """Say whether it is a BaseRetriever."""
+        from llama_index.core.retrievers import BaseRetriever
+
+        return isinstance(found, BaseRetriever)
+
+    def ask(self, retriever: Any, query: str) -> Iterable[Found]:
+        """Yield the nodes."""
+        for item in retriever.retrieve(query):
+            node = item.node
+            names = _read_names(node.metadata, node.ref_doc_id, node.node_id)
+            start = getattr(node, "start_char_idx", None)
+            yield Found(node.get_content(), names, start, item.score)
+
+
+class HaystackSettings(FrameworkSettings):
+    """A component of Haystack that takes a `query` and returns `documents`."""
+
+    package: ClassVar[str] = "haystack-ai"
+    kind: ClassVar[str] = "a component of Haystack that takes a query"
+    type: Literal["haystack"]
+
+    def suits(self, found: Any) -> bool:
+        """Say whether it is a component with an input `query`."""
+        from haystack.core.component import Component
+
+        inputs = getattr(found, "__haystack_input__", None)
+        return isinstance(found, Component) and hasattr(inputs, "query")
+
+    def ask(self, retriever: Any, query: str) -> Iterable[Found]:
+        """Yield the documents."""
+        for item in retriever.run(query=query)["documents"]:
+            names = _read_names(item.meta, item.id)
+            yield Found(item.content or "", names, item.meta.get("split_idx_start"), item.score)
+
+
+class FrameworkRetriever(Retriever):
+    """Asks somebody's retriever and finds the texts that it returns in the documents."""
+
+    def __init__(self, settings: FrameworkSettings) -> None:
+        """Import the object, and call nothing. Raises AssayError where it does not suit."""
+        self.nondeterministic = settings.nondeterministic
+        self._settings = settings
+        self._where = f"{KEY}: {settings.object}"
+        self._chunks = NamedChunks(())
+        found = load_object(settings.object, KEY)
+        self._make = found if settings.makes else None
+        self._retriever = None if self._make else self._check(found)
+
+    def index(self, documents: Sequence[Document]) -> IndexReport:
+        """Let a function make the retriever of `documents`; what is one already is told nothing."""
+        if self._make:
+            try:
+                made = self._make(list(documents))
+            except Exception as error:
+                raise AssayError(f"{self._where}: {_tell(error)}") from error
+            self._retriever = self._check(made)
+        self._chunks = NamedChunks(documents)
+        return IndexReport(len(documents))
+
+    def search(self, query: str, k: int) -> Ranking:
+        """Return the first `k` distinct texts of the answer, blank ones left out.
+
+        Where a text has no score, or a later one a higher one, all have that of their rank. Raises
+        AssayError, naming the query, where the object fails or a text stands nowhere.
+        """
+        if not query.strip():
+            return Ranking(())
+        try:
+            found = self._settings.ask(self._retriever, query)
+            answer = [item for item in found if item.text.strip()]
+            chunks = [self._chunks.find_text(item.text, item.names, item.start) for item in answer]
+        except Exception as error:
+            raise AssayError(f"{self._where}: query {query!r:.60}: {_tell(error)}") from error
+        scores = [item.score for item in answer]
+        known = [float(score) for score in scores if score is not None and math.isfinite(score)]
+        if len(known) < len(scores) or known != sorted(known, reverse=True):
+            known = [1 / rank for rank in range(1, len(scores) + 1)]
+        by_id = {chunk.id: chunk for chunk in chunks}
+        ranked = read_answer(zip((chunk.id for chunk in chunks), known, strict=True))[:k]
+        return Ranking(tuple(Hit(by_id[str(name)], score) for name, score in ranked))
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return the object's path, the digest of its file, and the framework's version."""
+        file = getattr(sys.modules[self._settings.object.partition(":")[0]], "__file__", None)
+        return {
+            "object": self._settings.object,
+            "source": digest_file(Path(file)) if file else "unknown",
+            self._settings.package: metadata.version(self._settings.package),
+        }
+
+    def _check(self, found: Any) -> Any:
+        """Return `found`, a retriever of the framework. Raises AssayError for anything else."""
+        try:
+            suits = self._settings.suits(found)
+        except ImportError:
+            extra = str(self._settings.model_dump()["type"])
+            raise AssayError(f"retriever.type: {extra}: {hint_extra(extra)}") from None
+        if not suits:
+            raise AssayError(
+                f"{self._where}: {type(found).__module__}.{type(found).__qualname__} is not "
+                f"{self._settings.kind}, nor a function of `documents` that makes one"
+            )
+        return found
+
+
+def _read_names(said: Mapping[str, Any], *ids: str | None) -> list[str]:
+    """Return what may name the document of a text, the surest first."""
+    return [str(name) for name in (*(said.get(key) for key in NAMES), *ids) if name]
+
+
+def _tell(error: Exception) -> str:
+    """Return an error in one line."""
+    told = " ".join(str(error).split())
+    return told if isinstance(error, AssayError) else f"{type(error).__name__}: {told}"
