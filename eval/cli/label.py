@@ -1,5 +1,6 @@
 """`assay label`: the judgments of a filled-in table become part of its collection."""
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,10 @@ from eval.cli.output import print_json
 if TYPE_CHECKING:
     from eval.collections.authoring.labelling import Labelled
     from eval.collections.authoring.labels import Labels
+    from eval.collections.collection import Collection
     from eval.collections.formats.rows import Row
     from eval.collections.problems import Problem
+    from eval.judging.export import Filled
 
 
 @click.command()
@@ -29,11 +32,37 @@ if TYPE_CHECKING:
     type=options.at_least(1),
     help="The highest grade there is; by default the highest given in the collection.",
 )
+@click.option("--serve", is_flag=True, help="Open a page to judge on; Ctrl-C ends it.")
+@click.option("--judge", metavar="NAME", help="Who judges on the page.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Of the page; 0 is any that is free.  [default: 0]",
+)
+@click.option(
+    "--seed",
+    type=options.at_least(0),
+    default=0,
+    help="Of the order in which the page shows pairs.  [default: 0]",
+)
 @options.JSON
 def label(
-    file: Path, collection: str | None, output: Path | None, highest: int | None, as_json: bool
+    file: Path,
+    collection: str | None,
+    output: Path | None,
+    highest: int | None,
+    serve: bool,
+    judge: str | None,
+    port: int,
+    seed: int,
+    as_json: bool,
 ) -> None:
     """Add the judgments in FILE, a table of `assay pool` with its grades filled in.
+
+    With --serve, people judge its pairs on a page of this machine, which shows nothing of runs or
+    ranks. Their grades are kept beside FILE, and called without --serve the command adds those
+    too: where several judged a pair, if they agree or have settled it.
 
     Grades run from 0, not relevant, to the highest of the collection. Rows without a grade are
     passed over. Every row is checked first: if any is wrong, all that are wrong are listed,
@@ -57,6 +86,10 @@ def label(
     card, variant = find(collection or _read_collection(file, rows))
     card = finish_labelling(card)
     judged = load_card(card, variant)
+    if serve:
+        _serve(file, rows, judged, highest, _check_judge(judge), port, seed, as_json)
+        return
+    rows, filled = _fill_in(file, rows, judged)
     problems = Problems(strict=False)
     labels = check_labels(rows, judged, highest or find_highest_grade(judged), problems)
     if problems.found:
@@ -69,7 +102,69 @@ def label(
             if output
             else add_in_place(judged, variant, labels.new)
         )
-    _report(labels, made, as_json)
+    _report(labels, made, filled, as_json)
+
+
+def _check_judge(judge: str | None) -> str:
+    """Return the name of the judge on the page. Raises AssayError for none, or one unfit."""
+    from retrievers.base import AssayError
+
+    if judge is None or not re.fullmatch(r"\w(?:[\w .@-]{0,38}\w)?", judge):
+        raise AssayError(
+            "--serve needs --judge NAME: up to 40 letters, digits, blanks and . _ - @"
+            + ("" if judge is None else f", not {judge[:60]!r}")
+        )
+    return judge
+
+
+def _serve(
+    file: Path,
+    rows: "list[Row]",
+    collection: "Collection",
+    highest: int | None,
+    judge: str,
+    port: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Serve the page to judge on until Ctrl-C."""
+    from contextlib import closing, suppress
+
+    from eval.judging.desk import Desk
+    from eval.judging.export import find_grade_file
+    from eval.judging.grades import GradeFile
+    from eval.judging.server import JudgingServer
+    from eval.judging.sheet import make_sheet
+
+    sheet = make_sheet(rows, collection, highest)
+    with (
+        closing(GradeFile(find_grade_file(file))) as grades,
+        JudgingServer(Desk(sheet, grades, judge, seed), port) as server,
+        suppress(KeyboardInterrupt),
+    ):
+        if as_json:
+            print_json({"address": server.address, "grades": str(grades.path)})
+        else:
+            click.echo(f"{len(sheet.pairs)} pairs, judged by {judge}: {server.address}")
+            click.echo(f"Grades are kept in {grades.path}. Ctrl-C ends the page.")
+        server.serve_forever()
+
+
+def _fill_in(
+    file: Path, rows: "list[Row]", collection: "Collection"
+) -> "tuple[list[Row], Filled | None]":
+    """Return the rows with the grades given on the page, where there are any."""
+    from contextlib import closing
+
+    from eval.judging.export import fill_in, find_grade_file
+    from eval.judging.grades import GradeFile
+
+    path = find_grade_file(file)
+    if not path.exists():
+        return rows, None
+    with closing(GradeFile(path)) as grades:
+        filled = fill_in(rows, collection, grades)
+    return filled.rows, filled
 
 
 def _read_collection(file: Path, rows: "list[Row]") -> str:
@@ -97,11 +192,15 @@ def _report_wrong(file: Path, found: "list[Problem]", as_json: bool) -> None:
     click.echo(f"assay: {file}: {rows} wrong; nothing was written", err=True)
 
 
-def _report(labels: "Labels", made: "Labelled | None", as_json: bool) -> None:
-
+def _report(
+    labels: "Labels", made: "Labelled | None", filled: "Filled | None", as_json: bool
+) -> None:
     if as_json:
-        print_json(_describe(labels, made))
+        print_json(_describe(labels, made, filled))
         return
+    if filled:
+        given = ", ".join(f"{judge} {count}" for judge, count in filled.judges.items()) or "none"
+        click.echo(f"grades of the page: {given}; not settled: {filled.open}")
     if made is None:
         click.echo("No new judgment: nothing was written.")
     else:
@@ -111,8 +210,9 @@ def _report(labels: "Labels", made: "Labelled | None", as_json: bool) -> None:
     click.echo(f"rows without a grade: {labels.unfilled}; judged so before: {labels.known}")
 
 
-def _describe(labels: "Labels", made: "Labelled | None") -> dict[str, Any]:
-    return {
+def _describe(labels: "Labels", made: "Labelled | None", filled: "Filled | None") -> dict[str, Any]:
+    page = {"page": {"judges": filled.judges, "open": filled.open}} if filled else {}
+    return page | {
         "ok": True,
         "added": len(labels.new),
         "unfilled": labels.unfilled,

@@ -10,7 +10,8 @@ from eval.collections.digests import measure_digest, measure_sizes
 from eval.collections.formats.source import GoldBook, Source
 from eval.collections.loading import open_source
 from eval.collections.problems import Problem, Problems
-from retrievers.base import AssayError
+from retrievers.base import AssayError, Document
+from retrievers.base.scripts import CODES, describe_unspaced, find_unspaced
 
 NO_ANSWER = "no_answer"  # the type of queries that nothing in the collection answers
 MEND = "; if that is meant, seal the card"
@@ -65,6 +66,7 @@ def _check_content(card: Card, source: Source[Any], place: Path, problems: Probl
     for name, row in queries.rows.items():
         if not any(name in book.items for book in books.values()):
             problems.warn(row.file, row.line, f'query "{name}" has no judgment')
+    _check_language(card, documents, place, problems)
     if card.sizes is not None:
         first = books[card.variants[0]].items.values()
         actual = measure_sizes(documents.values(), first)
@@ -82,6 +84,21 @@ def _check_grades(book: GoldBook, queries: Mapping[str, Query], problems: Proble
             row = book.rows[name]
             message = f'query "{name}" has no judgment of a positive grade; it scores 0 always'
             problems.warn(row.file, row.line, message)
+
+
+def _check_language(
+    card: Card, documents: Mapping[str, Document], place: Path, problems: Problems
+) -> None:
+    found = find_unspaced(document.text for document in documents.values())
+    if found and card.language not in [CODES[name] for name in found]:
+        best = next(iter(found))
+        problems.warn(
+            place,
+            0,
+            f"language: the card says {card.language}, and of the letters in the documents "
+            f"{describe_unspaced(found)} ({CODES[best]}); a keyword leg finds such words with "
+            f"analyzer: {best}",
+        )
 
 
 def _check_sizes(stated: Sizes, actual: Sizes, place: Path, problems: Problems) -> None:

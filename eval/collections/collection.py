@@ -43,7 +43,8 @@ class GoldItem:
 class Label:
     """A judgment somebody made, of `text`, which has no white space at its ends.
 
-    `passage_id` is that of the prescribed passage, where the collection judges such.
+    `passage_id` is that of the prescribed passage, where the collection judges such. `judged_by`
+    says whose grade it is (`person anna`), and `judged_on` the day, as YYYY-MM-DD; "" is unknown.
     """
 
     query_id: str
@@ -54,6 +55,8 @@ class Label:
     text: str
     passage_id: str
     comment: str
+    judged_by: str = ""
+    judged_on: str = ""
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def test_a_score_stays_within_its_bounds(assay_json, copy: Path, tmp_path: Path)
     fill(table, lambda number: str(number * 7 % 5 % 4))
     assay_json("label", str(table), "--output", str(tmp_path / "labelled"))
     after = run(assay_json, *BM25, f"dataset={tmp_path / 'labelled'}")
-    for name in ("nDCG@10", "RR@10", "R@10", "Success@10"):
+    for name in ("nDCG@10", "MRR@10", "Recall@10", "Hit@10"):
         bounds = before["unjudged"][name]["bounds"]
         score = after["measures"][name]["mean"]
         assert bounds["lower"]["mean"] - 1e-9 <= score <= bounds["upper"]["mean"] + 1e-9

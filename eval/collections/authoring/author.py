@@ -22,6 +22,7 @@ from eval.collections.formats.reading import read_jsonl
 from eval.collections.location import find_data
 from eval.collections.problems import Problems
 from retrievers.base import AssayError, Document
+from retrievers.base.scripts import CODES, find_unspaced
 from retrievers.store.files import write_atomically
 
 QUERIES, JUDGMENTS = "queries.jsonl", "judgments.jsonl"
@@ -78,7 +79,10 @@ def author(
         return replace(made, written=False)
     reference = name if target == Path("datasets").absolute() / name else _refer(target, Path.cwd())
     where = _refer(origin.folder, target) if origin.texts is None else copies.FOLDER
-    card = card_text(name, reference, where, questions.name if questions else "")
+    unspaced = find_unspaced(document.text for document in documents.values())
+    most = next(iter(unspaced), None)
+    language = CODES[most] if most else "en"
+    card = card_text(name, reference, where, questions.name if questions else "", language)
     parse_card(card, target / FILE)  # a wrong name stops here, before anything is written
     asked = {
         QUERIES: _jsonl(list(judged.queries.values())),
@@ -88,7 +92,7 @@ def author(
         asked = {}
     files = {
         **asked,
-        PIPELINE: pipeline_text(name, reference),
+        PIPELINE: pipeline_text(name, reference, most or "english"),
         FILE: card,  # last, since with it the folder becomes a collection
     }
     _refuse_overwriting([target / file for file in files], force)

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from eval.collections.authoring.worksheet import Pair, trim
-from eval.collections.collection import Collection, GoldItem, Label, Query
+from eval.collections.collection import Collection, GoldItem, Label
 from eval.collections.formats.rows import Row, RowError
 from eval.collections.problems import Problems
-from retrievers.base import Document
 
 Place = tuple[str, int, int]
 T = TypeVar("T")
@@ -60,6 +59,21 @@ def check_labels(
     return labels
 
 
+def read_pairs(rows: Sequence[Row], collection: Collection, problems: Problems) -> list[Pair]:
+    """Return the pairs of a table, each once, with the whole text that `collection` holds there.
+
+    Reported to `problems`, and left out: what `check_labels` would refuse whatever its grade.
+    """
+    reader = _Reader(collection, 0)
+    pairs: dict[str, Pair] = {}
+    for row in rows:
+        with problems.of(row):
+            pair = reader.locate(row)
+            reader.find_passage(pair)
+            pairs.setdefault(pair.digest, pair)
+    return list(pairs.values())
+
+
 class _Reader:
     """Turns rows into labels. Raises RowError for what does not fit the collection."""
 
@@ -74,6 +88,22 @@ class _Reader:
     def read(self, row: Row) -> Label:
         """Return the label of a row whose grade is filled in."""
         grade = self._read_grade(row)
+        pair = self.locate(row)
+        return Label(
+            query_id=pair.query_id,
+            doc_id=pair.doc_id,
+            start=pair.start,
+            end=pair.end,
+            grade=grade,
+            text=pair.text,
+            passage_id=self.find_passage(pair),
+            comment=row.string("comment", "").strip(),
+            judged_by=row.string("judged_by", "").strip(),
+            judged_on=row.string("judged_on", "").strip(),
+        )
+
+    def locate(self, row: Row) -> Pair:
+        """Return the pair of a row, which is as it was when it was pooled."""
         query = _find("query", row, "query_id", self._queries)
         document = _find("document", row, "doc_id", self._documents)
         start, end = _read_offset(row, "start"), _read_offset(row, "end")
@@ -82,17 +112,29 @@ class _Reader:
                 f'span {start} to {end} is not within "{document.id}"; '
                 f"allowed: 0 <= start <= end <= {len(document.text)}"
             )
-        text = document.text[start:end]
-        self._check_digest(row, query, document, start, text)
-        return Label(
-            query_id=query.id,
-            doc_id=document.id,
-            start=start,
-            end=end,
-            grade=grade,
-            text=text,
-            passage_id=self._find_passage(document, start, end),
-            comment=row.string("comment", "").strip(),
+        title, text = row.string("title", ""), document.text[start:end]
+        pair = Pair(query.id, query.text, query.type, document.id, title, start, end, text)
+        if row.string("digest").strip() == pair.digest:
+            return pair
+        line = " ".join(text.split())
+        raise RowError(
+            f'"{document.id}" from {start} to {end}, now '
+            f"{line if len(line) <= 40 else f'{line[:37]}...'!r}, is not what was to be judged: "
+            "the document, the query or this row has changed; pool again"
+        )
+
+    def find_passage(self, pair: Pair) -> str:
+        """Return the id of the passage that is judged, "" where spans are."""
+        if self._judges_spans:
+            return ""
+        document = self._documents[pair.doc_id]
+        for passage in document.passages:
+            text = document.text[passage.start : passage.end]
+            if trim(text, passage.start) == (pair.start, pair.end):
+                return passage.id
+        raise RowError(
+            f'"{document.id}" from {pair.start} to {pair.end} is no passage of this collection, '
+            "which judges the passages it prescribes and no others"
         )
 
     def is_known(self, label: Label) -> bool:
@@ -115,31 +157,6 @@ class _Reader:
                 f"grade must be a whole number from 0 to {self._highest}, not {written[:40]!r}"
             )
         return int(written)
-
-    def _check_digest(
-        self, row: Row, query: Query, document: Document, start: int, text: str
-    ) -> None:
-        pair = Pair(query.id, query.text, "", document.id, "", start, start + len(text), text)
-        if row.string("digest").strip() == pair.digest:
-            return
-        line = " ".join(text.split())
-        raise RowError(
-            f'"{document.id}" from {start} to {start + len(text)}, now '
-            f"{line if len(line) <= 40 else f'{line[:37]}...'!r}, is not what was to be judged: "
-            "the document, the query or this row has changed; pool again"
-        )
-
-    def _find_passage(self, document: Document, start: int, end: int) -> str:
-        if self._judges_spans:
-            return ""
-        for passage in document.passages:
-            text = document.text[passage.start : passage.end]
-            if trim(text, passage.start) == (start, end):
-                return passage.id
-        raise RowError(
-            f'"{document.id}" from {start} to {end} is no passage of this collection, which judges '
-            "the passages it prescribes and no others"
-        )
 
     def _place_all(self, items: Sequence[GoldItem]) -> dict[Place, GoldItem]:
         places = {}

@@ -11,7 +11,7 @@ title: {name}
 description: ""
 licence: ""
 source: {source}
-language: en
+language: {language}
 format: native
 location: .
 # Every .md and .txt file below this folder is searched.
@@ -56,7 +56,7 @@ retriever:
   # Each leg is one ranked list of `depth` passages.
   legs:
     dense: {{type: dense, encoder: bge-small-en-v1.5, depth: 100}}
-    keyword: {{type: bm25, analyzer: english, variant: lucene, k1: 1.2, b: 0.6, depth: 100}}
+    keyword: {{type: bm25, analyzer: {analyzer}, variant: lucene, k1: 1.2, b: 0.6, depth: 100}}
   # How the lists become one: linear adds weight * score of every leg, scores from 0 to 1, and the
   # leg whose best stands out further counts more; {{type: rrf, k: 60}} adds weight / (k + rank).
   fusion: {{type: linear, normalisation: min-max, confidence: true}}
@@ -66,11 +66,13 @@ retriever:
 """
 
 
-def card_text(name: str, reference: str, documents: str, questions: str) -> str:
+def card_text(
+    name: str, reference: str, documents: str, questions: str, language: str = "en"
+) -> str:
     """Return a card for documents in the folder `documents`.
 
     `reference` is what commands call the collection; `questions` is the name of the file the
-    questions came from, "" for none.
+    questions came from, "" for none; `language` is a code of ISO 639-1.
     """
     source = f"documents and {questions}" if questions else "documents"
     head = CARD.format(
@@ -78,13 +80,14 @@ def card_text(name: str, reference: str, documents: str, questions: str) -> str:
         reference=reference,
         source=_scalar(source),
         documents=_scalar(documents),
+        language=_scalar(language),
     )
     return head + ("" if questions else NO_QUESTIONS) + QUESTIONS
 
 
-def pipeline_text(name: str, dataset: str) -> str:
+def pipeline_text(name: str, dataset: str, analyzer: str = "english") -> str:
     """Return a config for the collection that `dataset` names."""
-    return PIPELINE.format(name=_scalar(name), dataset=_scalar(dataset))
+    return PIPELINE.format(name=_scalar(name), dataset=_scalar(dataset), analyzer=analyzer)
 
 
 def _scalar(value: str) -> str:

@@ -145,7 +145,8 @@ class NativeSource(Source[NativeCard]):
         """Return the row of a judgment, with the text it is about."""
         span = {"start": label.start, "end": label.end, "text": label.text}
         row = {"query_id": label.query_id, "path": label.doc_id, **span, "grade": label.grade}
-        return _line(row | ({"comment": label.comment} if label.comment else {}))
+        origin = {key: getattr(label, key) for key in ("comment", "judged_by", "judged_on")}
+        return _line(row | {key: value for key, value in origin.items() if value})
 
     def find_files(self, variant: str) -> dict[str, Path]:
         """Return the file that judges each query: of several, the first that does."""

@@ -1,0 +1,116 @@
+"""What is to be judged, and how it is shown: blind, in an order of the judge's own."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from eval.collections.authoring.labels import find_highest_grade, read_pairs
+from eval.collections.authoring.worksheet import Pair, trim
+from eval.collections.collection import Collection
+from eval.collections.formats.rows import Row
+from eval.collections.problems import Problems
+from retrievers.base import AssayError
+
+GUIDELINES = "GUIDELINES.md"
+DEFAULT_GUIDELINES = """Judge the passage by itself, against what the query asks.
+
+0: it does not help to answer the query, even where it is about the same things.
+{highest}: it holds the whole answer, and says it clearly.
+Grades between: it holds a part of the answer, the more the higher.
+
+Judge what the passage says, not whether you believe it, nor how well it is written."""
+NEIGHBOURS = 800  # characters shown before and after a passage
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The pairs of a pool with what a judge needs to know; grades run from 0 to `highest`.
+
+    `spans` says whether a part of a passage may be marked as what answers.
+    """
+
+    title: str
+    guidelines: str
+    highest: int
+    spans: bool
+    pairs: tuple[Pair, ...]
+    texts: Mapping[str, str]
+
+    @cached_property
+    def by_digest(self) -> dict[str, Pair]:
+        """The pairs by their digests."""
+        return {pair.digest: pair for pair in self.pairs}
+
+    def order(self, judge: str, seed: int) -> list[str]:
+        """Return the digests of the pairs in the order in which `judge` sees them.
+
+        Queries are shuffled, and the passages of each, so that neither the order of the pool nor
+        the ranks behind it show; the passages of one query stay together.
+        """
+        by_query: dict[str, list[str]] = {}
+        for digest, pair in sorted(self.by_digest.items()):
+            by_query.setdefault(pair.query_id, []).append(digest)
+        chance = random.Random(f"{seed} {judge}")
+        queries = list(by_query.values())
+        chance.shuffle(queries)
+        for digests in queries:
+            chance.shuffle(digests)
+        return [digest for digests in queries for digest in digests]
+
+    def show(self, pair: Pair) -> dict[str, Any]:
+        """Return what the page shows of a pair. Nothing of it tells of a run or a rank."""
+        text = self.texts[pair.doc_id]
+        return {
+            "id": pair.digest,
+            "query": pair.query,
+            "document": pair.doc_id,
+            "title": pair.title,
+            "before": text[max(pair.start - NEIGHBOURS, 0) : pair.start],
+            "text": pair.text,
+            "after": text[pair.end : pair.end + NEIGHBOURS],
+        }
+
+    def locate(self, pair: Pair, start: int, end: int) -> tuple[int, int] | None:
+        """Return characters `start` to `end` of a passage as characters of its document, without
+        white space at their ends; None for all of the passage. Raises AssayError.
+        """
+        if not self.spans:
+            raise AssayError("this collection judges the passages it prescribes, and no spans")
+        if not 0 <= start < end <= len(pair.text) or not pair.text[start:end].strip():
+            raise AssayError(f"no words stand from {start} to {end} of the passage")
+        span = trim(pair.text[start:end], pair.start + start)
+        return None if span == (pair.start, pair.end) else span
+
+
+def make_sheet(rows: list[Row], collection: Collection, highest: int | None) -> Sheet:
+    """Return the sheet of a table of `assay pool`; `highest` is by default the collection's.
+
+    Raises AssayError at the first row that does not fit the collection, and without any row.
+    """
+    pairs = read_pairs(rows, collection, Problems(strict=True))
+    if not pairs:
+        raise AssayError("the table holds no pair to judge")
+    highest = find_highest_grade(collection) if highest is None else highest
+    if highest > 9:
+        raise AssayError(f"--highest {highest}: the page has keys for grades up to 9")
+    return Sheet(
+        title=collection.title,
+        guidelines=_read_guidelines(collection.card.folder, highest),
+        highest=highest,
+        spans=collection.card.judges_spans,
+        pairs=tuple(pairs),
+        texts=collection.texts,
+    )
+
+
+def _read_guidelines(folder: Path, highest: int) -> str:
+    path = folder / GUIDELINES
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return DEFAULT_GUIDELINES.format(highest=highest)
+    except (OSError, UnicodeDecodeError) as error:
+        raise AssayError(f"{path}: cannot be read: {error}") from None
