@@ -25,6 +25,7 @@ STYLES = {"better": "green", "worse": "red"}
 @options.CONFIG
 @options.OVERRIDES
 @options.dataset("overrides")
+@options.engine("config")
 @options.MEASURES
 @click.option(
     "--timed",
@@ -128,9 +129,8 @@ def _table(found: "Ablation", rows: "Sequence[Row]", title: str) -> "Table":
     from rich.markup import escape
 
     from eval.report.formats import p_value
-    from eval.scoring.measures import spoken
 
-    first, *others = map(spoken, found.measures)
+    first, *others = found.measures
     headings = [first, "95 % interval", "p", *(name for other in others for name in (other, "p"))]
     costs = ("changed", "tokens", "p95 ms", "in all")
     table = make_table("part", *headings, *costs, title=escape(title), ruled=False, whole=True)

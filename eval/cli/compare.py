@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from eval.analysis.comparison import Comparison, Pair
+    from eval.analysis.cost import Cost
     from eval.analysis.differences import Difference
 
 STYLES = {"better": "green", "worse": "red", "too few queries": "yellow"}
@@ -20,6 +21,7 @@ STYLES = {"better": "green", "worse": "red", "too few queries": "yellow"}
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="BASE OTHER... [KEY.PATH=VALUE]...")
 @options.dataset("runs")
+@options.ENGINES
 @options.MEASURES
 @click.option(
     "--effect",
@@ -31,6 +33,7 @@ STYLES = {"better": "green", "worse": "red", "too few queries": "yellow"}
 @options.JSON
 def compare(
     runs: tuple[str, ...],
+    engines: tuple[str, ...],
     measures: str | None,
     effect: float | None,
     no_report: bool,
@@ -39,8 +42,10 @@ def compare(
 ) -> None:
     """Compare runs with the first: paired differences, what they are worth, what they cost.
 
-    Each is a config (run where no equal run is stored; overrides apply to every config), the id
-    of a run, the beginning of one, its folder, or the id of a run in MLflow. All must have been
+    Each is a config (run where no equal run is stored; overrides apply to every config), or one in
+    an engine, CONFIG@NAME, as in `assay compare native_hybrid@sqlite hybrid_rrf@sqlite hybrid_rrf`;
+    the id of a run, the beginning of one, its folder, or the id of a run in MLflow. With --engine
+    every config that names no engine is compared in each of those given. All must have been
     judged alike: same collection, queries, judgments and join rule; where one searched a sample,
     the queries that all share are compared. The report is a folder of its own among the runs; the
     same comparison gives the same files.
@@ -50,6 +55,7 @@ def compare(
     from eval.analysis.differences import EFFECT
     from eval.experiments.comparison import compare_references
     from eval.experiments.locations import reports_folder
+    from eval.experiments.named_configs import add_engines
     from eval.experiments.run import write_report
     from eval.experiments.run_references import split_overrides
     from eval.progress import ConsoleProgress
@@ -59,7 +65,8 @@ def compare(
     from eval.scoring.measures import split_names
 
     wanted = split_names(measures) if measures else DEFAULT
-    references, overrides = split_overrides(runs)
+    named, overrides = split_overrides(runs)
+    references = add_engines(named, engines)
     progress = ConsoleProgress()
     compared = compare_references(references, overrides, wanted, effect or EFFECT, progress)
     page, tracked = None, None
@@ -99,14 +106,12 @@ def print_comparison(compared: "Comparison") -> None:
 def _table(pair: "Pair") -> "Table":
     from rich.markup import escape
 
-    from eval.scoring.measures import spoken
-
     figures = ("base", "other", "shows", "diff", "95 % interval", "p", "d", "+/=/−", "verdict")
     table = make_table("measure", *figures, left=("verdict",), ruled=False, whole=True)
     for item in pair.differences:
-        _add(table, spoken(item.measure), item)
+        _add(table, item.measure, item)
     if pair.by_type:
-        table.add_row(f"{spoken(pair.by_type[0].measure)} by type (n)", style="bold")
+        table.add_row(f"{pair.by_type[0].measure} by type (n)", style="bold")
     for item in pair.by_type:
         _add(table, escape(f"  {item.type} ({item.n})"), item)
     return table
@@ -135,7 +140,7 @@ def _p(value: float | None) -> str:
 
 
 def _print_costs(console: "Console", compared: "Comparison", pair: "Pair") -> None:
-    from eval.scoring.measures import find, spoken
+    from eval.scoring.measures import find
 
     for name in compared.beside:
         one, two = (summary.means[name].value for summary in (pair.base, pair.other))
@@ -148,9 +153,20 @@ def _print_costs(console: "Console", compared: "Comparison", pair: "Pair") -> No
         console.print(line)
     if pair.latency and not any(item.ratio for item in pair.latency):
         console.print("timed apart, perhaps under other load: which is faster cannot be told")
+    if pair.base.cost or pair.other.cost:
+        costs = " → ".join(_dollars(summary.cost) for summary in (pair.base, pair.other))
+        console.print(f"USD per 1,000 queries: {costs}")
     if pair.unshown:
-        names = ", ".join(map(spoken, pair.unshown))
+        names = ", ".join(pair.unshown)
         console.print(f"without the other runs beside the base {names} would be shown to differ")
+
+
+def _dollars(cost: "Cost | None") -> str:
+    from eval.analysis.cost import dollars
+
+    if cost is None:
+        return "0"
+    return "unknown" if cost.queries is None else dollars(cost.queries)
 
 
 def _explain(compared: "Comparison") -> str:

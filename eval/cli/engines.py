@@ -6,21 +6,32 @@ from typing import TYPE_CHECKING
 import click
 
 from eval.cli import options
+from eval.cli.engine_speed import bench, check
 from eval.cli.output import make_console, make_table, print_json, print_table
 
 if TYPE_CHECKING:
-    from eval.experiments.inventory import Removable
+    from eval.experiments.inventory import EngineState, Removable
 
 LEGEND = """\
 native    the store fuses its dense and its keyword list itself: a leg of type native_hybrid
-fallback  the store is searched by vectors alone, and that list is fused here with a keyword leg:
+fallback  the store is searched by vectors alone, and that list is fused here with a keyword leg
+          (an engine of words alone is that leg):
           assay run configs/hybrid_rrf.yaml --engine NAME
-refused   neither"""
+refused   neither
+installed what its extra brings is there
+answers   the server whose address is set; – where none is, or none is needed
+dense     exact: compared with every vector, unless a setting says otherwise
+met       versions of the server that the live tests have met; here: it runs in this process;
+          contract: only a stand-in written from the vendor's reference was met"""
 
 
 @click.group()
 def engines() -> None:
-    """List the engines, and remove what they keep."""
+    """List the engines, time them, and remove what they keep."""
+
+
+engines.add_command(check)
+engines.add_command(bench)
 
 
 @engines.command("list")
@@ -43,12 +54,35 @@ def list_(as_json: bool) -> None:
             }
         )
         return
-    engines = ((item.type, item.where, item.fuses, item.state) for item in found)
-    _print_words(("engine", "where", "fuses in", "state"), engines)
+    headings = ("engine", "installed", "answers", "version", "hybrid", "dense", "met")
+    _print_words(headings, map(_describe, found))
+    for item in found:
+        if not item.ready or item.answers:
+            click.echo(f"{item.type}: {item.state}")
     click.echo()
     stores = ((item.provider, item.strategy, item.note) for item in providers)
     _print_words(("provider", "hybrid", "here"), stores)
     click.echo(f"\n{LEGEND}")
+
+
+def _describe(item: "EngineState") -> tuple[str, ...]:
+    """Return the row of an engine; an embedded one is met wherever it runs."""
+    answers = "–" if item.answers is None else "yes" if item.answers else "no"
+    return (
+        item.type,
+        "yes" if item.installed else "no",
+        answers,
+        item.version or "–",
+        item.hybrid,
+        _describe_dense(item),
+        item.met or ("here" if item.where == "embedded" else "contract"),
+    )
+
+
+def _describe_dense(item: "EngineState") -> str:
+    if "dense" not in item.searches:
+        return "–"
+    return "exact" if item.exact else "approx."
 
 
 def _print_words(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -116,9 +116,7 @@ def _types(attribution: "Attribution", fates: list[str]) -> "Table":
 def _ceilings(attribution: "Attribution") -> "Table":
     from rich.markup import escape
 
-    from eval.scoring.measures import spoken
-
-    table = make_table("candidates of", "how many", *map(spoken, attribution.reached))
+    table = make_table("candidates of", "how many", *attribution.reached)
     rows = [(escape(at.step), f"{at.candidates:.1f}", at.measures) for at in attribution.ceilings]
     for step, candidates, scores in [*rows, ("as ranked", "", attribution.reached)]:
         figures = (f"{at.value:.3f} ({at.low:.3f} – {at.high:.3f})" for at in scores.values())

@@ -18,6 +18,7 @@ SELF_TEST = "bm25"
 @click.argument("target", required=False, metavar="CONFIG|RUN")
 @options.OVERRIDES
 @options.dataset("overrides")
+@options.engine("target")
 @click.option("--base", help="Gate latency too, against the checkout or the config at this path.")
 @options.BASELINES
 @options.GATE_SETTINGS

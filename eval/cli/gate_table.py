@@ -25,8 +25,8 @@ def print_report(report: "GateReport") -> None:
     """Print what was judged, the verdict on each, and the verdict on the whole."""
     from rich.markup import escape
 
+    from eval.analysis.differences import SYMMETRY
     from eval.gate.output import explain, signed
-    from eval.scoring.measures import spoken
 
     console = make_console()
     baseline = report.baseline
@@ -35,7 +35,7 @@ def print_report(report: "GateReport") -> None:
     table = make_table("measure", *figures, title=title, left=("verdict",), ruled=False, whole=True)
     for item in report.measures:
         table.add_row(
-            spoken(item.measure),
+            item.measure,
             f"{item.base:.3f}",
             f"{item.head:.3f}",
             signed(item.difference),
@@ -47,10 +47,13 @@ def print_report(report: "GateReport") -> None:
         )
     print_table(console, table)
     _print_checks(console, report)
+    for item in report.measures:
+        if item.presumes_symmetry:
+            console.print(f"{escape(item.measure)}: the {item.verdict} {SYMMETRY}")
     for line in report.changes:
         console.print(escape(f"changed since the baseline: {line}"))
     for lost in report.losers[:MOST_LOSERS]:
-        change = f"{spoken(lost.measure)} {lost.base:.3f} → {lost.head:.3f}"
+        change = f"{lost.measure} {lost.base:.3f} → {lost.head:.3f}"
         console.print(escape(f"{change}  {lost.query}: {shorten(lost.text, LONGEST_TEXT)}"))
     console.print(f"[dim]{explain(report)}[/]")
     console.print(f"[{STYLES[report.verdict]}]{report.verdict}[/]: {_conclude(report)}")
@@ -79,8 +82,6 @@ def _conclude(report: "GateReport") -> str:
 
 def print_self_test(result: "SelfTest", target: str) -> None:
     """Print how often the gate was wrong on resampled runs, and what it found."""
-    from eval.scoring.measures import spoken
-
     console = make_console()
     console.print(f"Self-test of the gate on {target}: {result.queries} queries")
     table = make_table("unchanged runs", "trials", "false alarms", "allowed", ruled=False)
@@ -89,7 +90,7 @@ def print_self_test(result: "SelfTest", target: str) -> None:
         rate = _rate(quiet.alarms / quiet.trials, quiet.holds)
         table.add_row(label, str(quiet.trials), rate, f"< {quiet.allowed:.0%}")
     print_table(console, table)
-    planted_drop = f"planted drop of {spoken(result.measure)}"
+    planted_drop = f"planted drop of {result.measure}"
     table = make_table(planted_drop, "trials", "power stated", "found", ruled=False)
     for planted in result.planted:
         rate = _rate(planted.found / planted.trials, planted.holds)

@@ -20,6 +20,8 @@ from eval.cli.output import print_json, print_places
     show_default=True,
     help="Queries without a ranking: refuse them, score them 0, or leave them out.",
 )
+@click.option("--measures", help="What to judge it by, separated by commas.  [default: as a run]")
+@click.option("--no-report", is_flag=True, help="Write no report, and log nothing to MLflow.")
 @options.NO_TRACK
 @options.JSON
 def import_(
@@ -28,6 +30,8 @@ def import_(
     name: str | None,
     depth: int,
     missing: str,
+    measures: str | None,
+    no_report: bool,
     no_track: bool,
     as_json: bool,
 ) -> None:
@@ -40,15 +44,21 @@ def import_(
     """
     from eval.cli.table import print_summary
     from eval.experiments.importing import import_runs
-    from eval.experiments.run import track, write_report
+    from eval.experiments.run import export_summary, track, write_report
     from eval.progress import ConsoleProgress
+    from eval.scoring.measures import split_names
 
+    wanted = split_names(measures) if measures else ()
     progress = ConsoleProgress()
     printed = []
     for outcome in import_runs(file, dataset, name, depth, missing, progress):
-        summary, page = write_report(outcome.run)
-        tracked = None if no_track else track(summary, progress)
-        printed.append({**summary.as_json(), "report": str(page), "mlflow_run": tracked})
+        if no_report:
+            summary, page = export_summary(outcome.run, wanted), None
+        else:
+            summary, page = write_report(outcome.run, wanted)
+        tracked = None if no_track or no_report else track(summary, progress)
+        shown = {"report": page and str(page), "mlflow_run": tracked}
+        printed.append({**summary.as_json(), **shown})
         if not as_json:
             print_summary(summary, outcome.reused)
             print_places(report=page, mlflow_run=tracked)

@@ -40,7 +40,7 @@ COMMANDS = {
     "check": ("eval.cli.check:check", "Put a retriever of your own to the rules."),
     "config": ("eval.cli.config_command:config", "Show a resolved config, or the JSON Schema."),
     "models": ("eval.cli.models:models", "List and fetch the pinned models."),
-    "engines": ("eval.cli.engines:engines", "List the engines, and remove what they keep."),
+    "engines": ("eval.cli.engines:engines", "List and time the engines, remove what they keep."),
     "cache": ("eval.cli.cache:cache", "Show or clear the cache."),
 }
 

@@ -26,7 +26,8 @@ JSON = click.option(
 )
 NO_TRACK = click.option("--no-track", is_flag=True, help="Do not log to MLflow.")
 MEASURES = click.option(
-    "--measures", help="What to compare, separated by commas, by ir-measures' names."
+    "--measures",
+    help="What to compare, separated by commas: Hit@5, nDCG@10; ir-measures' names too.",
 )
 LIMIT = click.option("--limit", type=at_least(1), help="Ask only so many queries: a quick look.")
 BASELINES = click.option(
@@ -70,6 +71,39 @@ def dataset(parameter: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
         return call
 
     return offer
+
+
+def engine(parameter: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the option `--engine`: the config in `parameter` becomes CONFIG@NAME."""
+
+    def offer(command: Callable[..., Any]) -> Callable[..., Any]:
+        @click.option("--engine", metavar="NAME", help="Search in this engine, as CONFIG@NAME.")
+        @wraps(command)
+        def call(engine: str | None, **given: Any) -> Any:
+            if engine is not None and (config := given[parameter]) is not None:
+                from eval.experiments.named_configs import (
+                    add_engines,
+                    name_in_engine,
+                    split_engine,
+                )
+
+                named = str(config)
+                # What else may be a run must be known for a config; a config's reader tells more.
+                if parameter == "config" and split_engine(named)[1] is None:
+                    reference = name_in_engine(named, engine)
+                else:
+                    [reference] = add_engines([named], [engine])
+                given[parameter] = type(config)(reference)
+            return command(**given)
+
+        return call
+
+    return offer
+
+
+ENGINES = click.option(
+    "--engine", "engines", multiple=True, metavar="NAME", help="Search in this engine; repeatable."
+)
 
 
 class Fraction(click.FloatRange):

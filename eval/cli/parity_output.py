@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from eval.analysis.differences import Difference
+from eval.analysis.differences import SYMMETRY, Difference
 from eval.cli.output import make_console, make_table, print_places, print_table
 from eval.parity.fusions import BASES, MEASURE, Fusions
-from eval.parity.quality import DENSE, HYBRID, KEYWORD, MEASURES, NATIVE, OURS, SYSTEMS, TIMED
+from eval.parity.quality import DENSE, HYBRID, KEYWORD, MEASURES, NATIVE, OURS, TIMED
 from eval.parity.results import Parity
 from eval.parity.verdicts import QueryVerdict
 from eval.report.formats import amount, p_value, score, signed, size
-from eval.scoring.measures import spoken
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,7 +39,8 @@ def print_all(delivered: "Delivered") -> None:
         items = [item for item in delivered.parities if item.collection == name]
         console.print(f"{name} (n = {items[0].queries}{_sample(items[0])})", style="bold")
         print_table(console, _tabulate_all([item for item in items if item.label == item.engine]))
-        print_table(console, _tabulate_fusions(items))
+        if fusing := [item for item in items if item.quality.differences]:
+            print_table(console, _tabulate_fusions(fusing))
     for item in delivered.absent:
         word = "failed" if item.failed else "left out"
         console.print(f"{word}: {item.reason}", markup=False, soft_wrap=True)
@@ -61,8 +61,8 @@ def print_fusions(found: Fusions) -> None:
         alone = (
             f"{NAMES[system]} {_mean(table.shared[0].means[system][MEASURE])}" for system in FIXED
         )
-        console.print(f"{spoken(MEASURE)}: {'; '.join(alone)}", soft_wrap=True)
-        heads = (spoken(MEASURE), *(f"less {AGAINST[base]}" for base in BASES))
+        console.print(f"{MEASURE}: {'; '.join(alone)}", soft_wrap=True)
+        heads = (MEASURE, *(f"less {AGAINST[base]}" for base in BASES))
         for title, shown in (
             ("the same two lists", table.shared),
             ("each engine's own", table.own),
@@ -100,9 +100,10 @@ def _print(console: "Console", parity: Parity) -> None:
     print_table(console, _tabulate(parity))
     for item in parity.quality.differences:
         console.print(
-            f"{spoken(item.measure)}: native minus ours {signed(item.difference.value)} "
+            f"{item.measure}: native minus ours {signed(item.difference.value)} "
             f"({signed(item.difference.low)} … {signed(item.difference.high)}), "
-            f"p {p_value(item.adjusted)}: {item.verdict}",
+            f"p {p_value(item.adjusted)}: {item.verdict}"
+            f"{f', which {SYMMETRY}' if item.presumes_symmetry else ''}",
             soft_wrap=True,
         )
     for line in (*describe_against(parity), *describe_ratios(parity)):
@@ -134,8 +135,8 @@ def _print_examples(console: "Console", parity: Parity) -> None:
 def _tabulate(parity: Parity) -> "Table":
     from eval.report.parity import system_row
 
-    table = make_table("search", *map(spoken, MEASURES), "p50 ms", "p95 ms")
-    for system in SYSTEMS:
+    table = make_table("search", *MEASURES, "p50 ms", "p95 ms")
+    for system in parity.quality.means:
         row = system_row(parity, system)
         figures = [f"{item.value} ({item.interval})" for item in row.figures]
         table.add_row(row.name, *figures, *(item.value for item in row.latency))
@@ -147,17 +148,18 @@ def _tabulate_all(items: Sequence[Parity]) -> "Table":
 
     from eval.report.parity import NAMES
 
-    table = make_table("engine", "search", "nDCG@10", "R@20", "p50 ms", "p95 ms", "index s",
+    table = make_table("engine", "search", "nDCG@10", "Recall@20", "p50 ms", "p95 ms", "index s",
                        "size", "parity", left=("search", "parity"))  # fmt: skip
     for item in items:
-        for system in TIMED:
-            first = system == TIMED[0]
+        shown = [system for system in TIMED if system in item.quality.means]
+        for system in shown:
+            first = system == shown[0]
             means = item.quality.means[system]
             times = item.timing.systems[system] if item.timing else {}
             table.add_row(
                 escape(item.label) if first else "",
                 NAMES[system],
-                *(_mean(means[name]) for name in ("nDCG@10", "R@20")),
+                *(_mean(means[name]) for name in ("nDCG@10", "Recall@20")),
                 *(amount(times[name].value) if times else "–" for name in ("p50", "p95")),
                 amount(item.index.seconds) if first else "",
                 size(item.index.bytes) if first else "",
@@ -169,7 +171,7 @@ def _tabulate_all(items: Sequence[Parity]) -> "Table":
 def _tabulate_fusions(items: Sequence[Parity]) -> "Table":
     from rich.markup import escape
 
-    table = make_table("native minus ours", *map(spoken, MEASURES), "p50 ratio", "p95 ratio",
+    table = make_table("native minus ours", *MEASURES, "p50 ratio", "p95 ratio",
                        "parity", left=("parity",))  # fmt: skip
     for item in items:
         ratios = item.timing.ratios if item.timing else {}

@@ -128,7 +128,6 @@ def _print_result(console: "Console", result: "Result") -> None:
 
 
 def _table(found: "Sequence[Beside]") -> "Table":
-    from eval.scoring.measures import spoken
 
     figures = ("mean", "95 % interval", "n", "nearest", "its mean", "τ", "differ")
     table = make_table("ragas", *figures, left=("nearest",), whole=True)
@@ -138,7 +137,7 @@ def _table(found: "Sequence[Beside]") -> "Table":
             _number(item.mean),
             f"{item.mean.low:.3f} – {item.mean.high:.3f}" if item.mean else "–",
             str(len(item.scores.values)),
-            spoken(item.measure) or "none",
+            item.measure or "none",
             _number(item.measure_mean),
             "–" if item.tau is None else f"{item.tau:+.2f}",
             "–" if item.differ is None else str(item.differ),
@@ -148,8 +147,6 @@ def _table(found: "Sequence[Beside]") -> "Table":
 
 def _print_gaps(console: "Console", item: "Beside", queries: int) -> None:
     """Print what has no score or none of ragas', and the queries of the greatest disagreement."""
-    from eval.scoring.measures import spoken
-
     lines = [
         f"{count} of {queries} without a score: {why}" for why, count in item.scores.reasons.items()
     ]
@@ -158,7 +155,7 @@ def _print_gaps(console: "Console", item: "Beside", queries: int) -> None:
     if item.differ:
         lines.append(f"{item.metric.relation}; most on")
     lines += [
-        f"  {gap.query}: {gap.ragas:.3f}, {spoken(item.measure)} {gap.measure:.3f}"
+        f"  {gap.query}: {gap.ragas:.3f}, {item.measure} {gap.measure:.3f}"
         f"  {gap.text if len(gap.text) <= EXCERPT else gap.text[: EXCERPT - 1] + '…'}"
         for gap in item.disagreements[:NAMED]
     ]

@@ -12,14 +12,19 @@ from eval.cli.output import present
 @options.CONFIG
 @options.OVERRIDES
 @options.dataset("overrides")
-@click.option("--engine", metavar="NAME", help="Search in this engine, with its defaults.")
+@options.engine("config")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Ask no service: say what the run should be billed, and make none.",
+)
 @click.option("--again", is_flag=True, help="Measure again though an equal run is stored.")
 @options.NO_TRACK
 @options.JSON
 def run(
     config: Path,
     overrides: tuple[str, ...],
-    engine: str | None,
+    dry_run: bool,
     again: bool,
     no_track: bool,
     as_json: bool,
@@ -30,9 +35,9 @@ def run(
     shown again, and one that was cut off is resumed. Overrides change single keys, as in
     retriever.fusion.k=10 dataset=scifact.
 
-    With --engine a leg of type native_hybrid searches in that engine; where there is none, a dense
-    leg does, and is fused here with the others. `assay engines list` has the names.
-
+    With --engine NAME, or as CONFIG@NAME in any command, a leg of type native_hybrid searches in
+    that engine, with its defaults; where there is none, a dense leg does, and is fused here with
+    the others. `assay engines list` has the names.
     """
     from functools import partial
 
@@ -42,7 +47,13 @@ def run(
     from eval.progress import ConsoleProgress
 
     progress = ConsoleProgress()
-    settings = load_config(config, overrides, engine)
+    settings = load_config(config, overrides)
+    if dry_run:
+        from eval.cli.table import print_dry_run
+        from eval.experiments.dry_run import estimate_run
+
+        present(estimate_run(settings, progress), as_json, print_dry_run)
+        return
     outcome = make_run(settings, again, progress)
     summary, page = write_report(outcome.run, settings.measures)
     tracked = None if no_track else track(summary, progress)

@@ -46,9 +46,9 @@ def list_(measures: tuple[str, ...], as_json: bool, **wanted: Any) -> None:
     """
     from eval.analysis.run_list import list_runs, sort_by
     from eval.experiments.locations import reports_folder
-    from eval.scoring.measures import check_names, spoken
+    from eval.scoring.measures import check_names
 
-    shown = check_names(measures) if measures else ["nDCG@10", "RR@10", "R@10"]
+    shown = check_names(measures) if measures else ["nDCG@10", "MRR@10", "Recall@10"]
     rows = list_runs(reports_folder(), _read_wanted(wanted))
     if measures:
         rows = sort_by(rows, shown[0])
@@ -58,7 +58,7 @@ def list_(measures: tuple[str, ...], as_json: bool, **wanted: Any) -> None:
     if not rows:
         click.echo(f"no such runs in {reports_folder()}")
         return
-    headings = (*map(spoken, shown), "p50 ms", "n")
+    headings = (*shown, "p50 ms", "n")
     left = ("collection", "made (UTC)", "commit")
     table = make_table("run", *left, *headings, left=left, whole=True)
     for row in rows:
@@ -80,7 +80,6 @@ def show(run: str, as_json: bool) -> None:
     from eval.experiments.locations import reports_folder
     from eval.experiments.run_references import find_stored
     from eval.runs.stored import load
-    from eval.scoring.measures import spoken
 
     folder = find_stored(reports_folder(), run)
     manifest = load(folder).manifest  # says what is wrong with a run that cannot be read
@@ -99,7 +98,7 @@ def show(run: str, as_json: bool) -> None:
         "command": command,
         "takes": f"{row.bytes / 1e6:.1f} MB",
         **{f"degraded on {times}": line for line, times in manifest.degraded.items()},
-        **{spoken(name): f"{mean:.3f}" for name, mean in row.means.items()},
+        **{name: f"{mean:.3f}" for name, mean in row.means.items()},
         "p50 ms": "" if row.p50 is None else f"{row.p50:.2f}",
     }
     for name, text in facts.items():

@@ -20,11 +20,17 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @options.OVERRIDES
+@options.ENGINES
 @click.option("--dry-run", is_flag=True, help="List the points and run nothing.")
 @options.NO_TRACK
 @options.JSON
 def sweep(
-    file: Path, overrides: tuple[str, ...], dry_run: bool, no_track: bool, as_json: bool
+    file: Path,
+    overrides: tuple[str, ...],
+    engines: tuple[str, ...],
+    dry_run: bool,
+    no_track: bool,
+    as_json: bool,
 ) -> None:
     """Run every combination of the axes of FILE on its collections.
 
@@ -32,7 +38,8 @@ def sweep(
     collections, without which each config runs on its own. Paths are from the folder of FILE. Each
     point is a stored run like any other: one that was made before, here or by `assay run`, is not
     made again, and after a kill the same call goes on. Overrides change single keys of every
-    config.
+    config. An axis `engine` has names of engines, null for the config as it is, or "*" for every
+    one that can be used here and to which the config can move; --engine gives or replaces it.
 
     A point that fails is reported, and the others go on. Exit code: 0 all points ran, 1 some
     failed, 2 the file cannot be run.
@@ -42,7 +49,7 @@ def sweep(
     from eval.experiments.workshop import make_workshop
     from eval.report import sweep as report
 
-    settings = read_sweep(file)
+    settings = read_sweep(file, engines)
     tasks = list_tasks(file, settings, overrides)
     if dry_run:
         _list(settings, tasks, as_json)
@@ -86,14 +93,15 @@ def _table(found: "Sweep", collection: str) -> "Table":
     from rich.table import Table
 
     from eval.analysis.search_space import describe, shorten
-    from eval.scoring.measures import spoken
 
     names = shorten(found.keys)
     best = found.best(collection)
     table = Table(title=f"{found.name} on {collection}", title_justify="left", box=box.SIMPLE_HEAD)
     for key in found.keys:
         table.add_column(names[key])
-    for title in (spoken(found.headline), "95 % interval", "p95 ms", "front"):
+    charged = any(figures.cost for _, figures in found.on(collection))
+    titles = (found.headline, "95 % interval", "p95 ms")
+    for title in (*titles, *(["USD / 1,000"] if charged else []), "front"):
         table.add_column(title, justify="right", no_wrap=True)
     for item, figures in found.on(collection):
         mean = figures.means[found.headline]
@@ -106,6 +114,7 @@ def _table(found: "Sweep", collection: str) -> "Table":
             f"{mean.value:.3f}",
             f"{mean.low:.3f} – {mean.high:.3f}",
             _p95(figures),
+            *([_usd(figures)] if charged else []),
             "●" if item in found.front else "",
             style="bold" if item is best else "",
         )
@@ -116,6 +125,14 @@ def _p95(figures: "Figures") -> str:
     from eval.analysis.grid_search import COST
 
     return f"{figures.latency[COST].value:.2f}" if figures.latency else "–"
+
+
+def _usd(figures: "Figures") -> str:
+    from eval.analysis.cost import dollars
+
+    if figures.cost is None:
+        return "0"
+    return "–" if figures.cost.queries is None else dollars(figures.cost.queries)
 
 
 def _name(item: "Result") -> str:

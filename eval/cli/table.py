@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from eval.analysis.cost import Cost, dollars
 from eval.analysis.summary import Summary, explain_open
 from eval.cli.output import make_console, make_table, print_table
 from eval.report.formats import interval, retried
@@ -13,6 +14,8 @@ from eval.statistics.estimates import OpenEstimate
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from eval.experiments.dry_run import DryRun
 
 
 def print_summary(summary: Summary, reused: bool = False) -> None:
@@ -31,6 +34,8 @@ def print_summary(summary: Summary, reused: bool = False) -> None:
         print_table(console, _latency(summary))
         if few := explain_open(summary.latency[TOTAL]):
             console.print(f"{few}.", style="yellow", soft_wrap=True)
+    if summary.cost:
+        print_table(console, _cost(summary.cost))
     for leg, recall in find_recalls(manifest.facts).items():
         console.print(f"{leg}: {EXPLANATION} {recall:.3f}", style="yellow", markup=False)
     for line in summary.cautions:
@@ -43,11 +48,28 @@ def print_summary(summary: Summary, reused: bool = False) -> None:
         console.print(f"Nothing has changed since {manifest.created}; --again measures again.")
 
 
+def print_dry_run(found: "DryRun") -> None:
+    """Print what a run should be billed."""
+    console = make_console()
+    title = f"{found.config} on {found.collection}: {found.chunks:,} chunks, nothing was asked"
+    console.print(title, style="bold", markup=False)
+    if not found.items:
+        console.print("All of it runs on this machine, and costs nothing.")
+        return
+    table = make_table("part", "what", "number", "unit", "USD", left=("what", "unit"))
+    for item in found.items:
+        usd = "no price known" if item.usd is None else dollars(item.usd)
+        table.add_row(item.part, item.what, f"{item.units:,}", item.unit, usd)
+    print_table(console, table)
+    total = "not known: give price_usd" if found.usd is None else f"{dollars(found.usd)} USD"
+    console.print(f"In all about {total}; tokens are estimated at 3 bytes each.")
+
+
 def _measures(summary: Summary) -> "Table":
     table = _table("measure", "mean", "95 % interval")
     for name, mean in summary.means.items():
         digits = find(name).kind.digits
-        table.add_row(find(name).spoken, f"{mean.value:.{digits}f}", _interval(mean, digits))
+        table.add_row(name, f"{mean.value:.{digits}f}", _interval(mean, digits))
     for words, share in summary.answering.rows if summary.answering else ():
         table.add_row(f"{words} (n = {share.n})", f"{share.value:.3f}", _interval(share, 3))
     return table
@@ -59,6 +81,13 @@ def _latency(summary: Summary) -> "Table":
         values = [f"{figures[name].value:.2f}" for name in ("p50", "p95", "p99")]
         label = f"all (n = {figures['p95'].n})" if stage == TOTAL else f"  {stage}"
         table.add_row(label, *values, _interval(figures["p95"], 2))
+    return table
+
+
+def _cost(cost: Cost) -> "Table":
+    table = _table("cost", "at the prices of the run")
+    for words, text in cost.rows:
+        table.add_row(words, text)
     return table
 
 

@@ -12,6 +12,7 @@ from eval.cli.output import print_json, print_places
 @options.CONFIG
 @options.OVERRIDES
 @options.dataset("overrides")
+@options.engine("config")
 @click.option("--space", type=click.Path(path_type=Path), help="A YAML file of values to try.")
 @click.option("--over", multiple=True, metavar="KEY=V1,V2", help="Values to try; repeatable.")
 @click.option("--trials", type=options.at_least(1), help="Try so many points, drawn at random.")

@@ -27,7 +27,7 @@ def verify(run: str, overrides: tuple[str, ...], as_json: bool) -> None:
     from eval.experiments.run import export_summary
     from eval.experiments.run_references import find_stored, resolve
     from eval.progress import ConsoleProgress
-    from eval.scoring.measures import spoken
+    from eval.scoring.measures import list_standard
 
     if overrides or is_config(run):
         folder = export_summary(resolve(run, overrides, ConsoleProgress())).run.folder
@@ -35,7 +35,8 @@ def verify(run: str, overrides: tuple[str, ...], as_json: bool) -> None:
         folder = find_stored(reports_folder(), run)
     checks = recompute(folder)
     if as_json:
-        print_json({"run": folder.name, "measures": {one.measure: one.as_json() for one in checks}})
+        found = {one.measure: one.as_json() for one in checks}
+        print_json({"run": folder.name, "measures": found, "ir_measures": list_standard(found)})
     else:
         console = make_console()
         left = ("from", "verdict")
@@ -43,7 +44,7 @@ def verify(run: str, overrides: tuple[str, ...], as_json: bool) -> None:
         for one in checks:
             recomputed = "–" if one.recomputed is None else f"{one.recomputed:.6f}"
             told = f"{one.told:.6f}"
-            table.add_row(spoken(one.measure), told, recomputed, one.source, one.verdict)
+            table.add_row(one.measure, told, recomputed, one.source, one.verdict)
         print_table(console, table)
     if any(one.differing for one in checks):
         sys.exit(1)

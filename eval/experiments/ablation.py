@@ -20,6 +20,7 @@ from eval.analysis.ablation_variants import (
     plan_additions,
     plan_removals,
 )
+from eval.analysis.differences import describe_symmetry
 from eval.experiments.config import RunConfig
 from eval.experiments.grid_search import Done, Runner, Task
 from eval.runs import environment
@@ -206,7 +207,7 @@ def _collect(
         means={"full": _means(outcomes[FULL]), "plain": _means(outcomes[PLAIN])},
         removals=tuple(rows[: len(plan.removals)]),
         additions=tuple(rows[len(plan.removals) :]),
-        warnings=_warn(config, list(observed.values())),
+        warnings=_warn(config, list(observed.values()), rows),
     )
 
 
@@ -217,7 +218,7 @@ def name_ablation(plan: Plan) -> str:
     return f"ablate-{plan.config.name}-{collection}-{identity[:8]}"
 
 
-def _warn(config: RunConfig, observed: Sequence[Observed]) -> tuple[str, ...]:
+def _warn(config: RunConfig, observed: Sequence[Observed], rows: Sequence[Row]) -> tuple[str, ...]:
     """Return what a reader must know first, each line once."""
     lines = [
         f"{item.run} is degraded on {queries} of {len(item.hits)} queries: {line}"
@@ -225,7 +226,12 @@ def _warn(config: RunConfig, observed: Sequence[Observed]) -> tuple[str, ...]:
         for line, queries in item.degraded.items()
     ]
     sample = [f"a sample: {len(observed[0].hits)} queries"] if config.limit else []
-    return tuple(dict.fromkeys([*sample, *lines]))
+    return tuple(dict.fromkeys([*sample, *lines, *caution(rows)]))
+
+
+def caution(rows: Sequence[Row]) -> list[str]:
+    """Return a line for each row that presumes large gains to be as rare as large losses."""
+    return [f"{row.label}: {describe_symmetry(row.presuming)}" for row in rows if row.presuming]
 
 
 def _means(done: Done) -> dict[str, float]:

@@ -12,16 +12,22 @@ from eval.analysis.search_space import describe, parse_axis
 from eval.collections.catalog import find
 from eval.collections.collection import Query
 from eval.experiments.engine_bench import Bench, index_engine, open_bench, timed
-from eval.experiments.engine_settings import ConfiguredEngine, read_engine
 from eval.experiments.locations import default_dataset
 from eval.experiments.parity_sweep import SECONDS, measure_recalls
+from eval.experiments.recall_subjects import (
+    Searcher,
+    Subject,
+    explain_exactness,
+    find_exact,
+    make_approximate,
+    read_subject,
+)
 from eval.parity.curve import DEPTHS, MEASURE, Curve, Point
 from eval.parity.quality import score_rankings
 from eval.parity.results import IndexCost
 from eval.parity.timing import find_percentiles, time_interleaved
 from eval.runs import environment
 from retrievers.base import AssayError
-from retrievers.engines.base import Engine
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
 
@@ -30,17 +36,17 @@ EXACT = "exact search"
 
 @dataclass(frozen=True)
 class Variant:
-    """An engine with one value of the setting; `value` is None for exact search."""
+    """What is searched with one value of the setting; `value` is None for exact search."""
 
     value: Any
     label: str
-    configured: ConfiguredEngine
+    configured: Subject
 
 
 def measure_recall(
     engine: str, words: Sequence[str], axis: str, limit: int | None, workshop: Workshop
 ) -> Curve:
-    """Measure an engine's approximate search along `axis`, which is `key=v1,v2,…`.
+    """Measure the approximate search of an engine, or of `dense`, along `axis`: `key=v1,v2,…`.
 
     `words` are a collection, if not the default one, and settings. Raises AssayError before any
     work starts where one of these is wrong.
@@ -50,7 +56,7 @@ def measure_recall(
         raise AssayError(f"{names[1]}: one COLLECTION at a time")
     collection = names[0] if names else default_dataset()
     find(collection)
-    configured = read_engine(engine, [word for word in words if "=" in word])
+    configured = read_subject(engine, [word for word in words if "=" in word])
     key, values = parse_axis(axis)
     variants = list_variants(configured, key, values)
     bench = open_bench(collection, limit, workshop)
@@ -58,21 +64,19 @@ def measure_recall(
     return run_sweep(bench, key, variants, command, workshop)
 
 
-def list_variants(configured: ConfiguredEngine, key: str, values: Sequence[Any]) -> list[Variant]:
-    """Return the engine with each value of `key`, and last as it is by default, which is exact.
+def list_variants(subject: Subject, key: str, values: Sequence[Any]) -> list[Variant]:
+    """Return the subject with each value of `key`, and last its exact search where it has that.
 
-    Raises AssayError where a value is none of the setting's.
+    Raises AssayError where a value is none of the setting's, or there is no dense search.
     """
-    if "exact" in type(configured.settings).model_fields and not _names(configured, "exact"):
-        configured = configured.vary("exact=false")
-    texts = [(value, describe(value)) for value in values]
-    return [
-        *(
-            Variant(value, f"{key} {text}", configured.vary(f"{key}={text}"))
-            for value, text in texts
-        ),
-        Variant(None, EXACT, read_engine(configured.type)),
-    ]
+    varied = make_approximate(subject)
+    variants = []
+    for value in values:
+        text = describe(value)
+        variants.append(Variant(value, f"{key} {text}", varied.vary(f"{key}={text}")))
+    if exact := find_exact(subject):
+        variants.append(Variant(None, EXACT, exact))
+    return variants
 
 
 def run_sweep(
@@ -110,28 +114,16 @@ def run_sweep(
     )
 
 
-def _names(configured: ConfiguredEngine, key: str) -> bool:
-    return any(override.partition("=")[0] == key for override in configured.overrides)
-
-
-def _check(variants: Sequence[Variant], engines: Sequence[Engine], key: str) -> None:
+def _check(variants: Sequence[Variant], engines: Sequence[Searcher], key: str) -> None:
     for variant, engine in zip(variants, engines, strict=True):
         if variant.value is not None and engine.facts().get("exact"):
-            can = variant.configured.settings.capabilities.approximate
-            indexes = (
-                f"set one of its approximate indexes: {', '.join(can)}"
-                if can
-                else ("it has no approximate index")
-            )
-            raise AssayError(
-                f"engine {variant.configured.type}: searches exactly whatever {key} is; {indexes}"
-            )
+            raise AssayError(explain_exactness(variant.configured, key))
 
 
 def _measure(
     bench: Bench,
     variants: Sequence[Variant],
-    engines: Sequence[Engine],
+    engines: Sequence[Searcher],
     costs: Sequence[IndexCost],
     workshop: Workshop,
 ) -> Iterator[Point]:
@@ -159,5 +151,5 @@ def _measure(
         )
 
 
-def _search(bench: Bench, engine: Engine, depth: int, query: Query) -> list[Scored]:
+def _search(bench: Bench, engine: Searcher, depth: int, query: Query) -> list[Scored]:
     return engine.dense(bench.encoded[query.id], depth)

@@ -18,6 +18,7 @@ from retrievers.documents import conformance as chunker_rules
 from retrievers.documents.chunkers import Chunker
 from retrievers.engines import conformance as engine_rules
 from retrievers.engines.base import StoreSettings
+from retrievers.frameworks import FrameworkSettings
 from retrievers.legs import conformance as leg_rules
 from retrievers.legs.base import LegSettings
 from retrievers.models.conformance import CROSS_ENCODER_RULES, ENCODER_RULES
@@ -112,7 +113,7 @@ KINDS = (
 
 
 class _Served(Retriever):
-    """A service that has documents of its own: it is asked about those of `collection`."""
+    """A service or object that has documents of its own: asked about those of `collection`."""
 
     def __init__(self, service: Retriever, collection: Collection) -> None:
         self._service = service
@@ -158,7 +159,10 @@ def check(what: str, overrides: Sequence[str]) -> Checked:
 def _check_config(config: RunConfig, workshop: Workshop) -> Iterator[Verdict]:
     """Check the retriever of a config, and the parts that are plugged into it."""
     make: Callable[[], Retriever] = partial(config.build, workshop)
-    is_service = isinstance(config.retriever, HttpSettings)
+    settings = config.retriever
+    is_service = isinstance(settings, HttpSettings) or (
+        isinstance(settings, FrameworkSettings) and not settings.makes
+    )
     if is_service:
         served = partial(_Served, collection=load(config.dataset))
         build, make = make, lambda: served(build())
@@ -168,7 +172,7 @@ def _check_config(config: RunConfig, workshop: Workshop) -> Iterator[Verdict]:
             retriever.search(QUERIES[0], 1)
     for rule in conformance.RULES:
         if is_service and rule.check in OF_DOCUMENTS:
-            yield Verdict("retriever", rule.name, SKIPPED, "a service indexes documents by itself")
+            yield Verdict("retriever", rule.name, SKIPPED, "it has documents of its own")
         else:
             yield _try(rule, "retriever", make)
     for key, part in find_plugged(config):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Annotated, get_args
+from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -14,7 +14,9 @@ from retrievers.documents.preparation import DocumentSettings
 from retrievers.legs.keyword import KeywordLegSettings
 from retrievers.legs.native import NativeHybridSettings
 from retrievers.models.pins import PINNED
+from retrievers.models.registry import ServedCrossEncoders, ServedEncoders
 from retrievers.pipeline import PipelineSettings
+from retrievers.settings import name_type
 from retrievers.settings.parts import PYTHON, find_part, list_classes, name_class
 from retrievers.stages.rerank import RerankSettings
 
@@ -40,10 +42,12 @@ def list_components() -> Iterator[Component]:
     yield from _types("retriever.legs.*.analyzer", KeywordLegSettings, "analyzer")
     yield from _types("retriever.legs.*.engine", NativeHybridSettings, "engine")
     yield from _models("retriever.legs.*.encoder", "encoder")
+    yield from _served("retriever.legs.*.encoder", ServedEncoders)
     yield from _plugged("retriever.legs.*.encoder", NativeHybridSettings.model_fields["encoder"])
     yield from _types("retriever.fusion", PipelineSettings, "fusion")
     yield from _types("retriever.stages.*", PipelineSettings, "stages")
     yield from _models("retriever.stages.*.model", "cross-encoder")
+    yield from _served("retriever.stages.*.model", ServedCrossEncoders)
     yield from _plugged("retriever.stages.*.model", RerankSettings.model_fields["model"])
 
 
@@ -54,6 +58,12 @@ def _types(key: str, model: type[BaseModel], field: str) -> Iterator[Component]:
         name = get_args(settings.model_fields["type"].annotation)[0]
         yield Component(key, name, _summarise(settings))
     yield from _plugged(key, info)
+
+
+def _served(key: str, kinds: Any) -> Iterator[Component]:
+    """Yield the services that may stand where a model's name may."""
+    for settings in list_classes(kinds):
+        yield Component(key, f"{{type: {name_type(settings)}}}", _summarise(settings))
 
 
 def _plugged(key: str, info: FieldInfo) -> Iterator[Component]:

@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from eval.experiments.engine_choice import choose_engine
+from eval.experiments.engine_choice import check_keys, choose_engine
 from eval.experiments.locations import default_dataset
-from eval.experiments.named_configs import find_base, find_config
+from eval.experiments.named_configs import find_base, find_config, split_engine
 from eval.experiments.overrides import apply_override, drop_nulls, merge
 from eval.runs.latency import LatencySettings
 from eval.scoring import measures
@@ -31,7 +31,9 @@ class RunConfig(PipelineConfig):
         None, ge=1, description="search only so many queries, evenly spaced: a quick look"
     )
     measures: list[str] = Field(
-        list(measures.DEFAULT), min_length=1, description="what is reported, by ir-measures' names"
+        list(measures.DEFAULT),
+        min_length=1,
+        description="what is reported: Hit@5, nDCG@10; ir-measures' names too",
     )
     latency: LatencySettings = Field(
         default_factory=LatencySettings, description="how latency is measured"
@@ -43,14 +45,15 @@ def load_config(
 ) -> RunConfig:
     """Read a config by its path or name, with its bases, and apply `key.path=value` overrides.
 
-    Before these, its legs move to `engine`: see `eval.experiments.engine_choice`. Raises AssayError
-    naming the file, the key, what is wrong and what is allowed.
+    Before these, its legs move to `engine`, or to that of CONFIG@ENGINE: see
+    `eval.experiments.engine_choice`. Raises AssayError naming the file, the key, what is wrong and
+    what is allowed.
     """
-    path = find_config(config)
-    values = _read_with_bases(path, ())
-    if engine is not None:
-        choose_engine(values, engine)
-    return make_config(values, overrides, str(path))
+    named, own = split_engine(config)
+    if own is not None and engine is not None:
+        raise AssayError(f"{config}: names an engine already, so that {engine} has no place")
+    path = find_config(named)
+    return make_config(_read_with_bases(path, ()), overrides, str(path), engine=engine or own)
 
 
 def make_config(
@@ -58,17 +61,23 @@ def make_config(
     overrides: Sequence[str],
     source: str,
     options: Mapping[str, Any] | None = None,
+    engine: str | None = None,
 ) -> RunConfig:
     """Return the config of `values`, which came from `source`, with `key.path=value` overrides.
 
-    A `base` among them is a name, or a path from the working directory; `options` are keys that
-    hold before all others. Raises AssayError as `load_config` does.
+    A `base` among them is a name, or a path from the working directory; before overrides the legs
+    move to `engine`; `options` are keys that hold before all others. Raises AssayError as
+    `load_config` does.
     """
     if isinstance(base := values.get("base"), str):
         own = {key: value for key, value in values.items() if key != "base"}
         values = merge(_read_with_bases(find_config(base, source), ()), own)
+    if engine is not None:
+        choose_engine(values, engine)
     for override in overrides:
         apply_override(values, override, RunConfig)
+    if engine is not None:
+        check_keys(values, engine)
     values = drop_nulls(values, RunConfig) | (options or {})
     try:
         config = RunConfig.model_validate(values)

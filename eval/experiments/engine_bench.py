@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from eval.collections.collection import Collection, Query
 from eval.collections.loading import load
+from eval.experiments.recall_subjects import Searcher
 from eval.parity.quality import Rankings
 from eval.parity.results import IndexCost
 from eval.runs.execution import sample
 from retrievers.base import Chunk
 from retrievers.corpus import Corpus
 from retrievers.documents.preparation import DocumentSettings, prepare
-from retrievers.engines.base import Engine
 from retrievers.engines.retries import count_retries
 from retrievers.models.base import Vectors
 from retrievers.models.encoders import EncoderSettings
@@ -102,7 +102,7 @@ def timed(call: Callable[[Query], object]) -> Callable[[Query], float]:
     return measure
 
 
-def index_engine(bench: Bench, engine: Engine) -> IndexCost:
+def index_engine(bench: Bench, engine: Searcher) -> IndexCost:
     """Index the bench's texts in an engine and return what that took."""
     report = engine.index(bench.texts, bench.vectors, bench.identity)
     seconds = sum(report.seconds.values())

@@ -83,6 +83,18 @@ def list_engines() -> list[ConfiguredEngine]:
     return sorted(engines, key=lambda engine: engine.settings.capabilities.server)
 
 
+def is_usable(engine: ConfiguredEngine) -> bool:
+    """Say whether an engine can be used here: installed, and of a server the address set."""
+    can = engine.settings.capabilities
+    addressed = not can.server or can.embedded or bool(os.environ.get(can.address))
+    return can.installed and addressed
+
+
+def choose_engines(names: Sequence[str]) -> list[ConfiguredEngine]:
+    """Return the engines of these types, or all that can be used here. Raises AssayError."""
+    return [read_engine(name) for name in names] or list(filter(is_usable, list_engines()))
+
+
 def list_fusions() -> Iterator[ConfiguredEngine]:
     """Yield every engine as `list_engines` does, each then with every other fusion it has."""
     for engine in list_engines():

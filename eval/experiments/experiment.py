@@ -16,7 +16,7 @@ from eval.collections.in_memory import make_collection
 from eval.collections.loading import load
 from eval.experiments.config import make_config
 from eval.experiments.locations import default_dataset, reports_folder
-from eval.experiments.named_configs import find_config, is_config
+from eval.experiments.named_configs import find_config, is_config, name_in_engine, split_engine
 from eval.experiments.run import make_plan, track, write_report
 from eval.experiments.workshop import make_workshop
 from eval.runs import environment
@@ -75,7 +75,7 @@ def make_experiment(
         if overrides:
             raise AssayError(f"{overrides[0]}: an override changes a config, and none is given")
         return _judge_object(what, collection, given, again)
-    settings = make_config(source.values, overrides, source.name, given)
+    settings = make_config(source.values, overrides, source.name, given, source.engine)
     workshop = make_workshop(progress)
     repeats = source.is_file and not isinstance(collection, Collection)
     laid = (f"{key}={_write(value)}" for key, value in given.items())
@@ -139,6 +139,7 @@ class _Source:
     values: dict[str, Any]
     name: str
     is_file: bool = False
+    engine: str | None = None
 
 
 def _read_source(what: Any) -> _Source | None:
@@ -148,10 +149,11 @@ def _read_source(what: Any) -> _Source | None:
     if isinstance(what, str | Path):
         if not is_config(str(what)) and Path(what).is_file():
             return None
-        path = find_config(what)
+        named, engine = split_engine(what)
+        path = find_config(named)
         # Where a config that comes with Assay lies is this machine's affair.
-        name = str(what) if path.is_absolute() else str(path)
-        return _Source({"base": str(path)}, name, is_file=True)
+        name = name_in_engine(named if path.is_absolute() else str(path), engine)
+        return _Source({"base": str(path)}, name, is_file=True, engine=engine)
     if not isinstance(what, Mapping) or not _is_config(what):
         return None
     values = deepcopy(dict(what))

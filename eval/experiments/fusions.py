@@ -75,8 +75,12 @@ def compare_offers(collections: Sequence[str], limit: int | None, workshop: Work
 
 
 def list_offers(workshop: Workshop) -> Iterator[Offer]:
-    """Yield every fusion of every engine that can be built, whether or not it can be asked here."""
+    """Yield every fusion of every engine that fuses and can be built, whether or not it can be
+    asked here.
+    """
     for configured in list_fusions():
+        if "hybrid" not in configured.settings.capabilities.searches:
+            continue
         with closing(configured.build(workshop)) as engine:
             yield Offer(configured, engine.formula)
 
@@ -98,7 +102,7 @@ def _ask_engines(
             workshop.progress.say(f"left out: {reason}")
             absent[configured.type] = reason
             continue
-        scores = score_systems(bench.collection, bench.queries, rank_systems(bench, seen))
+        scores = score_systems(bench.collection, bench.queries, rank_systems(bench, engine, seen))
         yield Fusing((configured.label,), formula.statement, verdict, scores)
 
 

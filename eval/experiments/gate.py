@@ -9,7 +9,7 @@ import numpy as np
 from eval.experiments.config import load_config
 from eval.experiments.contender import TIMING, make_contender
 from eval.experiments.locations import reports_folder
-from eval.experiments.named_configs import find_config, is_config
+from eval.experiments.named_configs import find_config, is_config, name_in_engine, split_engine
 from eval.experiments.run_references import resolve
 from eval.gate import baseline as baselining
 from eval.gate.calibration import SelfTest, check
@@ -101,8 +101,10 @@ def _contender(base: str, target: str, overrides: Sequence[str]) -> Contender:
         raise AssayError(f"--base: {base}: neither a config nor the folder of a checkout")
     own = folder.resolve() / ".venv" / "bin" / "python"
     python = str(own) if own.exists() else sys.executable
-    path = find_config(target)
-    named = target if path.is_absolute() else str(path)  # the checkout's own file, where it has one
+    config, engine = split_engine(target)
+    path = find_config(config)
+    # The checkout's own file, where it has one.
+    named = name_in_engine(config if path.is_absolute() else str(path), engine)
     return Contender(f"base {base}", (python, "-m", TIMING, named, *overrides), folder)
 
 

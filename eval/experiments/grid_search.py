@@ -12,13 +12,22 @@ from typing import Any
 
 from eval import report
 from eval.analysis.exports import export
-from eval.analysis.grid_search import CONFIG, Figures, Result, Sweep, SweepSettings
+from eval.analysis.grid_search import (
+    CONFIG,
+    ENGINE,
+    Figures,
+    Result,
+    Sweep,
+    SweepSettings,
+    without_engine,
+)
 from eval.analysis.search_space import Point, as_overrides, label
 from eval.analysis.summary import Summary, estimate_percentiles, summarise
 from eval.collections.catalog import find
 from eval.collections.formats.irds import PREFIX
 from eval.collections.loading import load
 from eval.experiments.config import RunConfig, load_config
+from eval.experiments.engine_axis import list_engines_of
 from eval.experiments.named_configs import find_base
 from eval.experiments.run import make_plan
 from eval.experiments.timing import find_config_timing
@@ -72,9 +81,15 @@ class Done:
         return replace(self, result=replace(self.result, figures=figures))
 
 
-def read_sweep(path: Path) -> SweepSettings:
-    """Read the sweep at `path`. Raises AssayError naming the file, the key and what is wrong."""
+def read_sweep(path: Path, engines: Sequence[str] = ()) -> SweepSettings:
+    """Read the sweep at `path`; `engines` take the place of its axis of them.
+
+    Raises AssayError naming the file, the key and what is wrong.
+    """
     settings = validate(SweepSettings, read_mapping(path), str(path))
+    if engines:
+        grids = [{ENGINE: list(engines)} | without_engine(axes) for axes in settings.grids]
+        settings = settings.model_copy(update={"axes": grids})
     key = "collections"
     try:
         collections = [_place(path.parent, name) for name in settings.collections]
@@ -125,12 +140,19 @@ def _list_on(
     given = [*overrides, *([f"dataset={json.dumps(collection)}"] if collection else [])]
     base = load_config(config, given)
     named = {CONFIG: base.name} if len(settings.paths) > 1 else {}
-    values = base.model_dump(mode="json")
+    listed: list[Point] = []
     for point in settings.points:
         if "dataset" in point:
             raise AssayError("axes.dataset: not allowed; name collections instead")
-        changed = load_config(config, [*given, *as_overrides(point, values)])
-        yield Task({**named, **point}, changed)
+        changed = without_engine(point)
+        for engine in list_engines_of(config, given, point.get(ENGINE)):
+            searched = {ENGINE: engine} if ENGINE in point else {}
+            full = {**named, **searched, **changed}
+            if full in listed:  # an engine may be named beside EVERY
+                continue
+            listed.append(full)
+            values = load_config(config, given, engine).model_dump(mode="json")
+            yield Task(full, load_config(config, [*given, *as_overrides(changed, values)], engine))
 
 
 class Runner:

@@ -7,7 +7,7 @@ from eval.collections.loading import load
 from eval.experiments.locations import reports_folder
 from eval.runs.execution import Outcome, Plan, execute
 from eval.runs.latency import LatencySettings
-from eval.runs.replay import Replay, cover, read_run_file
+from eval.runs.replay import Replay, cover, describe_cut, read_run_file
 from retrievers.base import Progress
 
 
@@ -16,8 +16,9 @@ def import_runs(
 ) -> Iterator[Outcome]:
     """Judge the rankings in `file`, and yield the run of each system in it, without latencies.
 
-    Runs are called `name`, with several systems followed by the system's. `missing` is what
-    becomes of queries without a ranking: see `eval.runs.replay.cover`. Raises AssayError.
+    Runs are called `name`, with several systems followed by the system's. They keep `depth` hits a
+    query, and `progress` is told where there are more. `missing` is what becomes of queries
+    without a ranking: see `eval.runs.replay.cover`. Raises AssayError.
     """
     runs = read_run_file(file)
     whole = load(dataset)
@@ -26,12 +27,17 @@ def import_runs(
     for system in runs.systems:
         collection, told = cover(runs, system, whole, missing)
         replays[system] = collection, Replay(runs, system, collection)
-        notes += told
+        notes += [*told, *describe_cut(runs, system, depth)]
     for note in notes:
         progress.say(note)
     for system, (collection, replay) in replays.items():
         label = _label(name, system, len(replays) > 1)
-        config = {"name": label, "dataset": dataset, "imported": {"file": file.name, "tag": system}}
+        config = {
+            "name": label,
+            "dataset": dataset,
+            "depth": depth,
+            "imported": {"file": file.name, "tag": system},
+        }
         plan = Plan(label, config, depth, None, LatencySettings(queries=0))
         yield execute(plan, replay, collection, reports_folder(), progress)
 

@@ -10,12 +10,15 @@ from eval.experiments.engine_settings import ConfiguredEngine, list_engines, rea
 from retrievers.base import AssayError
 from retrievers.base.installation import hint_extra
 from retrievers.engines.copies import list_leftovers, remove_leftover
-from retrievers.engines.providers import STRATEGIES, describe_missing
+from retrievers.engines.providers import ENGINES, STRATEGIES, describe_missing
 from retrievers.engines.registry import TYPES
 from retrievers.engines.servers import Server, StoredIndex
 from retrievers.store.cache import Cache, default_root
 
 ALLOWED_SECONDS = 3
+READY = "ready"
+# Where an engine that fuses its own lists does it.
+NATIVE = ("engine", "statement", "client")
 
 
 class HasServer(Protocol):
@@ -30,21 +33,33 @@ class HasServer(Protocol):
 class EngineState:
     """An engine that a config can name.
 
-    `fuses` is as in `retrievers.engines.capabilities`; `extra` is empty where none is needed,
-    `variable` where there is no server. `answers` is None where it was not asked: no server, none
-    configured, or one that starts when it is used. `state` says all of that in words.
+    `fuses`, `searches`, `exact` and `met` are as in `retrievers.engines.capabilities`, `hybrid`
+    says who fuses; `extra` is empty where none is needed, `variable` where there is no server.
+    `answers` is None where it was not asked: no server, none configured, or one that starts when it
+    is used. `version` is that of the server that answers, or of what the extra brings; empty where
+    neither is there. `state` says all of that in words.
     """
 
     type: str
     summary: str
     where: Literal["embedded", "server"]
     fuses: str
+    hybrid: Literal["native", "fallback"]
+    searches: tuple[str, ...]
+    exact: bool
+    met: str
     extra: str
     installed: bool
     variable: str
     configured: bool
     answers: bool | None
+    version: str
     state: str
+
+    @property
+    def ready(self) -> bool:
+        """Whether a config can use it as things are."""
+        return self.answers or (self.answers is None and self.state.startswith(READY))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +108,22 @@ def describe_engines() -> Iterator[EngineState]:
     for engine in list_engines():
         can = engine.settings.capabilities
         configured = can.server and bool(os.environ.get(can.address))
-        answers, state = _find_state(engine, configured)
+        answers, version, state = _find_state(engine, configured)
         yield EngineState(
             type=engine.type,
             summary=" ".join((type(engine.settings).__doc__ or "").partition("\n\n")[0].split()),
             where="server" if can.server else "embedded",
             fuses=can.fuses,
+            hybrid="native" if can.fuses in NATIVE else "fallback",
+            searches=can.searches,
+            exact=can.exact,
+            met=can.met,
             extra=can.extra,
             installed=can.installed,
             variable=can.address,
             configured=configured,
             answers=answers,
+            version=version,
             state=state,
         )
 
@@ -111,8 +131,9 @@ def describe_engines() -> Iterator[EngineState]:
 def list_providers() -> Iterator[ProviderState]:
     """Yield the stores whose hybrid search is known, in the order of the table."""
     for provider, strategy in STRATEGIES.items():
-        adapter = provider in TYPES
-        note = f"the engine {provider}" if adapter else describe_missing(provider)
+        engine = ENGINES.get(provider, provider)
+        adapter = engine in TYPES
+        note = f"the engine {engine}" if adapter else describe_missing(provider)
         yield ProviderState(provider, strategy, adapter, note)
 
 
@@ -191,23 +212,24 @@ def open_server(engine: ConfiguredEngine) -> Server:
     return cast(HasServer, engine.settings).server()
 
 
-def _find_state(engine: ConfiguredEngine, configured: bool) -> tuple[bool | None, str]:
-    """Return whether a server answers, and what there is to say of an engine."""
+def _find_state(engine: ConfiguredEngine, configured: bool) -> tuple[bool | None, str, str]:
+    """Return whether a server answers, which version is there, and what there is to say of it."""
     can = engine.settings.capabilities
     if not can.installed:
-        return None, hint_extra(can.extra)
+        return None, "", hint_extra(can.extra)
     if not can.server:
-        return None, "ready"
+        return None, can.list_versions()[0], READY
     if not configured:
         missing = f"{can.address} is not set"
-        return None, f"ready, embedded: {missing}" if can.embedded else missing
+        return None, "", f"{READY}, embedded: {missing}" if can.embedded else missing
     fields = type(engine.settings).model_fields
     patience = f"timeout{'_seconds' if 'timeout_seconds' in fields else ''}={ALLOWED_SECONDS}"
     try:
         with open_server(engine.vary("retries.attempts=1", patience)) as server:
-            return True, f"answers at {server.url}, indexes of Assay: {len(server.list_stored())}"
+            version, stored = server.read_version(), len(server.list_stored())
+            return True, version, f"answers at {server.url}, indexes of Assay: {stored}"
     except AssayError as error:
-        return False, str(error)
+        return False, "", str(error)
 
 
 def _describe_index(type_: str, server: Server, stored: StoredIndex) -> Removable:

@@ -1,6 +1,6 @@
 """Configs by their names: those of ./configs, and those that come with Assay."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from eval.shipped import find_shipped
@@ -23,8 +23,46 @@ def list_configs() -> dict[str, Path]:
 
 
 def is_config(reference: str) -> bool:
-    """Say whether `reference` is a config, by path or name; any other names a run."""
-    return reference.endswith(SUFFIXES) or reference in list_configs()
+    """Say whether `reference` is a config by path or name, with an engine or not; else a run."""
+    config, _ = split_engine(reference)
+    return config.endswith(SUFFIXES) or config in list_configs()
+
+
+def split_engine(reference: str | Path) -> tuple[str, str | None]:
+    """Return the config and the engine that CONFIG@ENGINE names; None where it names no engine.
+
+    A config or a file that bears the whole of it as its name goes before.
+    """
+    text = str(reference)
+    config, at, engine = text.rpartition("@")
+    if not at or "/" in engine or engine.endswith(SUFFIXES):
+        return text, None
+    whole = text in list_configs() or parse_path(text, "config").exists()
+    return (text, None) if whole else (config, engine)
+
+
+def name_in_engine(config: str, engine: str | None) -> str:
+    """Return the reference that `split_engine` splits."""
+    return config if engine is None else f"{config}@{engine}"
+
+
+def add_engines(references: Sequence[str], engines: Sequence[str]) -> list[str]:
+    """Return the references, each config that names no engine in every one of `engines` instead.
+
+    Raises AssayError where there is no such config.
+    """
+    free = {text for text in references if is_config(text) and split_engine(text)[1] is None}
+    if engines and not free:
+        raise AssayError(
+            f"--engine {engines[0]}: an engine goes with a config that names none; given: "
+            f"{', '.join(references)}"
+        )
+    named: list[str | None] = [*engines] or [None]
+    return [
+        name_in_engine(text, engine)
+        for text in references
+        for engine in (named if text in free else [None])
+    ]
 
 
 def find_config(config: str | Path, source: str = "config") -> Path:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from eval.collections.collection import Query
 from eval.experiments.engine_bench import Bench, index_engine, timed
 from eval.experiments.engine_settings import ConfiguredEngine
+from eval.experiments.recall_subjects import Searcher
 from eval.parity.curve import DEPTHS
 from eval.parity.examples import Example, Fused, make_example
 from eval.parity.fusions import Fusing, compare_fusions
@@ -27,6 +28,7 @@ from eval.runs import environment
 from eval.statistics.estimates import SHARE, Estimate, estimate_mean
 from retrievers.base import Progress
 from retrievers.engines.base import Engine, Lists
+from retrievers.engines.list_parity import ListObservation, vary_list
 from retrievers.engines.meaning import describe_hybrid
 from retrievers.engines.parity import Formulation, Observation, list_alternatives, state
 from retrievers.engines.recall import measure_shares
@@ -62,8 +64,9 @@ def examine(
     name = str(engine.facts()["engine"])
     seen = observe(bench, engine, progress)
     found = find_parity(engine, seen, progress)
-    scores = score_systems(bench.collection, bench.queries, rank_systems(bench, seen))
-    (fused,) = compare_fusions([Fusing((configured.label,), engine.formula.statement, "", scores)])
+    scores = score_systems(bench.collection, bench.queries, rank_systems(bench, engine, seen))
+    fusing = [Fusing((configured.label,), engine.formula.statement, "", scores)]
+    against = compare_fusions(fusing)[0].against if "hybrid" in engine.searches else {}
     now = datetime.now(UTC)
     place = bench.collection.name.replace(":", ".").replace("/", ".")
     return Parity(
@@ -83,7 +86,7 @@ def examine(
         trials=found.trials,
         examples=_pick_examples(bench, engine, seen, found.verdicts),
         quality=measure_quality(scores),
-        against=fused.against,
+        against=against,
         timing=_time(bench, engine, progress),
         index=index,
         recall={} if engine.facts().get("exact") else measure_recalls(bench, engine),
@@ -95,8 +98,9 @@ def examine(
 def observe(bench: Bench, engine: Engine, progress: Progress) -> dict[str, Observation]:
     """Ask an engine, which has indexed the bench, every query."""
     name = str(engine.facts()["engine"])
+    look = Observation if "hybrid" in engine.searches else ListObservation
     return {
-        query.id: Observation(engine, query.text, bench.encoded[query.id], bench.vectors)
+        query.id: look(engine, query.text, bench.encoded[query.id], bench.vectors)
         for query in progress.track(bench.asked, f"{name}: asking", len(bench.asked))
     }
 
@@ -106,7 +110,10 @@ def find_parity(engine: Engine, seen: Seen, progress: Progress) -> Found:
     verdicts = judge(state(engine.formula), seen)
     if "different" not in verdicts.values():
         return Found(verdicts, ())
-    formulations = list(list_alternatives(engine.formula, engine.depth, list(seen.values())))
+    if "hybrid" in engine.searches:
+        formulations = list(list_alternatives(engine.formula, engine.depth, list(seen.values())))
+    else:
+        formulations = list(vary_list(engine))
     tried = progress.track(formulations, "trying alternatives", len(formulations))
     return Found(verdicts, tuple(_try(item, seen) for item in tried))
 
@@ -127,7 +134,7 @@ def judge(formulation: Formulation, seen: Seen) -> dict[str, QueryVerdict]:
     return verdicts
 
 
-def measure_recalls(bench: Bench, engine: Engine) -> dict[int, Estimate]:
+def measure_recalls(bench: Bench, engine: Searcher) -> dict[int, Estimate]:
     """Return the recall of dense search against exact search by depth."""
     vectors = [bench.encoded[query.id] for query in bench.asked]
     return {
@@ -146,8 +153,11 @@ def fuse_hybrid(lists: Lists) -> list[Scored]:
     return HYBRID_FUSION.fuse(lists._asdict())
 
 
-def rank_systems(bench: Bench, seen: Seen) -> dict[str, Rankings]:
-    """Return the rankings of each system."""
+def rank_systems(bench: Bench, engine: Engine, seen: Seen) -> dict[str, Rankings]:
+    """Return the rankings of each system; of an engine of one list, of that alone."""
+    if "hybrid" not in engine.searches:
+        (system,) = engine.searches
+        return {system: bench.rank({query: item.returned for query, item in seen.items()})}
     listed: dict[str, Callable[[Observation], Sequence[Scored]]] = {
         DENSE: lambda item: item.lists.dense,
         KEYWORD: lambda item: item.lists.keyword,
@@ -200,5 +210,7 @@ def _time(bench: Bench, engine: Engine, progress: Progress) -> Timing | None:
         NATIVE: lambda query: engine.hybrid(query.text, bench.encoded[query.id], DEPTH),
         OURS: lambda query: fuse_ours(engine.lists(query.text, bench.encoded[query.id]))[:DEPTH],
     }
+    if "hybrid" not in engine.searches:
+        calls = {name: call for name, call in calls.items() if name in engine.searches}
     systems = {name: timed(call) for name, call in calls.items()}
     return time_systems(systems, bench.timed, SECONDS, progress)

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from eval.experiments.config import RunConfig, load_config
-from eval.experiments.named_configs import find_config
+from eval.experiments.named_configs import find_config, split_engine
 from retrievers.base import AssayError
 from retrievers.store.files import write_atomically, writing
 
@@ -16,10 +16,11 @@ from retrievers.store.files import write_atomically, writing
 def write_tuned(path: Path, base: Path, tuned: RunConfig) -> None:
     """Write `tuned` to `path`: the keys in which it differs from the config `base`.
 
-    That is a path or a name. Where a file of differences would not say the same, all keys are
-    written.
+    That is a path or a name; its engine, if it names one, is a difference like others. Where a file
+    of differences would not say the same, all keys are written.
     """
     wanted = tuned.model_dump(mode="json")
+    base = Path(split_engine(base)[0])
     changed = differ(load_config(base).model_dump(mode="json"), wanted)
     source = find_config(base)
     named = source.is_absolute() and not base.is_absolute()

@@ -33,9 +33,12 @@ FIGURES = (
 
 @dataclass(frozen=True, repr=False)
 class ComparisonResult:
-    """Runs beside a base. `compared` holds all that the tables are made of.
+    """Runs beside a base. In the tables, `other` names a run by its config, numbered where several
+    share one.
 
-    In the tables, `other` names a run by its config, numbered where several share one.
+    Attributes:
+        compared: The comparison as objects; all tables are made of it.
+
     """
 
     compared: Comparison
@@ -101,7 +104,18 @@ class ComparisonResult:
         return "\n".join([*self.compared.warnings, *told])
 
     def per_query(self, measure: str) -> "DataFrame":
-        """Return, by query id: `type`, `text`, each run's score, and `difference.<other>`."""
+        """Return the scores of all runs, query by query.
+
+        Args:
+            measure: One of those compared, by either name: `MRR@10` or `RR@10`.
+
+        Returns:
+            By query id: `type`, `text`, each run's score, and `difference.<other>`.
+
+        Raises:
+            AssayError: The measure is unknown, or was not compared.
+
+        """
         from pandas import DataFrame, Index
 
         measure = find(measure).name

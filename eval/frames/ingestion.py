@@ -17,7 +17,12 @@ COUNTS = (
 
 @dataclass(frozen=True, repr=False)
 class IngestionResult:
-    """What a pipeline made of documents; `ingestion` holds all of it as objects."""
+    """What a pipeline made of documents.
+
+    Attributes:
+        ingestion: All of it as objects.
+
+    """
 
     ingestion: Ingestion
 

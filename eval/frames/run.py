@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 class Result:
     """A stored run. Its tables are made when they are first asked for, and each only once.
 
-    `names` are the measures it is judged by, those of its config unless they are given. `stored`
-    and `summary` hold all that the tables are made of.
+    Attributes:
+        stored: The run as it is stored; all tables are made of it and of `summary`.
+        names: The measures it is judged by, those of its config unless they are given.
+
     """
 
     stored: StoredRun
@@ -144,11 +146,19 @@ class Result:
         return page if page.exists() else report.write(self.summary)
 
     def hits(self, query_id: str) -> "DataFrame":
-        """Return, by rank: `chunk`, `document`, `grade`, `score` and `text` of a query's hits.
+        """Return what one query retrieved.
 
-        The grade is the one that the rank counts with: none where no one has judged the chunk, 0
-        where it is judged irrelevant or repeats gold found before. Raises AssayError for an
-        unknown query.
+        Args:
+            query_id: The id of a query that was searched.
+
+        Returns:
+            By rank: `chunk`, `document`, `grade`, `score` and `text`. The grade is the one that the
+            rank counts with: none where no one has judged the chunk, 0 where it is judged
+            irrelevant or repeats gold found before.
+
+        Raises:
+            AssayError: The query is unknown.
+
         """
         from pandas import NA, DataFrame, RangeIndex
 

@@ -18,9 +18,15 @@ AROUND = (
 
 @dataclass(frozen=True, repr=False)
 class SearchResult:
-    """The answer of the pipeline `name` to one query; `ranking` holds all of it as objects.
+    """The answer of a pipeline to one query.
 
-    `surroundings` holds by chunk id where a hit stands, and what points from it and at it.
+    Attributes:
+        query: The text of the query.
+        name: The name of the pipeline.
+        collection: The name of the collection.
+        ranking: The whole answer as objects.
+        surroundings: By chunk id, where a hit stands, and what points from it and at it.
+
     """
 
     query: str

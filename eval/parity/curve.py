@@ -45,7 +45,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """The points of one engine on the queries of one collection, exact search last."""
+    """The points of one engine on the queries of one collection, exact search, if any, last."""
 
     id: str
     engine: str

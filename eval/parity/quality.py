@@ -16,7 +16,7 @@ from retrievers.base import Chunk
 DENSE, KEYWORD, NATIVE, OURS = TIMED = ("dense", "keyword", "native", "ours")
 HYBRID = "hybrid"  # what the config of that name makes of the same two lists
 SYSTEMS = (*TIMED, HYBRID)
-MEASURES = ("nDCG@10", "R@20", "Success@3")
+MEASURES = ("nDCG@10", "Recall@20", "Hit@3")
 
 # Chunks best first, by query id.
 Rankings = Mapping[str, Sequence[Chunk]]
@@ -24,7 +24,10 @@ Rankings = Mapping[str, Sequence[Chunk]]
 
 @dataclass(frozen=True)
 class Quality:
-    """Means by system and measure; `differences` are native minus ours, adjusted over measures."""
+    """Means by system and measure; `differences` are native minus ours, adjusted over measures.
+
+    Of an engine of one list there are none.
+    """
 
     means: Mapping[str, Mapping[str, Estimate]]
     differences: tuple[Difference, ...]
@@ -32,13 +35,17 @@ class Quality:
 
 def measure_quality(scores: Mapping[str, Scores]) -> Quality:
     """Return what the scores of each system, of all MEASURES, show of the native fusion."""
-    contrasts = [Contrast(name, "", scores[OURS][name], scores[NATIVE][name]) for name in MEASURES]
+    contrasts = [
+        Contrast(name, "", scores[OURS][name], scores[NATIVE][name])
+        for name in MEASURES
+        if NATIVE in scores
+    ]
     return Quality(
         means={
             system: {name: estimate_scores(name, found[name].values()) for name in MEASURES}
             for system, found in scores.items()
         },
-        differences=tuple(judge_family(contrasts)),
+        differences=tuple(judge_family(contrasts)) if contrasts else (),
     )
 
 

@@ -22,7 +22,7 @@ Percentiles = Mapping[str, OpenEstimate]
 
 @dataclass(frozen=True)
 class Timing:
-    """Percentiles by system, and those of native over ours, paired by query."""
+    """Percentiles by system, and where both were timed those of native over ours, by query."""
 
     systems: Mapping[str, Percentiles]
     ratios: Mapping[str, Estimate]
@@ -36,17 +36,20 @@ def time_systems(
 ) -> Timing:
     """Time `systems`, each of which takes a query and gives its milliseconds.
 
-    The two that are compared take turns with each other, and the two lists with each other.
+    The two that are compared take turns with each other, and the two lists with each other; some
+    may be missing.
     """
     taken: dict[str, list[float]] = {}
     for pair in ((NATIVE, OURS), (DENSE, KEYWORD)):
-        chosen = {name: systems[name] for name in pair}
-        taken |= time_interleaved(chosen, queries, seconds, progress)
+        chosen = {name: systems[name] for name in pair if name in systems}
+        if chosen:
+            taken |= time_interleaved(chosen, queries, seconds, progress)
     return Timing(
-        systems={name: find_percentiles(taken[name]) for name in TIMED},
+        systems={name: find_percentiles(taken[name]) for name in TIMED if name in taken},
         ratios={
             f"p{percent}": estimate_percentile_ratio(taken[OURS], taken[NATIVE], percent)
             for percent in PERCENTILES
+            if NATIVE in taken
         },
     )
 

@@ -8,7 +8,6 @@ from eval.report.comparison.differences import DifferenceRow, difference_row, ma
 from eval.report.files import COMPARING, write_report
 from eval.report.formats import adjusted, amount, count, interval, score
 from eval.report.plots import LinearAxis
-from eval.scoring.measures import spoken
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ def write(ablation: Ablation, folder: Path) -> Path:
             count(len(ablation.removals), "part"),
             ablation.created,
         ),
-        "measures": [spoken(name) for name in ablation.measures],
+        "measures": ablation.measures,
         "axis": shared,
         "tables": _tables(ablation, shared.axis),
         "means": [

@@ -9,7 +9,6 @@ from eval.analysis.oracle import UNION
 from eval.report import formats
 from eval.report.formats import Figure, figure, percent
 from eval.report.plots import LinearAxis, Whisker, whisker
-from eval.scoring import measures
 from eval.statistics.estimates import Estimate
 
 NAMES = {UNION: "all legs together", FINAL: "final hits"}
@@ -93,7 +92,7 @@ def view_attribution(attribution: Attribution) -> AttributionView | None:
             for kind, counted in attribution.by_type.items()
             if any(counted.values()) and (bar := stack({fate: counted[fate] for fate in totals}))
         ),
-        measures=tuple(measures.spoken(name) for name in attribution.reached),
+        measures=tuple(attribution.reached),
         ceilings=(
             *(
                 _ceiling_row(

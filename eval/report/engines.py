@@ -12,7 +12,6 @@ from eval.report.formats import amount, p_value, score, signed, size
 from eval.report.markdown import render_markdown
 from eval.report.parity import NAMES, describe_keyword
 from eval.runs.files import encode_json, write_together
-from eval.scoring.measures import spoken
 
 PAGE, FACTS = "engines.md", "engines.json"
 # What the page does not need of each; it is in the report of each.
@@ -20,7 +19,7 @@ LEFT_OUT = ("environment", "examples", "verdicts", "trials")
 # What not every version of a server has: its engine, what it is, the first version, what else it
 # needs.
 Features = Sequence[Mapping[str, str]]
-SHOWN = ("nDCG@10", "R@20")
+SHOWN = ("nDCG@10", "Recall@20")
 
 
 def write(
@@ -81,7 +80,6 @@ def render(found: Mapping[str, Any]) -> str:
         names=NAMES,
         shown=SHOWN,
         measures=MEASURES,
-        spoken=spoken,
         score=score,
         signed=signed,
         amount=amount,

@@ -11,10 +11,9 @@ from eval.report.formats import p_value, score, signed
 from eval.report.markdown import render_markdown
 from eval.report.parity import AGAINST, NAMES
 from eval.runs.files import encode_json, write_together
-from eval.scoring.measures import spoken
 
 PAGE, FACTS = "fusions.md", "fusions.json"
-SHOWN = (MEASURE, "R@20")
+SHOWN = (MEASURE, "Recall@20")
 
 
 def write(found: Fusions, folder: Path) -> list[Path]:
@@ -43,7 +42,6 @@ def render(found: Mapping[str, Any]) -> str:
         fixed=(DENSE, KEYWORD, OURS, HYBRID),
         native=NATIVE,
         names=NAMES,
-        spoken=spoken,
         score=score,
         signed=signed,
         p_value=p_value,

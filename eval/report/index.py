@@ -8,12 +8,12 @@ from pathlib import Path
 from eval.analysis.run_list import PAGE, RunRow
 from eval.report.page import render_page
 from eval.report.plots import LinearAxis
-from eval.scoring.measures import choose_headline, spoken
+from eval.scoring.measures import choose_headline
 from retrievers.base import AssayError
 from retrievers.store.files import write_atomically
 
 INDEX = "index.html"
-SHOWN = ("nDCG@10", "RR@10", "R@10", "Success@10")
+SHOWN = ("nDCG@10", "MRR@10", "Recall@10", "Hit@10")
 SHORT = 8  # characters of a commit
 MARGIN = 0.15  # of the range of a trend, left free above and below
 FLATTEST = 0.02  # the smallest range that fills a trend's height
@@ -68,8 +68,8 @@ def write_index(rows: Sequence[RunRow], reports: Path, measure: str = "") -> Pat
         "index.html.j2",
         ("index.js",),
         rows=rows,
-        measures=[(name, spoken(name)) for name in shown],
-        headline=spoken(measure),
+        measures=shown,
+        headline=measure,
         trends=list_trends(rows, measure),
         others=others,
         short=SHORT,

@@ -28,12 +28,13 @@ def render_page(
     template: str,
     scripts: Sequence[str] = (),
     styles: Sequence[str] = ("report.css",),
+    requests: str = "'none'",
     **values: Any,
 ) -> str:
     """Return a page of `template` with the `values` it names, its `scripts` and its `styles`.
 
-    Whatever comes from documents and queries is escaped. The policy lets no other script, style
-    or request through.
+    Whatever comes from documents and queries is escaped. The policy lets no other script or
+    style through, and requests only to `requests`, a source expression.
     """
     from markupsafe import Markup
 
@@ -46,7 +47,7 @@ def render_page(
             style=Markup(style),
             script=Markup(script),
             policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
-            "base-uri 'none'; form-action 'none'",
+            f"connect-src {requests}; base-uri 'none'; form-action 'none'",
         )
     )
 

@@ -7,14 +7,13 @@ from typing import Any
 
 from eval.analysis.search_space import describe
 from eval.parity.fusions import BETTER
-from eval.parity.quality import HYBRID, MEASURES, NATIVE, OURS, SYSTEMS
+from eval.parity.quality import HYBRID, MEASURES, NATIVE, OURS
 from eval.parity.results import Parity
 from eval.parity.timing import PERCENTILES
 from eval.report.circumstances import Pairs
 from eval.report.comparison.differences import difference_row, make_axis
 from eval.report.files import COMPARING, write_report
 from eval.report.formats import Figure, amount, count, figure, p_value, score, signed, size
-from eval.scoring.measures import spoken
 
 NAMES: Mapping[str, str] = {
     "dense": "dense list alone",
@@ -48,8 +47,8 @@ def write(parity: Parity, reports: Path) -> Path:
         ),
         "verdict": describe_verdict(parity),
         "meaning": describe_meaning(parity.meaning),
-        "measures": [spoken(name) for name in MEASURES],
-        "systems": [system_row(parity, name) for name in SYSTEMS],
+        "measures": MEASURES,
+        "systems": [system_row(parity, name) for name in parity.quality.means],
         "differences": [difference_row(item, axis.axis) for item in parity.quality.differences],
         "axis": axis,
         "against": describe_against(parity),
@@ -71,7 +70,8 @@ def describe_verdict(parity: Parity) -> str:
     """Return in a sentence or two what the queries show of the formula."""
     counts, queries = parity.counts, count(len(parity.verdicts), "query", "queries")
     if not counts["different"]:
-        same = f"On all of {queries} the engine returns what its formula makes of its two lists"
+        made = "its formula makes of its two lists" if parity.quality.differences else "it states"
+        same = f"On all of {queries} the engine returns what {made}"
         ties = f", but for the order of equal scores in {counts['ties']}" if counts["ties"] else ""
         return f"{same}{ties}."
     lines = [f"{counts['different']} of {queries} come back otherwise than by the stated formula."]
@@ -87,20 +87,21 @@ def describe_verdict(parity: Parity) -> str:
 
 def describe_meaning(meaning: Mapping[str, Any]) -> Pairs:
     """Return in words what hybrid means in the engine."""
-    origin = meaning["ranks_from"]
-    depth = meaning["depth"]
-    dense = "exact cosine" if meaning["exact"] else "approximate"
-    pairs = (
-        ("Fused", meaning["place"]),
-        ("Formula", meaning["formula"]),
-        ("Ranks from", "no ranks: scores are fused" if origin is None else str(origin)),
-        ("Ties", meaning["ties"]),
-        ("Depth", f"dense {depth['dense']}, keyword {depth['keyword']}"),
-        *(("Keyword search", describe_keyword(item)) for item in meaning["keyword"]),
-        ("Dense search", dense),
-        ("Approximate by choice", ", ".join(meaning["approximate"]) or "never"),
-    )
-    return tuple(pairs)
+    told = {"Fused": "place", "Formula": "formula", "Ties": "ties"}
+    found = [(label, meaning[key]) for label, key in told.items()]
+    if depth := meaning["depth"]:
+        origin = meaning["ranks_from"]
+        found += [
+            ("Ranks from", "no ranks: scores are fused" if origin is None else str(origin)),
+            ("Depth", f"dense {depth['dense']}, keyword {depth['keyword']}"),
+        ]
+    found += [("Keyword search", describe_keyword(item)) for item in meaning["keyword"]]
+    if meaning["exact"] is not None:
+        found += [
+            ("Dense search", "exact cosine" if meaning["exact"] else "approximate"),
+            ("Approximate indexes", ", ".join(meaning["approximate"]) or "none"),
+        ]
+    return tuple(found)
 
 
 def describe_keyword(item: Mapping[str, Any]) -> str:
@@ -126,7 +127,7 @@ def system_row(parity: Parity, system: str) -> SystemRow:
 def describe_against(parity: Parity) -> list[str]:
     """Return how far the native fusion is above our hybrid and above the better list alone."""
     return [
-        f"{spoken(item.measure)}: native less {AGAINST[base]} {signed(item.difference.value)} "
+        f"{item.measure}: native less {AGAINST[base]} {signed(item.difference.value)} "
         f"({signed(item.difference.low)} … {signed(item.difference.high)}), "
         f"p {p_value(item.adjusted)}: {item.verdict}"
         for base, item in parity.against.items()

@@ -9,7 +9,7 @@ from eval.runs.latency import TOTAL, LatencySample
 from eval.scoring.measures import choose_headline
 
 SHOWN = 10
-COLUMNS = ("nDCG@10", "RR@10", "R@10")
+COLUMNS = ("nDCG@10", "MRR@10", "Recall@10")
 BUCKETS = ((1, 1), (2, 3), (4, 5), (6, 10), (11, 20))
 
 

@@ -9,7 +9,6 @@ from eval.report.files import write_report
 from eval.report.formats import Figure, amount, count, figure, score, size
 from eval.report.front import FrontPlot, Mark, axis_around, ends, from_top, list_ticks
 from eval.report.plots import LogAxis, whisker
-from eval.scoring.measures import spoken
 
 COST = "p50"
 
@@ -46,7 +45,7 @@ def write(curve: Curve, reports: Path) -> Path:
 def list_headings(curve: Curve) -> list[str]:
     """Return the headings of the figures of a row."""
     by_depth = (f"{name}@{depth}" for depth in DEPTHS for name in ("Recall", "p50 ms", "p95 ms"))
-    return [*by_depth, spoken(curve.measure)]
+    return [*by_depth, curve.measure]
 
 
 def point_row(number: int, point: Point) -> PointRow:

@@ -12,7 +12,6 @@ from eval.report.formats import Figure, amount, count, figure, score
 from eval.report.front import FrontPlot, plot_front
 from eval.report.heatmap import Heatmap, make_heatmap
 from eval.report.plots import LinearAxis, Whisker, whisker
-from eval.scoring.measures import spoken
 
 OPTIMISM = (
     "The best of many points, chosen and judged on the same queries, looks better than it is: "
@@ -64,9 +63,9 @@ def write(sweep: Sweep, folder: Path) -> Path:
     values = {
         "sweep": sweep,
         "facts": _facts(sweep),
-        "headline": spoken(sweep.headline),
+        "headline": sweep.headline,
         "axes": [names[key] for key in sweep.keys],
-        "measures": [spoken(name) for name in _shown(sweep)],
+        "measures": _shown(sweep),
         "collections": [_view(sweep, name) for name in sweep.collections if sweep.on(name)],
         "failed": [
             (_describe(sweep, item), item.collection, item.failure) for item in sweep.failed

@@ -6,7 +6,7 @@ from eval.analysis.summary import Summary, explain_open
 from eval.report import formats
 from eval.report.formats import Figure, figure
 from eval.report.plots import LogAxis, Tick, staircase, strip
-from eval.runs.latency import TOTAL
+from eval.runs.latency import TOTAL, collect_times
 
 MOST_LINES = 300  # of a strip; more only darken it
 
@@ -51,7 +51,7 @@ class Timing:
 
 def time_stages(summary: Summary) -> Timing | None:
     """Return the latency by stage; None when none was measured."""
-    samples = collect_times(summary)
+    samples = collect_times(summary.run.latency)
     if not samples:
         return None
     axis = LogAxis.around([taken for times in samples.values() for taken in times])
@@ -64,15 +64,6 @@ def time_stages(summary: Summary) -> Timing | None:
         queries=len(summary.run.queries),
         caution=f"{few}." if (few := explain_open(summary.latency[TOTAL])) else "",
     )
-
-
-def collect_times(summary: Summary) -> dict[str, list[float]]:
-    """Return the milliseconds of the timed queries by stage, the total first."""
-    samples: dict[str, list[float]] = {}
-    for sample in summary.run.latency:
-        for stage, taken in sample.milliseconds.items():
-            samples.setdefault(stage, []).append(taken)
-    return samples
 
 
 def _answered(summary: Summary, times: list[float]) -> Answered:

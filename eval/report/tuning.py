@@ -11,7 +11,6 @@ from eval.report.formats import Figure, count, figure, score, signed
 from eval.report.heatmap import make_heatmap
 from eval.report.markdown import render_markdown
 from eval.report.page import render_page
-from eval.scoring.measures import spoken
 from eval.statistics.estimates import Estimate
 from retrievers.store.files import write_atomically
 
@@ -38,7 +37,7 @@ def write(
             count(tuning.queries, "query", "queries"),
             count(len(tuning.points), "point"),
         ),
-        "measure": spoken(tuning.measure),
+        "measure": tuning.measure,
         "conclusion": describe_gain(tuning),
         "lines": explain(tuning),
         "space": space,

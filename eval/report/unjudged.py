@@ -7,7 +7,6 @@ from eval.analysis.unjudged import Unjudged
 from eval.report import formats
 from eval.report.formats import Figure, figure
 from eval.report.plots import LinearAxis, Whisker, whisker
-from eval.scoring import measures
 from eval.statistics.estimates import Estimate
 
 
@@ -17,7 +16,7 @@ class UnjudgedRow:
     both. `whisker` has its dot at the score and its ends at the bounds.
     """
 
-    spoken: str
+    name: str
     scored: Figure
     judged: Figure
     condensed: Figure
@@ -48,7 +47,7 @@ def _row(item: Unjudged) -> UnjudgedRow:
         ends = Estimate(item.scored.value, item.lower.value, item.upper.value, item.scored.n)
         drawn = whisker(ends, LinearAxis())
     return UnjudgedRow(
-        spoken=measures.spoken(item.measure),
+        name=item.measure,
         scored=figure(item.scored, formats.score),
         judged=figure(item.judged, formats.score),
         condensed=figure(item.condensed, formats.score),

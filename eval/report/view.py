@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from eval.analysis.cost import dollars
 from eval.analysis.summary import Summary
 from eval.report import formats
 from eval.report.answering import AnsweringView, view_answering
@@ -21,7 +22,7 @@ from eval.runs.stored import describe_without_hits
 from eval.scoring import measures
 from eval.statistics.estimates import Estimate
 
-BY_TYPE = ("nDCG@10", "Success@1", "RR@10", "R@10")
+BY_TYPE = ("nDCG@10", "Hit@1", "MRR@10", "Recall@10")
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class MeasureRow:
     """A mean. `whisker` is None for a measure that is no share of 1."""
 
     name: str
-    spoken: str
+    standard: str
     meaning: str
     figure: Figure
     n: int
@@ -97,9 +98,9 @@ def make_view(summary: Summary) -> View:
         warnings=_warnings(summary),
         lede=_lede(summary),
         measures=tuple(_measure_row(name, mean) for name, mean in summary.means.items()),
-        primary=measures.spoken(primary(summary)),
+        primary=primary(summary),
         found_at=bars(rows, manifest.depth),
-        type_measures=tuple(measures.spoken(name) for name in type_measures),
+        type_measures=type_measures,
         types=tuple(
             TypeRow(
                 kind,
@@ -116,7 +117,11 @@ def make_view(summary: Summary) -> View:
         timing=time_stages(summary),
         throughput=_throughput(summary),
         index=index_rows(manifest.index),
-        index_facts=(*index_facts(manifest.index), *recall_facts(manifest.facts)),
+        index_facts=(
+            *index_facts(manifest.index),
+            *recall_facts(manifest.facts),
+            *(summary.cost.rows if summary.cost else ()),
+        ),
         chunk_bars=chunk_bars,
         drawn_bars="\n".join(draw_bars(chunk_bars)) if chunk_bars else "",
         queries=rows,
@@ -135,10 +140,19 @@ def _key_facts(summary: Summary) -> tuple[str, ...]:
         count(len(summary.run.queries), "query", "queries"),
         count(manifest.collection.documents, "document"),
         count(manifest.index.chunks, "chunk"),
+        _describe_cost(summary),
         f"{manifest.created[:16].replace('T', ' ')} UTC",
         f"commit {commit[:8]}" if commit else "",
     )
     return tuple(fact for fact in facts if fact)
+
+
+def _describe_cost(summary: Summary) -> str:
+    if summary.cost is None:
+        return ""
+    if summary.cost.queries is None:
+        return f"no price known of {', '.join(summary.cost.unpriced)}"
+    return f"{dollars(summary.cost.queries)} USD per 1,000 queries"
 
 
 def _warnings(summary: Summary) -> tuple[str, ...]:
@@ -161,7 +175,7 @@ def _warnings(summary: Summary) -> tuple[str, ...]:
 def _lede(summary: Summary) -> tuple[str, ...]:
     """Return what the run found, in sentences."""
     lines = []
-    first, ten = summary.means.get("Success@1"), summary.means.get("Success@10")
+    first, ten = summary.means.get("Hit@1"), summary.means.get("Hit@10")
     if first and ten:
         lines.append(
             f"The first passage is relevant for {percent(first.value)} of the queries "
@@ -185,7 +199,7 @@ def _measure_row(name: str, mean: Estimate) -> MeasureRow:
     measure = measures.find(name)
     return MeasureRow(
         name=name,
-        spoken=measure.spoken,
+        standard=measure.standard,
         meaning=measure.meaning,
         figure=figure(mean, formats.score),
         n=mean.n,

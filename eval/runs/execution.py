@@ -4,7 +4,7 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from eval.runs.stored import (
     Manifest,
     RunFolder,
     StoredRun,
+    as_row,
     load,
 )
 from eval.scoring.join import RULE
@@ -133,13 +134,13 @@ def _make(
     folder.write_text(
         "config.yaml", yaml.safe_dump(dict(plan.config), sort_keys=False, allow_unicode=True)
     )
-    folder.write_rows("queries.jsonl", (asdict(query) for query in queries))
+    folder.write_rows("queries.jsonl", (as_row(query) for query in queries))
     folder.write_rows(
         "gold.jsonl",
         (
-            {**asdict(item), "text": collection.texts.get(item.doc_id, "")[item.start : item.end]}
+            {**as_row(item), "text": collection.texts.get(item.doc_id, "")[item.start : item.end]}
             if item.grade > 0
-            else asdict(item)
+            else as_row(item)
             for item in gold
         ),
     )
@@ -147,7 +148,7 @@ def _make(
     latency = measure(
         retriever, [(query.id, query.text) for query in queries], plan.depth, plan.latency, progress
     )
-    folder.write_rows("latency.jsonl", (asdict(sample) for sample in latency.samples))
+    folder.write_rows("latency.jsonl", (as_row(sample) for sample in latency.samples))
     folder.finish(
         Manifest(
             format=FORMAT,

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -35,6 +35,15 @@ class LatencySample:
 
     query_id: str
     milliseconds: dict[str, float]
+
+
+def collect_times(samples: Iterable[LatencySample]) -> dict[str, list[float]]:
+    """Return the milliseconds of timed queries by stage, the total first."""
+    times: dict[str, list[float]] = {}
+    for sample in samples:
+        for stage, taken in sample.milliseconds.items():
+            times.setdefault(stage, []).append(taken)
+    return times
 
 
 @dataclass(frozen=True, slots=True)

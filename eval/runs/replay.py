@@ -5,6 +5,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,18 @@ def cover(
     return collection, [f"{file.path}: {system}: {note}" for note in notes]
 
 
+def describe_cut(file: RunFile, system: str, depth: int) -> list[str]:
+    """Return a line on the rankings of a system of which only the first `depth` hits are judged."""
+    rankings = file.systems[system].values()
+    deeper = sum(len(ranking) > depth for ranking in rankings)
+    if not deeper:
+        return []
+    return [
+        f"{file.path}: {system}: {deeper} of its {len(rankings)} rankings are cut to their first "
+        f"{depth} hits, of up to {max(map(len, rankings))}"
+    ]
+
+
 def read_run_file(path: Path) -> RunFile:
     """Read a run file. Raises AssayError naming the line where it is not one."""
     try:
@@ -135,11 +148,11 @@ def read_run_file(path: Path) -> RunFile:
         raise AssayError(explain_os_error(error, path)) from None
     except UnicodeDecodeError as error:
         raise AssayError(f"{path}: cannot be read: {error}") from None
-    numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
-    if not numbered:
+    first = next(filter(None, map(str.strip, lines)), "")
+    if not first:
         raise AssayError(f"{path}: empty; {FORMATS}")
-    read = _read_json if numbered[0][1].lstrip().startswith("{") else _read_trec
-    systems, notes = read(path, numbered)
+    read = _read_json if first.startswith("{") else _read_trec
+    systems, notes = read(path, lines)
     for system, rankings in systems.items():
         for query, ids in rankings.items():
             if len(set(ids)) < len(ids):
@@ -168,9 +181,11 @@ Systems = dict[str, dict[str, Sequence[Place]]]
 Notes = tuple[str, ...]
 
 
-def _read_json(path: Path, lines: Sequence[tuple[int, str]]) -> tuple[Systems, Notes]:
+def _read_json(path: Path, lines: Sequence[str]) -> tuple[Systems, Notes]:
     systems: Systems = {}
-    for number, line in lines:
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
         try:
             row = json.loads(line)
             system, query = row.get("system", path.stem), row["query_id"]
@@ -192,11 +207,14 @@ def _read_json(path: Path, lines: Sequence[tuple[int, str]]) -> tuple[Systems, N
     return systems, ()
 
 
-def _read_trec(path: Path, lines: Sequence[tuple[int, str]]) -> tuple[Systems, Notes]:
+def _read_trec(path: Path, lines: Sequence[str]) -> tuple[Systems, Notes]:
     """Read a TREC run: by falling score, equal scores by rank, and then by descending id."""
     scored: dict[str, dict[str, list[tuple[float, int, str]]]] = {}
-    for number, line in lines:
+    last, hits = None, []
+    for number, line in enumerate(lines, start=1):
         parts = line.split()
+        if not parts:
+            continue
         try:
             query, _, id_, place, text, tag = parts
             score, rank = float(text), int(place)
@@ -204,20 +222,23 @@ def _read_trec(path: Path, lines: Sequence[tuple[int, str]]) -> tuple[Systems, N
             raise AssayError(f"{path}:{number}: not a line of a TREC run; {FORMATS}") from None
         if not math.isfinite(score):
             raise AssayError(f"{path}:{number}: the score {text} is not a finite number")
-        scored.setdefault(tag, {}).setdefault(query, []).append((-score, rank, id_))
+        if (tag, query) != last:
+            last, hits = (tag, query), scored.setdefault(tag, {}).setdefault(query, [])
+        hits.append((-score, rank, id_))
     systems: Systems = {}
     notes = []
     for tag, rankings in scored.items():
         systems[tag] = {}
         tied = against = 0
         for query, hits in rankings.items():
-            hits.sort(key=lambda hit: hit[2], reverse=True)
-            by_id = sorted(hits, key=lambda hit: hit[0])
-            ordered = sorted(by_id, key=lambda hit: hit[:2])
-            ranks = [rank for _, rank, _ in ordered]
-            tied += ordered != by_id
+            hits.sort(key=itemgetter(2), reverse=True)
+            hits.sort(key=itemgetter(0))
+            by_id = list(hits)
+            hits.sort(key=itemgetter(0, 1))
+            ranks = [rank for _, rank, _ in hits]
+            tied += hits != by_id
             against += ranks != sorted(ranks)
-            systems[tag][query] = tuple(id_ for _, _, id_ in ordered)
+            systems[tag][query] = tuple(id_ for _, _, id_ in hits)
         where = f"{path}: {tag}: in %d of {len(rankings)} queries"
         if tied:
             notes.append(f"{where % tied} scores are equal; there the ranks decide")

@@ -7,7 +7,7 @@ from eval.analysis.comparison import Pair
 from eval.analysis.differences import Difference
 from eval.report.formats import amount, p_value, score, signed
 from eval.report.plots import LinearAxis, Tick, Whisker, whisker
-from eval.scoring.measures import choose_headline, spoken
+from eval.scoring.measures import choose_headline
 
 # How a verdict looks; the names are classes of the style sheet.
 TONES = {
@@ -80,7 +80,7 @@ def difference_row(item: Difference, axis: LinearAxis) -> DifferenceRow:
     shown = item.detectable
     band = Whisker(50, axis.place(-shown), axis.place(shown)) if drawn and shown else None
     return DifferenceRow(
-        name=item.type or spoken(item.measure),
+        name=item.type or item.measure,
         n=item.n,
         base=score(item.base),
         other=score(item.other),
@@ -100,7 +100,7 @@ def difference_row(item: Difference, axis: LinearAxis) -> DifferenceRow:
 def conclude(pair: Pair, base: str, other: str, effect: float) -> str:
     """Return in a sentence or two whether `other` is better than `base`."""
     item = headline(pair)
-    measure, before, after = spoken(item.measure), score(item.base), score(item.other)
+    measure, before, after = item.measure, score(item.base), score(item.other)
     inside = f"95 % interval {_interval(item, 'to')}"
     if item.adjusted is not None:
         inside += f", p {p_value(item.adjusted)}"
@@ -125,11 +125,11 @@ def elaborate(pair: Pair) -> str:
     sentences = [f"{item.wins:,} of {item.n:,} queries gain, {item.losses:,} lose."]
     for verdict, words in ALSO.items():
         others = (other for other in pair.differences if other is not item)
-        names = [spoken(other.measure) for other in others if other.verdict == verdict]
+        names = [other.measure for other in others if other.verdict == verdict]
         if names:
             sentences.append(f"{words}: {', '.join(names)}.")
     if pair.unshown:
-        unshown = ", ".join(map(spoken, pair.unshown))
+        unshown = ", ".join(pair.unshown)
         sentences.append(f"Without the other runs of this page {unshown} would be shown to differ.")
     for latency in pair.latency[:1]:
         if latency.ratio:
@@ -147,7 +147,7 @@ def foresee(pair: Pair) -> str:
         return ""
     return (
         f"With {item.n:,} queries whose scores differ as these do, a true difference of "
-        f"{score(item.detectable)} in {spoken(item.measure)} is shown four times in five."
+        f"{score(item.detectable)} in {item.measure} is shown four times in five."
     )
 
 

@@ -6,7 +6,6 @@ from typing import Any
 from eval.analysis.comparison import Comparison, Pair
 from eval.report.formats import score
 from eval.report.plots import LinearAxis
-from eval.scoring.measures import spoken
 from eval.statistics.significance import TIE
 
 # The distances within which two points share a dot: the smallest that leaves few enough dots.
@@ -23,7 +22,7 @@ def describe_measures(compared: Comparison) -> list[dict[str, Any]]:
         axis = _score_axis(compared, name)
         values = [axis.low + (axis.high - axis.low) * part / 4 for part in range(5)]
         ticks = [[axis.place(value), f"{value:.4g}"] for value in values]
-        found.append({"name": name, "spoken": spoken(name), "ticks": ticks})
+        found.append({"name": name, "ticks": ticks})
     return found
 
 

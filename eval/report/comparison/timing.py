@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from eval.analysis.comparison import LatencyPair, Pair
 from eval.report.formats import amount
 from eval.report.plots import LogAxis, Tick, staircase
-from eval.report.timing import StageRow, collect_times, stage_row
-from eval.runs.latency import TOTAL
+from eval.report.timing import StageRow, stage_row
+from eval.runs.latency import TOTAL, collect_times
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class PairTiming:
 
 def time_pair(pair: Pair) -> PairTiming | None:
     """Return the latencies of a pair; None unless both were timed."""
-    base, other = collect_times(pair.base), collect_times(pair.other)
+    base, other = (collect_times(item.run.latency) for item in (pair.base, pair.other))
     if not base or not other:
         return None
     axis = LogAxis.around([taken for times in (*base.values(), *other.values()) for taken in times])

@@ -25,7 +25,6 @@ from eval.report.comparison.movers import Mover, list_gains, list_losses
 from eval.report.comparison.timing import PairTiming, time_pair
 from eval.report.formats import amount, count, score
 from eval.runs.latency import TOTAL
-from eval.scoring.measures import spoken
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def make_view(compared: Comparison) -> ComparisonView:
             count(compared.tests, "test"),
         ),
         warnings=compared.warnings,
-        measure=spoken(headline(compared.pairs[0]).measure),
+        measure=headline(compared.pairs[0]).measure,
         base_half=_half(compared.base),
         axes=axes,
         pairs=tuple(
@@ -128,7 +127,7 @@ def _pair_view(compared: Comparison, pair: Pair, names: tuple[str, str], axes: A
         rows=tuple(difference_row(item, axes.all.axis) for item in pair.differences),
         types=tuple(difference_row(item, axes.types.axis) for item in pair.by_type),
         beside=tuple(
-            (spoken(name), score(pair.base.means[name].value), score(pair.other.means[name].value))
+            (name, score(pair.base.means[name].value), score(pair.other.means[name].value))
             for name in compared.beside
         ),
         half=_half(pair.other),

@@ -1,7 +1,7 @@
 // What the panel of a comparison tells of a query: both answers, side by side.
 
 function scoreTable(query) {
-  const rows = measures.map(({ spoken }, at) => {
+  const rows = measures.map(({ name }, at) => {
     const [base, other] = [query.scores[at][0], query.scores[at][state.other + 1]];
     const difference = pair().differences[at][places.get(query.id)];
     const tone = { "+": "td.number.won", "-": "td.number.lost", "=": "td.number.quiet" }[
@@ -10,7 +10,7 @@ function scoreTable(query) {
     return make(
       "tr",
       {},
-      make("th", { scope: "row" }, spoken),
+      make("th", { scope: "row" }, name),
       make("td.number", {}, score(base)),
       make("td.number", {}, score(other)),
       make(tone, {}, signed(difference)),

@@ -53,13 +53,13 @@ function circle(dot) {
 }
 
 function showScatter() {
-  const { ticks, spoken } = measures[measure()];
+  const { ticks, name } = measures[measure()];
   const { dots, step } = pair().scatter[measure()];
   const [base, other] = names();
   // The large ones lie below, so that none hides another; the arrows walk from loss to gain.
   const shapes = dots.map(circle);
   const drawn = [...shapes].sort((a, b) => b.getAttribute("r") - a.getAttribute("r"));
-  const label = `${spoken} of each query, ${base} against ${other}: a dot for each point; arrow keys walk the dots`;
+  const label = `${name} of each query, ${base} against ${other}: a dot for each point; arrow keys walk the dots`;
   const grid = ticks.map(([at, text]) => [
     draw("line.grid", { x1: `${at}%`, x2: `${at}%`, y1: "0%", y2: "100%" }),
     draw("line.grid", { x1: "0%", x2: "100%", y1: `${at}%`, y2: `${at}%` }),
@@ -79,7 +79,7 @@ function showScatter() {
   svg.addEventListener("keydown", (event) => walkDots(event, shapes));
   scatter.replaceChildren(svg);
   told.textContent = "Point at a dot, or walk the dots with Tab and the arrow keys.";
-  document.getElementById("scatter-title").textContent = `${spoken}: ${other} upwards, ${base} to the right`;
+  document.getElementById("scatter-title").textContent = `${name}: ${other} upwards, ${base} to the right`;
   document.getElementById("scatter-note").textContent =
     `Queries within ${step} of one another share a dot; its area grows with their number. ` +
     "A dot of one query opens it, one of several lists them.";

@@ -12,6 +12,7 @@ from report_sample import HOSTILE
 
 from eval.experiments.ann_sweep import list_variants, run_sweep
 from eval.experiments.engine_settings import list_features, read_engine
+from eval.experiments.recall_subjects import read_subject
 from eval.parity.results import Absence, Parity
 from eval.report import engines, parity, recall
 from retrievers.base import AssayError
@@ -134,6 +135,38 @@ def test_a_setting_that_no_approximate_index_heeds_is_refused(cache: Path) -> No
     variants = list_variants(configured, "ef", [1])
     with pytest.raises(AssayError, match=r"searches exactly whatever ef is; .*hnsw"):
         run_sweep(make_bench(), "ef", variants, "", Workshop(Cache(cache)))
+
+
+def test_the_curve_of_the_dense_leg(cache: Path) -> None:
+    variants = list_variants(read_subject("dense"), "quantisation", ["int8", "binary"])
+    bench = make_bench()
+    curve = run_sweep(bench, "quantisation", variants, "assay recall …", Workshop(Cache(cache)))
+    int8, binary, exact = curve.points
+    assert exact.recall[10].value == exact.recall[100].value == 1
+    assert binary.recall[10].value <= int8.recall[10].value <= 1
+    assert (binary.bytes, exact.bytes) == (
+        -(-bench.vectors.shape[1] // 8) * len(bench.texts),
+        bench.vectors.nbytes,
+    )
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["ef=1"], "dense: ef: allowed here: dimensions, quantisation, rescore"),
+        (["quantisation=int4"], "dense: quantisation: .*int8"),
+        (["rescore=5"], "dense: .*rescore: needs quantisation or dimensions"),
+    ],
+)
+def test_what_the_dense_leg_cannot_be_told_is_one_line(overrides: list[str], message: str) -> None:
+    with pytest.raises(AssayError, match=message):
+        read_subject("dense", overrides)
+
+
+def test_exact_search_is_no_value_of_the_curve(cache: Path) -> None:
+    variants = list_variants(read_subject("dense"), "quantisation", ["none"])
+    with pytest.raises(AssayError, match="one value of quantisation is exact search"):
+        run_sweep(make_bench(), "quantisation", variants, "", Workshop(Cache(cache)))
 
 
 def test_the_page_in_the_docs_is_made_of_its_facts() -> None:

@@ -8,6 +8,7 @@ import pytest
 from eval.experiments.parity_sweep import judge
 from retrievers.base import IndexReport
 from retrievers.engines.base import Engine, LegDepths, Lists
+from retrievers.engines.elasticsearch.fusion import LinearScores
 from retrievers.engines.formulas import (
     NORMALISATIONS,
     ArctangentScores,
@@ -20,6 +21,7 @@ from retrievers.engines.formulas import (
     ScaledScores,
     SummedScores,
 )
+from retrievers.engines.mongodb.formula import AveragedScores, SharedRanks
 from retrievers.engines.opensearch.fusion import NormalisedScores
 from retrievers.engines.parity import Observation, state
 from retrievers.engines.registry import ENGINES
@@ -39,6 +41,11 @@ FORMULAS: dict[str, Formula] = {
     **{f"sum, {name}": SummedScores(name) for name in NORMALISATIONS},
     "normalised": NormalisedScores("min_max", "arithmetic_mean", (0.5, 0.5), "cosinesimil"),
     "l2, harmonic": NormalisedScores("l2", "harmonic_mean", (0.7, 0.3), "l2"),
+    "linear": LinearScores((0.7, 0.3)),
+    "shared ranks": SharedRanks(60, (0.7, 0.3)),
+    "mean": AveragedScores("none", (0.5, 0.5)),
+    "mean, sigmoid": AveragedScores("sigmoid", (0.7, 0.3)),
+    "mean, scaled": AveragedScores("minMaxScaler", (0.5, 0.5)),
     "z": NormalisedScores("z_score", "arithmetic_mean", (0.5, 0.5), "innerproduct"),
 }
 # Both lists have texts 1 and 2 side by side, with equal scores.
@@ -93,7 +100,7 @@ def test_every_formula_is_looked_at() -> None:
     assert ENGINES.types  # the formulas of all engines are there
     classes = list_classes(Formula)
     stated = {each.__name__ for each in classes if each.__module__.startswith("retrievers.")}
-    assert stated == {type(formula).__name__ for formula in FORMULAS.values()} | {"Head"}
+    assert stated == {type(formula).__name__ for formula in FORMULAS.values()} | {"Head", "OneList"}
 
 
 @pytest.mark.parametrize("name", FORMULAS)

@@ -1,0 +1,143 @@
+"""`assay engines check` and `assay engines bench`: what adapters add, and stores side by side."""
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from eval.cli import options
+from eval.cli.output import make_console, make_table, present, print_table
+
+if TYPE_CHECKING:
+    from eval.parity.benchmark import Benchmark
+    from eval.parity.clients import ClientChecks
+
+STYLES = {"over": "red", "within": "green"}
+
+
+def _takes_engines(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command engines, a collection, a limit, a folder for its page, and JSON."""
+    folder = click.Path(path_type=Path, file_okay=False)
+    for option in (
+        options.JSON,
+        click.option("--output", type=folder, help="Folder of the page.  [default: the reports]"),
+        options.LIMIT,
+        click.option("--dataset", metavar="NAME", help="Collection, by name or folder."),
+        click.argument("names", nargs=-1, metavar="[ENGINE]..."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@_takes_engines
+def check(
+    names: tuple[str, ...],
+    dataset: str | None,
+    limit: int | None,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Time the adapter of ENGINE beside the bare client of its store, or of all that run here.
+
+    Both ask the same index for the same hundred hits, query by query in turns: the client as it
+    connects by default, its request made ready before. The ratio is what the adapter costs; it may
+    be 1.2. Fixed waits of the network are told where either shows one.
+
+    Exit code: 0 no engine is over 1.2; 1 the whole interval of a ratio is, or an engine failed; 2
+    for what is to be mended.
+    """
+    from eval.experiments.client_checks import check_clients
+    from eval.experiments.locations import default_dataset, reports_folder
+    from eval.experiments.workshop import make_workshop
+    from eval.report.stores import write_checks
+
+    found = check_clients(names, dataset or default_dataset(), limit, make_workshop())
+    page = write_checks(found, output or reports_folder() / "engines")
+    present(found, as_json, _print_checks, page=page)
+    if found.failed:
+        sys.exit(1)
+
+
+@click.command()
+@_takes_engines
+def bench(
+    names: tuple[str, ...],
+    dataset: str | None,
+    limit: int | None,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Measure stores side by side: ENGINE and others, or all that can be used here.
+
+    Of each its two lists and its own hybrid search: nDCG@10, recall of the dense list against exact
+    search, p50 and p95 with one caller and with eight at once, queries a second; seconds and size
+    of the index, memory of the server where that tells it. All are open at once and take turns.
+    Callers are threads of this process.
+
+    Exit code: 0 done; 1 an engine failed; 2 for what is to be mended.
+    """
+    from eval.experiments.locations import default_dataset, reports_folder
+    from eval.experiments.store_benchmark import measure_stores
+    from eval.experiments.workshop import make_workshop
+    from eval.report.stores import write_benchmark
+
+    found = measure_stores(names, dataset or default_dataset(), limit, make_workshop())
+    page = write_benchmark(found, output or reports_folder() / "engines")
+    present(found, as_json, _print_benchmark, page=page)
+    if found.absent:
+        sys.exit(1)
+
+
+def _print_checks(found: "ClientChecks") -> None:
+    from eval.report.formats import amount, interval
+    from eval.report.stores import ratio
+
+    title = f"adapter over client, {found.queries} queries of {found.collection}"
+    headings = ("list", "adapter ms", "client ms", "ratio", "95 % interval", "verdict")
+    table = make_table("engine", *headings, title=title, left=("list", "verdict"), whole=True)
+    for one in found.checks:
+        for item in one.lists:
+            style = STYLES.get(item.verdict)
+            table.add_row(
+                one.engine,
+                item.search,
+                *(amount(times["p50"].value) for times in (item.adapter, item.client)),
+                ratio(item.ratio.value),
+                interval(item.ratio, ratio),
+                f"[{style}]{item.verdict}[/]" if style else item.verdict,
+            )
+    _print(table, (line for one in found.checks for item in one.lists for line in item.delays))
+    _print_missing(found.absent)
+    if found.unknown:
+        click.echo(f"no bare client is known of: {', '.join(found.unknown)}")
+
+
+def _print_benchmark(found: "Benchmark") -> None:
+    from rich.markup import escape
+
+    from eval.report.stores import list_headings, list_rows
+
+    title = f"{found.collection}: {found.passages:,} passages, n = {found.queries}"
+    table = make_table(
+        "engine", *list_headings(), title=escape(title), left=("search",), whole=True
+    )
+    for row in list_rows(found):
+        table.add_row(*map(escape, row))
+    searches = (item for store in found.stores for item in store.searches)
+    _print(table, (line for item in searches for line in item.delays))
+    _print_missing({**found.absent, **found.lacking})
+
+
+def _print(table: Any, delays: Iterable[str]) -> None:
+    console = make_console()
+    print_table(console, table)
+    for line in delays:
+        console.print(line, style="yellow", markup=False, soft_wrap=True)
+
+
+def _print_missing(missing: "dict[str, str] | Any") -> None:
+    for name, reason in missing.items():
+        click.echo(f"{name}: {reason}")

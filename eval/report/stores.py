@@ -1,0 +1,77 @@
+"""The pages of stores side by side, and of what adapters add to their clients, with their JSON."""
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from eval.parity.benchmark import CALLERS, MEASURE, Benchmark, SearchResult, StoreResult
+from eval.parity.clients import BOUND, ClientChecks
+from eval.report.formats import amount, interval, score, size
+from eval.report.markdown import render_markdown
+from eval.runs.delays import RULE
+from eval.runs.files import encode_json, write_together
+
+CHECKS, BENCHMARK = "engine_clients", "engine_bench"
+
+
+def write_checks(found: ClientChecks, folder: Path) -> Path:
+    """Write the page and its JSON into `folder`, which is made; return the path of the page."""
+    return _write(CHECKS, found, folder, bound=BOUND, ratio=ratio)
+
+
+def write_benchmark(found: Benchmark, folder: Path) -> Path:
+    """Write the page and its JSON into `folder`, which is made; return the path of the page."""
+    rows = list(list_rows(found))
+    return _write(BENCHMARK, found, folder, headings=list_headings(), rows=rows)
+
+
+def list_headings() -> list[str]:
+    """Return the headings of the figures of a row."""
+    speeds = (
+        f"{name}, {callers} caller{'s' * (callers > 1)}"
+        for callers in CALLERS
+        for name in ("p50 ms", "p95 ms", "queries a second")
+    )
+    return ["search", MEASURE, "recall", *speeds, "index s", "size", "memory"]
+
+
+def list_rows(found: Benchmark) -> Iterator[tuple[str, ...]]:
+    """Yield a row of each search; what is of the whole engine stands in the first of its rows."""
+    for store in found.stores:
+        for number, item in enumerate(store.searches):
+            yield _row(store, item, first=number == 0)
+
+
+def ratio(value: float) -> str:
+    """Return a ratio to two decimals."""
+    return f"{value:.2f}"
+
+
+def _row(store: StoreResult, item: SearchResult, *, first: bool) -> tuple[str, ...]:
+    speeds = (
+        text
+        for speed in item.speeds
+        for text in (
+            *(amount(figure.value) for figure in speed.latency.values()),
+            amount(speed.throughput),
+        )
+    )
+    memory = "–" if store.memory is None else size(store.memory)
+    own = (amount(store.index.seconds), size(store.index.bytes), memory) if first else ("",) * 3
+    quality = f"{score(item.quality.value)} ({interval(item.quality, score)})"
+    recall = score(item.recall.value) if item.recall else ""
+    return (store.engine if first else "", item.search, quality, recall, *speeds, *own)
+
+
+def _write(name: str, found: Any, folder: Path, **values: Any) -> Path:
+    text = render_markdown(
+        f"{name}.md.j2",
+        found=found,
+        command=shlex.join(found.command),
+        rule=RULE,
+        interval=interval,
+        **values,
+    )
+    files = {f"{name}.md": text.encode(), f"{name}.json": encode_json(found.as_json())}
+    return write_together(folder, files)[0]

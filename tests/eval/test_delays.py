@@ -1,0 +1,113 @@
+"""Latencies of two humps: told where the network waits, and nowhere else."""
+
+import random
+import sys
+from dataclasses import replace
+from http.client import HTTPConnection
+from pathlib import Path
+from threading import local
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nagle_server import serve_slowly
+from report_sample import make_run
+
+from eval.analysis.summary import summarise
+from eval.cli.table import print_summary
+from eval.report.view import make_view
+from eval.runs.delays import LEAST, describe_delays, find_delay
+from eval.runs.latency import TOTAL, LatencySample, LatencySettings, collect_times, measure
+from eval.runs.python_retrievers import FunctionRetriever
+from retrievers.base import Quiet
+
+
+def make_times(wait: float, waiting: int, others: int, usual: float = 4.0) -> list[float]:
+    """Return times of which some are longer by `wait`, all with a spread of their own."""
+    draw = random.Random(7)
+    spread = [draw.lognormvariate(0, 0.3) * usual for _ in range(waiting + others)]
+    return [taken + wait * (at < waiting) for at, taken in enumerate(spread)]
+
+
+@pytest.mark.parametrize(("wait", "told"), [(41, 40), (44, 40), (48, 40), (200, 200), (212, 200)])
+@pytest.mark.parametrize("waiting", [10, 50, 66, 90])
+def test_a_wait_of_some_queries_is_told(wait: float, told: int, waiting: int) -> None:
+    found = find_delay(make_times(wait, waiting, 100 - waiting))
+    assert found is not None
+    assert (found.wait, found.n) == (told, 100)
+    assert found.share == pytest.approx(waiting / 100)
+    assert found.apart == pytest.approx(wait, abs=2)
+    assert found.usual == pytest.approx(4.0, abs=1)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        make_times(0, 0, 100),
+        make_times(44, 100, 0),  # one hump: every query waits
+        make_times(44, 5, 95),  # a few that are slow for reasons of their own
+        make_times(20, 50, 50),
+        make_times(80, 50, 50),
+        make_times(120, 50, 50),
+        make_times(44, 12, LEAST - 13),  # too few
+        [4.0 + 60 * at / 100 for at in range(100)],  # evenly spread, nothing between is empty
+        make_times(44, 50, 50, usual=40.0),  # humps that run into one another
+    ],
+)
+def test_other_latencies_are_not(times: list[float]) -> None:
+    assert find_delay(times) is None
+
+
+@given(st.lists(st.floats(0.01, 30), max_size=60))
+def test_no_times_without_a_wait_show_one(times: list[float]) -> None:
+    assert find_delay(times) is None
+
+
+def test_a_stage_is_named_rather_than_the_whole() -> None:
+    slow, quick = make_times(44, 66, 34), make_times(0, 0, 100)
+    (line,) = describe_delays({TOTAL: slow, "legs.dense": slow, "legs.keyword": quick})
+    assert line.startswith("legs.dense: 66% of 100 queries take 44 ms longer than the others' ")
+    assert "delayed acknowledgements of TCP (40 ms;" in line
+    (line,) = describe_delays({TOTAL: slow, "legs.keyword": quick})
+    assert line.startswith("the whole search: ")
+    assert describe_delays({TOTAL: quick}) == ()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="how long others delay is not known")
+def test_a_server_that_waits_for_acknowledgements() -> None:
+    connections = local()
+
+    with serve_slowly(whole=2, of=5) as (host, port):
+
+        def search(text: str, k: int) -> list[str]:
+            if not hasattr(connections, "one"):
+                connections.one = HTTPConnection(host, port)
+            connections.one.request("GET", "/")
+            connections.one.getresponse().read()
+            return []
+
+        retriever = FunctionRetriever(search)
+        queries = [(f"q{at}", "words") for at in range(40)]
+        settings = LatencySettings(queries=40, seconds=5, concurrency=1)
+        # A machine that is busy with something else may fill the gap between the humps.
+        found = (
+            describe_delays(collect_times(measured.samples))
+            for _ in range(3)
+            for measured in [measure(retriever, queries, 10, settings, Quiet())]
+        )
+        (line,) = next(filter(None, found))
+    assert "the whole search: " in line or "function: " in line
+    assert "(40 ms; " in line
+
+
+def test_a_run_says_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = make_run(tmp_path)
+    assert summarise(run).delays == ()
+    times = make_times(44, 66, 34)
+    samples = [LatencySample(f"q{at}", {TOTAL: taken}) for at, taken in enumerate(times)]
+    slow = summarise(replace(run, latency=tuple(samples)))
+    (line,) = slow.delays
+    assert slow.as_json()["delays"] == [line]
+    print_summary(slow)
+    assert line in capsys.readouterr().out
+    assert "delayed acknowledgements" in make_view(slow).warnings[-1]
