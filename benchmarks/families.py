@@ -18,7 +18,7 @@ from eval.statistics.max_t import randomise_family
 from eval.statistics.significance import ALPHA
 
 telemetry.disable()
-MEASURES = ("nDCG@10", "RR@10", "Success@1", "Success@5", "R@20", "R@2000tok")
+MEASURES = ("nDCG@10", "MRR@10", "Hit@1", "Hit@5", "Recall@20", "Recall@2000tok")
 MOVED = 0.3
 RAISED = 0.05
 

@@ -22,8 +22,8 @@ from eval.statistics.estimates import SEED, SHARE, TAIL, Range, estimate_mean
 
 ROOT = Path(__file__).parent.parent
 RUNS = ("bm25", "hybrid")
-GRADED = ("nDCG@10", "RR@10", "R@20")
-BINARY = ("Success@10",)
+GRADED = ("nDCG@10", "MRR@10", "Recall@20")
+BINARY = ("Hit@10",)
 CHANGE: Range = (-1.0, 1.0)
 AT_ONCE = 500  # samples, of which the resamples are held at once
 

@@ -68,7 +68,7 @@ def run(
         collection: A name, a folder, a `Collection`, or a mapping with `documents`, `queries`,
             `judgments` and perhaps `name`, as `eval.collections.in_memory` has them; by default
             the config's, or else the default one.
-        measures: What is reported, by either name: `Success@5` or `Hit@5`.
+        measures: What is reported, by either name: `Hit@5` or `Success@5`.
         name: What the run is called.
         depth: Hits kept a query; 100 unless the config says otherwise.
         limit: Search only so many queries, evenly spaced.
@@ -87,11 +87,11 @@ def run(
         >>> result = run("bm25", small, "retriever.legs.keyword.k1=0.9", "limit=12", track=False)
         >>> result
         <bm25 on harbourline: nDCG@10 0.536 (0.281 … 0.791), n = 12>
-        >>> result.measures.loc[["Success@10", "nDCG@10"]].round(3)
-                     mean    low   high   n
+        >>> result.measures.loc[["Hit@10", "nDCG@10"]].round(3)
+                  mean    low   high   n
         measure
-        Success@10  0.833  0.516  0.979  12
-        nDCG@10     0.536  0.281  0.791  12
+        Hit@10   0.833  0.516  0.979  12
+        nDCG@10  0.536  0.281  0.791  12
         >>> result.hits("q001").loc[1:3, ["document", "grade"]]
                                                     document  grade
         rank
@@ -133,7 +133,7 @@ def compare(
             them.
         others: The others, unless `base` is a list.
         collection: What is to be run is run on this, as `run` has it.
-        measures: What is compared, by either name: `RR@10` or `MRR@10`.
+        measures: What is compared, by either name: `MRR@10` or `RR@10`.
         effect: The smallest difference that would matter.
         names: What the runs that are made are called, one for each, the base first.
         depth: Hits kept a query, as `run` has it.
@@ -296,15 +296,24 @@ def ingest(
 def load_runs(*references: str | Path, reports: str | Path | None = None) -> list[Result]:
     """Return stored runs: those named, in that order, or else all, the newest first.
 
-    A reference is the folder of a run, its id, the beginning of one, or its id in MLflow.
-    `reports` holds the runs: by default $ASSAY_REPORTS, or `reports` in the working directory. Of
-    all runs, those that this version cannot read are passed over, with a line on standard error.
-    Raises AssayError for a run that is not there, and where there are none.
+    Args:
+        references: Each the folder of a run, its id, the beginning of one, or its id in MLflow.
+        reports: The folder that holds the runs: by default $ASSAY_REPORTS, or `reports` in the
+            working directory.
 
-    >>> from eval import load_runs, run
-    >>> result = run("bm25", "dataset=harbourline", "limit=12", track=False)
-    >>> load_runs(result.id)[0].measures.equals(result.measures)
-    True
+    Returns:
+        The runs. Of all, those that this version cannot read are passed over, with a line on
+        standard error.
+
+    Raises:
+        AssayError: A run is not there, or there are none.
+
+    Examples:
+        >>> from eval import load_runs, run
+        >>> result = run("bm25", "dataset=harbourline", "limit=12", track=False)
+        >>> load_runs(result.id)[0].measures.equals(result.measures)
+        True
+
     """
     from eval.experiments.locations import reports_folder
     from eval.experiments.run_references import find_stored, load_all
@@ -318,18 +327,29 @@ def load_runs(*references: str | Path, reports: str | Path | None = None) -> lis
 
 
 def load_tracked_runs(*names: str) -> list[TrackedRun]:
-    """Return the runs that MLflow holds, the newest first: all, or those of the pipelines `names`.
+    """Return the runs that MLflow holds, the newest first.
 
     Nothing but the tracking store is read: $MLFLOW_TRACKING_URI, or `mlflow.db` in the working
-    directory. Raises AssayError where there are none.
+    directory.
 
-    >>> from eval import load_tracked_runs, run
-    >>> result = run("bm25", "dataset=harbourline", "limit=12")
-    >>> tracked = load_tracked_runs("bm25")[0]
-    >>> tracked.id == result.id
-    True
-    >>> tracked.per_query.equals(result.per_query)
-    True
+    Args:
+        names: The pipelines whose runs are wanted; without any, all.
+
+    Returns:
+        The runs; a table by query is fetched when it is first asked for.
+
+    Raises:
+        AssayError: There are none, or none of a pipeline that is named.
+
+    Examples:
+        >>> from eval import load_tracked_runs, run
+        >>> result = run("bm25", "dataset=harbourline", "limit=12")
+        >>> tracked = load_tracked_runs("bm25")[0]
+        >>> tracked.id == result.id
+        True
+        >>> tracked.per_query.equals(result.per_query)
+        True
+
     """
     from eval.tracking.reading import read_tracked
 

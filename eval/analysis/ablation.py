@@ -12,7 +12,7 @@ from eval.analysis.differences import Contrast, Difference, judge_family
 from eval.runs.stored import StoredRun
 from eval.statistics.estimates import OpenEstimate, estimate_percentile
 
-MEASURES = ("nDCG@10", "Success@1", "R@20")
+MEASURES = ("nDCG@10", "Hit@1", "Recall@20")
 TOKENS = "Tokens@10"
 TOP = 10
 KINDS = {"query": "query step", "leg": "leg", "stage": "stage"}
@@ -107,6 +107,11 @@ class Row:
     def harms(self) -> list[Difference]:
         """The measures that the part is shown to lower."""
         return [item for item in self.differences if item.verdict == "worse"]
+
+    @property
+    def presuming(self) -> list[Difference]:
+        """The differences shown that are only if large gains and losses are equally rare."""
+        return [item for item in self.differences if item.presumes_symmetry]
 
     @property
     def idle(self) -> bool:

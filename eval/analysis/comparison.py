@@ -9,18 +9,25 @@ from typing import Any
 import numpy as np
 
 from eval.analysis.comparability import check_comparable, share_queries
-from eval.analysis.differences import EFFECT, Contrast, Difference, adjust_family, judge_family
+from eval.analysis.differences import (
+    EFFECT,
+    Contrast,
+    Difference,
+    adjust_family,
+    describe_symmetry,
+    judge_family,
+)
 from eval.analysis.run_labels import label_runs
 from eval.analysis.summary import Summary, summarise
 from eval.runs.interleaved_timing import InterleavedTiming
 from eval.runs.latency import TOTAL
 from eval.runs.stored import StoredRun, describe_unread, describe_without_hits
-from eval.scoring.measures import choose_headline, find, spoken
+from eval.scoring.measures import choose_headline, find, list_standard
 from eval.statistics.estimates import Estimate, estimate_percentile_ratio
 from eval.statistics.significance import ALPHA, POWER
 from retrievers.base import AssayError
 
-DEFAULT = ("nDCG@10", "RR@10", "Success@1", "Success@5", "R@20", "R@2000tok")
+DEFAULT = ("nDCG@10", "MRR@10", "Hit@1", "Hit@5", "Recall@20", "Recall@2000tok")
 # What the reader needs beside the measures, of which neither more nor less is better.
 BESIDE = ("Judged@10", "Tokens@10")
 PERCENTILES = (50, 95)
@@ -135,7 +142,7 @@ class Comparison:
             found.append(f"a sample: {count} of the collection's {of} queries")
         for pair, label in zip(self.pairs, self.labels[1:], strict=True):
             if resting := [item for item in pair.shown if item.presumes_symmetry]:
-                found.append(f"{label}: {_caution(resting)}")
+                found.append(f"{label}: {describe_symmetry(resting)}")
         if set(self.searched) != {count}:
             each = ", ".join(map(str, self.searched))
             found.append(
@@ -152,6 +159,7 @@ class Comparison:
             "alpha": ALPHA,
             "power": POWER,
             "effect": self.effect,
+            "ir_measures": list_standard((*self.measures, *self.beside)),
             "tests": self.tests,
             "tests_by_type": self.tests_by_type,
             "warnings": list(self.warnings),
@@ -256,17 +264,6 @@ def _judge_pairs(
 def _adjust_alone(contrasts: Sequence[Contrast]) -> dict[str, float]:
     found = zip(contrasts, adjust_family(contrasts), strict=True)
     return {item.measure: pair[1] for item, pair in found if pair}
-
-
-def _caution(differences: Sequence[Difference]) -> str:
-    names = ", ".join(
-        f"{spoken(item.measure)} of {item.type}" if item.type else spoken(item.measure)
-        for item in differences
-    )
-    return (
-        f"that {names} differ{'s' * (len(differences) == 1)} presumes that large gains are as rare "
-        "as large losses: a few queries more that go all the other way would undo it"
-    )
 
 
 def _latency(

@@ -28,6 +28,12 @@ EFFECT = 0.05
 # The standard deviation of differences in nDCG@10 that is assumed before there are any.
 SCATTER = 0.3
 
+# What is said of a finding that `presumes_symmetry`.
+SYMMETRY = (
+    "presumes that large gains are as rare as large losses: a few queries more that go all the "
+    "other way would undo it"
+)
+
 Verdict = Literal["better", "worse", "no difference shown", "too few queries"]
 
 
@@ -114,6 +120,14 @@ def adjust_family(contrasts: Sequence[Contrast]) -> list[tuple[float, float] | N
     return [next(pairs) if item in tested else None for item in contrasts]
 
 
+def describe_symmetry(differences: Sequence[Difference]) -> str:
+    """Return in a clause what these differences, each of which is shown, presume."""
+    names = ", ".join(
+        f"{item.measure} of {item.type}" if item.type else item.measure for item in differences
+    )
+    return f"that {names} differ{'s' * (len(differences) == 1)} {SYMMETRY}"
+
+
 def _judge(
     contrast: Contrast, p: float | None, adjusted: float | None, *, effect: float
 ) -> Difference:
@@ -146,11 +160,11 @@ def _judge(
         losses=losses,
         verdict=verdict,
         presumes_symmetry=verdict in ("better", "worse")
-        and presumes_symmetry(differences, _find_largest(contrast.measure, differences)),
+        and presumes_symmetry(differences, find_largest(contrast.measure, differences)),
     )
 
 
-def _find_largest(measure: str, differences: Sequence[float]) -> float:
+def find_largest(measure: str, differences: Sequence[float]) -> float:
     """Return the largest difference there can be by a measure; of those seen where none is."""
     largest = find(measure).change[1]
     return largest if np.isfinite(largest) else float(np.max(np.abs(differences)))

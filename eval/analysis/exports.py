@@ -114,7 +114,8 @@ def _attribution(summary: Summary) -> str:
     items = {
         query: [item.as_json() for item in fates] for query, fates in attribution.items.items()
     }
-    return json.dumps({**attribution.as_json(), "queries": items}, ensure_ascii=False, indent=1)
+    # Indented, it takes ten times as long to write.
+    return json.dumps({**attribution.as_json(), "queries": items}, ensure_ascii=False) + "\n"
 
 
 def as_word(text: str) -> str:

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
+from eval.analysis.cost import Cost
 from eval.analysis.means import estimate_scores
 from eval.analysis.search_space import Axes, Point, unite
 from eval.analysis.summary import Summary
@@ -16,7 +17,11 @@ from eval.scoring.measures import HEADLINE
 from eval.statistics.estimates import Estimate, OpenEstimate
 from retrievers.settings import Settings
 
+V = TypeVar("V")
+
 CONFIG = "config"  # the axis of configs, where there are several
+ENGINE = "engine"  # the axis of engines to which configs move
+EVERY = "*"  # on it: each that can be used here
 COST = "p95"  # of latency
 
 
@@ -50,9 +55,14 @@ class SweepSettings(Settings):
         return [self.base] if self.base else self.configs
 
     @property
+    def grids(self) -> Sequence[Axes]:
+        """The grids of values."""
+        return self.axes if isinstance(self.axes, list) else [self.axes]
+
+    @property
     def points(self) -> list[Point]:
         """Every combination of the values."""
-        return unite(self.axes if isinstance(self.axes, list) else [self.axes])
+        return unite(self.grids)
 
 
 @dataclass(frozen=True)
@@ -64,13 +74,16 @@ class Figures:
     scores: Mapping[str, Mapping[str, float]]
     latency: Mapping[str, OpenEstimate]
     degraded: Mapping[str, int]
+    cost: Cost | None = None
 
     @classmethod
     def of(cls, summary: Summary) -> "Figures":
         """Return the figures of a run."""
         manifest = summary.run.manifest
         latency = summary.latency.get(TOTAL, {})
-        return cls(manifest.id, summary.means, summary.scores, latency, manifest.degraded)
+        return cls(
+            manifest.id, summary.means, summary.scores, latency, manifest.degraded, summary.cost
+        )
 
 
 @dataclass(frozen=True)
@@ -198,6 +211,7 @@ class Sweep:
             "run": figures.run,
             "measures": {name: asdict(mean) for name, mean in figures.means.items()},
             "latency_ms": {name: asdict(figure) for name, figure in figures.latency.items()},
+            "cost": figures.cost.as_json() if figures.cost else None,
             "degraded": dict(figures.degraded),
             "front": item in self.front,
         }
@@ -231,6 +245,11 @@ class Sweep:
             best=max(figures.means[self.headline].value for figures in members),
             latency=float(np.mean(times)) if times else None,
         )
+
+
+def without_engine(values: Mapping[str, V]) -> dict[str, V]:
+    """Return a point, or axes, without the engine, which is no key of a config."""
+    return {key: value for key, value in values.items() if key != ENGINE}
 
 
 def find_front(points: Sequence[tuple[float, float]]) -> list[int]:

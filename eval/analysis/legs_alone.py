@@ -30,7 +30,7 @@ class LegAlone:
         """The figures in a sentence."""
         sure = "does better than" if self.gain.low > 0 else "did better here than"
         return (
-            f"The leg {self.leg} alone {sure} the fusion: {measures.spoken(self.measure)} "
+            f"The leg {self.leg} alone {sure} the fusion: {self.measure} "
             f"{self.scored.value:.3f} against {self.fused.value:.3f}, {self.gain.value:+.3f} "
             f"(95 % interval {self.gain.low:+.3f} … {self.gain.high:+.3f})"
         )

@@ -32,9 +32,9 @@ def find_ceilings(
 ) -> tuple[Ceiling, ...]:
     """Return the ceilings of the steps `names`, and of the union of the legs after the last leg.
 
-    Each is the mean of nDCG@k, R@k and Success@1 over candidates in greedy order: for nDCG and
-    Success the best grade first, for recall the most items first. No order has a higher nDCG or
-    Success; recall may fall short of the best where chunks cover several items.
+    Each is the mean of nDCG@k, Recall@k and Hit@1 over candidates in greedy order: for nDCG and
+    Hit the best grade first, for recall the most items first. No order has a higher nDCG or
+    Hit; recall may fall short of the best where chunks cover several items.
     """
     lists: dict[str, list[Mapping[str, int]]] = {}
     legs = {step.name for trail in trails for step in trail.steps if step.kind == LEG}
@@ -47,7 +47,7 @@ def find_ceilings(
 
 def measure_reached(run: StoredRun, k: int) -> dict[str, Estimate]:
     """Return what the run itself scores in the measures of a ceiling."""
-    scores = measures.score([f"nDCG@{k}", f"R@{k}", "Success@1"], run.joined, run.gold)
+    scores = measures.score([f"nDCG@{k}", f"Recall@{k}", "Hit@1"], run.joined, run.gold)
     return {name: estimate_scores(name, by_query.values()) for name, by_query in scores.items()}
 
 
@@ -69,14 +69,14 @@ def _ceiling(
         relevant = _relevant(trail, listed)
         graded[trail.query] = _order(trail, relevant, k, by_grade=True)
         broad[trail.query] = _order(trail, relevant, k, by_grade=False)
-    scores = measures.score([f"nDCG@{k}", "Success@1"], graded, run.gold)
-    scores |= measures.score([f"R@{k}"], broad, run.gold)
+    scores = measures.score([f"nDCG@{k}", "Hit@1"], graded, run.gold)
+    scores |= measures.score([f"Recall@{k}"], broad, run.gold)
     return Ceiling(
         step=name,
         candidates=sum(map(len, lists)) / len(lists),
         measures={
             measure: estimate_scores(measure, scores[measure].values())
-            for measure in (f"nDCG@{k}", f"R@{k}", "Success@1")
+            for measure in (f"nDCG@{k}", f"Recall@{k}", "Hit@1")
         },
     )
 

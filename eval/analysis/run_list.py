@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from eval.analysis.exports import PER_QUERY
 from eval.runs.stored import FORMAT, MANIFEST, Manifest, load
 from eval.scoring import measures
+from eval.scoring.kinds import show_name
 from retrievers.base import AssayError
 from retrievers.base.suggestions import suggest
 
@@ -153,7 +154,7 @@ def _read_table(path: Path) -> Figures | None:
     except (OSError, ArrowException):
         return None
     means = {
-        name: float(mean)
+        show_name(name): float(mean)
         for name in table.column_names
         if name not in NO_MEASURES
         and (mean := compute.mean(table.column(name)).as_py()) is not None

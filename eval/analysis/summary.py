@@ -7,11 +7,13 @@ from typing import Any
 
 from eval.analysis.answering import Answering, examine_answering
 from eval.analysis.attribution import Attribution, attribute
+from eval.analysis.cost import Cost, find_cost
 from eval.analysis.legs_alone import LegAlone, score_legs
 from eval.analysis.means import estimate_scores
 from eval.analysis.unjudged import Unjudged, examine
 from eval.runs.ann_recall import find_recalls
-from eval.runs.latency import TOTAL
+from eval.runs.delays import describe_delays
+from eval.runs.latency import TOTAL, collect_times
 from eval.runs.stored import StoredRun, describe_unread
 from eval.scoring import measures
 from eval.statistics.estimates import Estimate, OpenEstimate, estimate_percentile
@@ -63,11 +65,22 @@ class Summary:
         return examine_answering(self.run)
 
     @cached_property
+    def cost(self) -> Cost | None:
+        """What services charge; None where none was asked that may."""
+        return find_cost(self.run)
+
+    @cached_property
     def cautions(self) -> tuple[str, ...]:
-        """What of the pipeline itself holds back its scores, in sentences with figures."""
+        """What of the pipeline itself holds back its scores or its speed, in sentences."""
         better = [item.words for item in self.legs if item.gain.value > 0]
         mixed = self.answering.caution if self.answering else ""
-        return (*better, *filter(None, [describe_unread(self.run.manifest.index), mixed]))
+        lines = [describe_unread(self.run.manifest.index), mixed]
+        return (*better, *filter(None, lines), *self.delays)
+
+    @cached_property
+    def delays(self) -> tuple[str, ...]:
+        """Fixed waits of the network that the latencies show, in sentences."""
+        return describe_delays(collect_times(self.run.latency))
 
     @cached_property
     def unjudged(self) -> tuple[Unjudged, ...]:
@@ -88,6 +101,7 @@ class Summary:
                 name: {"mean": mean.value, "low": mean.low, "high": mean.high}
                 for name, mean in self.means.items()
             },
+            "ir_measures": measures.list_standard(self.means),
             "legs": {item.leg: item.as_json() for item in self.legs},
             "answering": self.answering.as_json() if self.answering else None,
             "unjudged": {item.measure: item.as_json() for item in self.unjudged},
@@ -95,10 +109,12 @@ class Summary:
             "stages_ms": {
                 stage: _values(figures) for stage, figures in self.latency.items() if stage != TOTAL
             },
+            "delays": list(self.delays),
             "throughput": {
                 "queries_per_second": manifest.throughput,
                 "concurrency": manifest.concurrency,
             },
+            "cost": self.cost.as_json() if self.cost else None,
             "index": manifest.index.model_dump(exclude={"facts": {"tokens"}}),
             "recall_against_exact": find_recalls(manifest.facts),
             "degraded": manifest.degraded,
@@ -110,10 +126,7 @@ def summarise(run: StoredRun, names: Sequence[str] = measures.DEFAULT) -> Summar
     """Compute the measures `names` and the latencies of a stored run."""
     scores = measures.score(names, run.joined, run.gold)
     means = {name: estimate_scores(name, found.values()) for name, found in scores.items()}
-    samples: dict[str, list[float]] = {}
-    for sample in run.latency:
-        for stage, taken in sample.milliseconds.items():
-            samples.setdefault(stage, []).append(taken)
+    samples = collect_times(run.latency)
     latency = {stage: estimate_percentiles(times) for stage, times in samples.items()}
     return Summary(run, scores, means, latency)
 

@@ -15,11 +15,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from eval.analysis.means import estimate_scores
 from eval.runs.stored import StoredRun
 from eval.scoring import measures
-from eval.scoring.bounds import bound, count_above
+from eval.scoring.bounds import bound
 from eval.scoring.calculation import Gold, Joined, Scores
+from eval.scoring.grid import Grid, lay_out
 from eval.statistics.estimates import SHARE, Estimate, estimate_mean
 
 
@@ -55,14 +58,15 @@ def examine(run: StoredRun, scores: Mapping[str, Mapping[str, float]]) -> tuple[
     """
     names = [name for name in scores if measures.find(name).is_ranked]
     condensed = condense(names, run.joined, run.gold)
+    grid = lay_out(run.joined, run.gold)
     found = []
     for name in names:
-        limits = bound(name, run.joined, run.gold)
+        limits = bound(name, grid)
         found.append(
             Unjudged(
                 measure=name,
                 scored=estimate_scores(name, scores[name].values()),
-                judged=estimate_mean([*share_judged(name, run.joined, run.gold).values()], SHARE),
+                judged=estimate_mean([*share_judged(name, grid).values()], SHARE),
                 condensed=estimate_scores(name, condensed[name].values()),
                 lower=estimate_scores(name, limits[0].values()) if limits else None,
                 upper=estimate_scores(name, limits[1].values()) if limits else None,
@@ -71,15 +75,15 @@ def examine(run: StoredRun, scores: Mapping[str, Mapping[str, float]]) -> tuple[
     return tuple(found)
 
 
-def share_judged(name: str, joined: Joined, gold: Gold) -> dict[str, float]:
+def share_judged(name: str, grid: Grid) -> dict[str, float]:
     """Return Judged@k by query, k being the cutoff of the measure `name`; of all hits without.
 
-    With a budget of tokens, k is the number of hits that fit into it.
+    With a budget of tokens, k is the number of hits that fit into it. 0 where there are no hits.
     """
-    above = count_above(measures.find(name), joined)
-    counted = {query: joined[query][:number] for query, number in above.items()}
-    deepest = f"Judged@{max(map(len, counted.values()), default=1) or 1}"
-    return measures.score([deepest], counted, gold)[deepest]
+    measure = measures.find(name)
+    judged = np.count_nonzero(grid.judged & grid.mark_above(measure), axis=1)
+    shares = judged / np.maximum(grid.limit(measure), 1)
+    return dict(zip(grid.queries, shares.tolist(), strict=True))
 
 
 def condense(names: Sequence[str], joined: Joined, gold: Gold) -> Scores:

@@ -16,6 +16,7 @@ from typing import Any
 from eval.analysis.exports import ITEMS, PER_QUERY, QRELS, RUN, as_word
 from eval.scoring import calculation, measures
 from eval.scoring.calculation import ByQuery, Qrels, Run
+from eval.scoring.kinds import show_name
 from eval.scoring.measures import Measure
 from retrievers.base import AssayError
 
@@ -105,16 +106,16 @@ def _recompute(measure: Measure, exports: _Exports) -> tuple[str, ByQuery | None
                 query: float(sum(hit.tokens for hit in found[: measure.cutoff]))
                 for query, found in hits.items()
             }
-        case "R" if measure.budget:
+        case "Recall" if measure.budget:
             fitting = {query: _list_items(found, measure.budget) for query, found in hits.items()}
             return f"{ITEMS}, {QRELS}", calculation.count_found("R", qrels, fitting)
-        case "R" if measure.compute and measure.cutoff:
+        case "Recall" if measure.compute and measure.cutoff:
             above = {
                 query: {id_: score for id_, score in scores.items() if rank[id_] <= measure.cutoff}
                 for query, scores in run.items()
                 for rank in [exports.ranks[query]]
             }
-            stem, _, _ = measure.name.rpartition("@")
+            stem, _, _ = measure.standard.rpartition("@")
             return f"{RUN}, {QRELS}", calculation.count_found(stem, qrels, above)
         case "Judged" | "NumRet" | "hit_nDCG":
             counted = {
@@ -143,7 +144,7 @@ def _read_scores(path: Path) -> dict[str, ByQuery]:
         columns = parquet.read_table(file).to_pydict()
     queries = [as_word(query) for query in columns["query_id"]]
     return {
-        name: dict(zip(queries, scores, strict=True))
+        show_name(name): dict(zip(queries, scores, strict=True))
         for name, scores in columns.items()
         if name not in ABOUT
     }

@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from eval.analysis.summary import summarise
 from eval.runs.stored import Manifest, StoredRun
+from eval.scoring.kinds import show_name
 from retrievers.base import AssayError
 from retrievers.settings import explain_error
 from retrievers.store.files import write_atomically
@@ -54,6 +55,19 @@ class Baseline(BaseModel):
     created: str
     means: dict[str, float]
     scores: dict[str, dict[str, float]]
+
+    @field_validator("means")
+    @classmethod
+    def _name_as_shown(cls, values: dict[str, float]) -> dict[str, float]:
+        """Read files of earlier versions, which have ir-measures' names."""
+        return {show_name(name): value for name, value in values.items()}
+
+    @field_validator("scores")
+    @classmethod
+    def _name_scores_as_shown(
+        cls, scores: dict[str, dict[str, float]]
+    ) -> dict[str, dict[str, float]]:
+        return {query: cls._name_as_shown(values) for query, values in scores.items()}
 
     @property
     def label(self) -> str:
@@ -113,7 +127,7 @@ def make(run: StoredRun, measures: Sequence[str]) -> Baseline:
         created=manifest.created,
         means={name: round(mean.value, DIGITS) for name, mean in summary.means.items()},
         scores={
-            query: {name: round(summary.scores[name][query], DIGITS) for name in measures}
+            query: {name: round(found[query], DIGITS) for name, found in summary.scores.items()}
             for query in run.queries
         },
     )

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree as Xml
 
+from eval.analysis.differences import SYMMETRY
 from eval.gate.rule import SUSPICION, GateReport, QueryChange, Verdict
-from eval.scoring.measures import spoken
 from eval.statistics.estimates import Estimate
 from eval.statistics.significance import smallest_p
 
@@ -26,13 +26,15 @@ def list_verdicts(report: GateReport) -> list[tuple[str, Verdict, str]]:
         )
         if item.verdict == "cannot tell" and item.finds is not None:
             sentence += f"; these queries find one of {item.finds:.3f} or more"
-        found.append((spoken(item.measure), item.verdict, sentence))
+        if item.presumes_symmetry:
+            sentence += f"; it {SYMMETRY}"
+        found.append((item.measure, item.verdict, sentence))
     broken = {item.query: item for item in report.broken}
     for query in report.guarded:
         lost = broken.get(query)
         sentence = "kept its score"
         if lost:
-            measure = spoken(lost.measure)
+            measure = lost.measure
             sentence = f"{measure} {lost.base:.3f} → {lost.head:.3f}: {lost.text}"
         found.append((f"query {query}", "regression" if lost else "pass", sentence))
     for timed in report.latency:
@@ -62,7 +64,7 @@ def render_markdown(report: GateReport) -> str:
              "won/tied/lost", "verdict"),
             (
                 (
-                    spoken(item.measure),
+                    item.measure,
                     f"{item.base:.3f}",
                     f"{item.head:.3f}",
                     signed(item.difference),
@@ -179,7 +181,7 @@ def _queries(changes: Sequence[QueryChange]) -> str:
         )
         for item in changes
     )
-    return _table(("query", "type", "text", spoken(changes[0].measure)), rows)
+    return _table(("query", "type", "text", changes[0].measure), rows)
 
 
 def _table(titles: Row, rows: Iterable[Row]) -> str:

@@ -20,14 +20,16 @@ from typing import Any, Literal
 
 import numpy as np
 
+from eval.analysis.differences import find_largest
 from eval.analysis.means import estimate_changes
 from eval.gate.baseline import Baseline, list_changes, list_obstacles, make
 from eval.gate.settings import GateSettings, LatencyLimits
 from eval.runs.stored import StoredRun
+from eval.scoring.measures import list_standard
 from eval.statistics.estimates import Estimate, estimate_percentile_ratio
 from eval.statistics.max_t import DropTest, randomise_drops
 from eval.statistics.power import DropPower
-from eval.statistics.significance import TIE
+from eval.statistics.significance import TIE, presumes_symmetry
 from retrievers.base import AssayError
 
 Verdict = Literal["pass", "regression", "warning", "cannot tell"]
@@ -42,7 +44,8 @@ class MeasureVerdict:
     `difference` is the mean of head - base over queries with its 95 % interval. `p` is one-sided,
     for a drop, and adjusted for all gated measures. `finds` is the smallest true drop that is
     found with power 0.8, be it spread over all queries or the loss of a few, given how much these
-    differences vary; None where no drop would be found.
+    differences vary; None where no drop would be found. `presumes_symmetry` says of a regression or
+    warning that it is one only if large gains and losses are equally rare.
     """
 
     measure: str
@@ -56,6 +59,7 @@ class MeasureVerdict:
     wins: int
     ties: int
     losses: int
+    presumes_symmetry: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,7 @@ class GateReport:
             "changes": list(self.changes),
             "false_alarms": self.false_alarms,
             "measures": [asdict(item) for item in self.measures],
+            "ir_measures": list_standard(item.measure for item in self.measures),
             "must_not_break": {
                 "queries": list(self.guarded),
                 "broken": [asdict(item) for item in self.broken],
@@ -242,6 +247,8 @@ def _judge_measures(
             wins=wins,
             ties=n - wins - losses,
             losses=losses,
+            presumes_symmetry=verdict in ("regression", "warning")
+            and presumes_symmetry(differences.tolist(), find_largest(name, differences.tolist())),
         )
 
 

@@ -9,7 +9,7 @@ from retrievers.settings import Settings
 class MustNotBreak(Settings):
     """Queries that must not score lower than in the baseline, whatever the means do."""
 
-    measure: str = Field("Success@10", description="what they are scored by")
+    measure: str = Field("Hit@10", description="what they are scored by")
     queries: dict[str, list[str]] = Field(
         default_factory=dict, description="ids of queries, by the name of their collection"
     )
@@ -31,7 +31,7 @@ class GateSettings(Settings):
     """What `configs/gate.yaml` may say."""
 
     measures: dict[str, float] = Field(
-        default_factory=lambda: {"nDCG@10": 0.02, "RR@10": 0.02, "R@20": 0.02},
+        default_factory=lambda: {"nDCG@10": 0.02, "MRR@10": 0.02, "Recall@20": 0.02},
         min_length=1,
         description="the gated measures, each with its minimum effect: the drop that matters",
     )

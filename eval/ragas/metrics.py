@@ -11,7 +11,7 @@ from retrievers.base.suggestions import suggest
 class Metric:
     """A metric by the name of its class in ragas.
 
-    `nearest` is an ir-measures name with `{k}` for the cutoff; empty where nothing comes near.
+    `nearest` is a measure's name with `{k}` for the cutoff; empty where nothing comes near.
     `judged` metrics ask a language model; `referenced` ones need the reference answer of a query,
     `responded` ones an answer generated from the passages. `relation` says how the metric and its
     nearest measure come to differ.
@@ -28,7 +28,7 @@ class Metric:
 METRICS = (
     Metric(
         "IDBasedContextRecall",
-        "R@{k}",
+        "Recall@{k}",
         "the same, unless one chunk covers several gold items: ragas sees one id there",
         judged=False,
     ),
@@ -40,7 +40,7 @@ METRICS = (
     ),
     Metric(
         "NonLLMContextRecall",
-        "R@{k}",
+        "Recall@{k}",
         "a gold text counts where one chunk is similar to more than half, by edit distance",
         judged=False,
     ),
@@ -65,13 +65,13 @@ METRICS = (
     ),
     Metric(
         "ContextRecall",
-        "R@{k}",
+        "Recall@{k}",
         "the share of the reference answer's sentences that the model finds in the chunks",
         referenced=True,
     ),
     Metric(
         "ContextRelevance",
-        "Success@{k}",
+        "Hit@{k}",
         "how far the chunks together answer the query, by two judges: 0, 0.5 or 1 of each",
     ),
     Metric(

@@ -4,7 +4,7 @@ A judgment is a grade from 0 to the highest of the gold. Each unjudged hit above
 cutoff counts as one passage of its own, and one that is relevant enters the ideal order and the
 number of relevant passages too, so no bound exceeds 1.
 
-* One more relevant hit never lowers Success, RR, P and R (which counts it among the found and
+* One more relevant hit never lowers Hit, MRR, P and Recall (which counts it among the found and
   among all). The lower bound is the score itself, every unjudged hit not relevant; the upper has
   every one relevant with the highest grade.
 * nDCG and AP can fall when a hit proves relevant, since then there was more to find: a ranking
@@ -12,48 +12,29 @@ number of relevant passages too, so no bound exceeds 1.
   The lower bound has the least favourable grades and may lie below the score, the upper the most
   favourable.
 
-Relevant passages that were neither judged nor returned above the cutoff would lower R, nDCG and
-AP by what no run can tell; bounds leave them out.
+Relevant passages that were neither judged nor returned above the cutoff would lower Recall, nDCG
+and AP by what no run can tell; bounds leave them out.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+import math
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from eval.collections.collection import GoldItem
 from eval.scoring import measures
-from eval.scoring.calculation import ByQuery, Gold, Joined, count_fitting
-from eval.scoring.join import JoinedHit
+from eval.scoring.calculation import ByQuery
+from eval.scoring.grid import Grid
 from eval.scoring.measures import Measure
 
-# The grades that unjudged hits are given, by their place (from 0) in the ranking.
-Grades = Mapping[int, int]
+Bools = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
+# Numbers that an array of all ways to raise the unjudged hits of some queries may hold.
+AT_ONCE = 4_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """One query: its ranking and gold, the places of the unjudged hits above the measure's
-    cutoff, the highest grade, and the cutoff in ranks, that of the ideal order too.
-    """
-
-    hits: Sequence[JoinedHit]
-    gold: Sequence[GoldItem]
-    places: Sequence[int]
-    top: int
-    cutoff: int | None
-
-    def raise_first(self, number: int) -> Grades:
-        """Give the first unjudged hits the highest grade."""
-        return dict.fromkeys(self.places[:number], self.top)
-
-    def raise_last(self, number: int) -> Grades:
-        """Give the last unjudged hits the highest grade."""
-        return dict.fromkeys(self.places[len(self.places) - number :], self.top)
-
-
-def bound(name: str, joined: Joined, gold: Gold) -> tuple[ByQuery, ByQuery] | None:
+def bound(name: str, grid: Grid) -> tuple[ByQuery, ByQuery] | None:
     """Return the lower and the upper bound of a measure, {query id: score} each.
 
     None for one of which no way to find them is known.
@@ -61,155 +42,186 @@ def bound(name: str, joined: Joined, gold: Gold) -> tuple[ByQuery, ByQuery] | No
     measure = measures.find(name)
     if not measure.bounds:
         return None
-    cases = _list_cases(measure, joined, gold)
-    ways = {"rising": _choose_all, "AP": _choose_for_ap, "nDCG": _choose_for_ndcg}
-    choose = ways[measure.bounds]
-    chosen = {query: choose(case) for query, case in cases.items()}
-    lowest, highest = (
-        _score(name, cases, {query: grades[side] for query, grades in chosen.items()})
-        for side in (0, 1)
-    )
+    find = _WAYS[measure.kind.name]
+    unjudged = grid.unjudged & grid.mark_above(measure)
+    found = [find(grid, unjudged, measure, highest) for highest in (False, True)]
+    lowest, highest = (dict(zip(grid.queries, side.tolist(), strict=True)) for side in found)
     return lowest, highest
 
 
-def count_above(measure: Measure, joined: Joined) -> dict[str, int]:
-    """Return how many of the first hits of each query the measure looks at."""
-    if measure.budget:
-        return {query: count_fitting(hits, measure.budget) for query, hits in joined.items()}
-    return {query: measure.cutoff or len(hits) for query, hits in joined.items()}
+def _bound_recall(grid: Grid, unjudged: Bools, measure: Measure, highest: bool) -> Floats:
+    more = np.count_nonzero(unjudged, axis=1) * highest
+    found = (grid.coming[0] * grid.mark_above(measure)).sum(axis=1) + more
+    return _divide(found, grid.relevant[0] + more)
 
 
-def _list_cases(measure: Measure, joined: Joined, gold: Gold) -> dict[str, _Case]:
-    top = max([1, *(item.grade for items in gold.values() for item in items)])
-    above = count_above(measure, joined)
-    return {
-        query: _Case(
-            hits=joined[query],
-            gold=items,
-            places=[at for at, hit in enumerate(joined[query][: above[query]]) if not hit.judged],
-            top=top,
-            cutoff=measure.cutoff,
-        )
-        for query, items in gold.items()
-    }
+def _bound_by_places(grid: Grid, unjudged: Bools, measure: Measure, highest: bool) -> Floats:
+    """Bound Hit, MRR and P, by which places are filled with all unjudged hits raised or none."""
+    arriving = grid.coming[0] + unjudged * highest
+    filled = _fill(arriving, measure.cutoff or _count_places(grid, unjudged))
+    match measure.kind.name:
+        case "Hit":
+            return filled.any(axis=1).astype(float)
+        case "MRR":
+            return _divide(np.asarray(filled.any(axis=1)), np.argmax(filled, axis=1) + 1)
+        case _:
+            return _divide(np.count_nonzero(filled, axis=1), np.array(filled.shape[1]))
 
 
-def _choose_all(case: _Case) -> tuple[Grades, Grades]:
-    """Return the extreme grades for a measure that more relevance never lowers."""
-    return {}, case.raise_first(len(case.places))
-
-
-def _choose_for_ap(case: _Case) -> tuple[Grades, Grades]:
-    """Return the grades with which AP is lowest and highest.
+def _bound_ap(grid: Grid, unjudged: Bools, measure: Measure, highest: bool) -> Floats:
+    """Bound AP.
 
     Of so many relevant hits the last ranks serve AP worst and the first best, so all numbers of
     them are tried.
     """
-    known = sum(item.grade > 0 for item in case.gold)
-    totals = np.maximum(known + np.arange(len(case.places) + 1), 1)
 
-    def precisions(places: Sequence[int]) -> Any:
-        filled = _fill(case, places, 1)[:, : case.cutoff]
-        ranks = np.arange(1, filled.shape[1] + 1)
-        return (np.cumsum(filled, axis=1) / ranks * filled).sum(axis=1) / totals
+    def find(part: Grid, raised: Bools, allowed: Bools, width: int) -> Floats:
+        filled = _fill(part.coming[0][:, None] + raised, width)
+        precisions = np.cumsum(filled, axis=2) / np.arange(1, width + 1) * filled
+        totals = part.relevant[0][:, None] + np.arange(raised.shape[1])
+        scores = _divide(_sum(precisions), totals)
+        if highest:
+            return np.asarray(np.max(scores, axis=1, where=allowed, initial=0))
+        return np.asarray(np.min(scores, axis=1, where=allowed, initial=1))
 
-    return (
-        case.raise_last(int(np.argmin(precisions(case.places[::-1])))),
-        case.raise_first(int(np.argmax(precisions(case.places)))),
-    )
+    return _try_numbers(grid, unjudged, measure, highest, find)
 
 
-def _choose_for_ndcg(case: _Case) -> tuple[Grades, Grades]:
-    """Return the grades with which nDCG is lowest and highest.
+def _bound_ndcg(grid: Grid, unjudged: Bools, measure: Measure, highest: bool) -> Floats:
+    """Bound nDCG.
 
-    With gains that are the grades, DCG and its ideal are sums over the levels 1 to `top` of those
-    of the items that reach the level, each with gain 1. Of so many hits raised to a level the
-    first ranks serve best and the last worst, and what is raised to a level is raised to those
-    below it. The numbers, one a level, are those that maximise DCG - ratio * ideal (for the lowest
-    minimise it), with a ratio that moves until it moves no more (Dinkelbach, "On nonlinear
+    With gains that are the grades, DCG and its ideal are sums over the levels from 1 to the highest
+    grade of those of the items that reach the level, each with gain 1. Of so many hits raised to a
+    level the first ranks serve best and the last worst, and what is raised to a level is raised to
+    those below it. The numbers, one a level, are those that maximise DCG - ratio * ideal (for the
+    lowest minimise it), with a ratio that moves until it moves no more (Dinkelbach, "On nonlinear
     fractional programming", Management Science 1967).
     """
-    levels = range(1, case.top + 1)
-    size = len(case.hits) + len(case.gold) + len(case.places)
-    discounts = 1 / np.log2(np.arange(2, size + 2))
-    discounts[case.cutoff or size :] = 0
-    sums = np.concatenate([[0.0], np.cumsum(discounts)])
-    raised = np.arange(len(case.places) + 1)
-    ideals = np.array(
-        [sums[sum(item.grade >= level for item in case.gold) + raised] for level in levels]
-    )
+    sign = 1 if highest else -1
 
-    def choose(places: Sequence[int], sign: int) -> dict[int, int]:
-        """Return the grades of the unjudged hits, which are raised in the order of `places`."""
-        filled = [_fill(case, places, level) for level in levels]
-        gains = np.array([rows @ discounts[: rows.shape[1]] for rows in filled])
-        counts = [0] * case.top
+    def find(part: Grid, raised: Bools, allowed: Bools, width: int) -> Floats:
+        logarithms = np.array([math.log2(place + 2) for place in range(width)])
+        reached = np.concatenate([[0.0], np.cumsum(1 / logarithms)])
+        filled = np.stack([_fill(level[:, None] + raised, width) for level in part.coming])
+        gains = filled @ (1 / logarithms)
+        totals = part.relevant[:, :, None] + np.arange(raised.shape[1])
+        ideals = reached[np.minimum(totals, width)]
+
+        def take(values: NDArray[np.generic], numbers: Counts) -> Floats:
+            """Return `values` with `numbers` of the hits raised, levels summed up."""
+            index = numbers.reshape(*numbers.shape, *[1] * (values.ndim - 2))
+            taken: Floats = np.take_along_axis(values, index, axis=2)[:, :, 0].sum(axis=0)
+            return taken
+
+        numbers = np.zeros(part.relevant.shape, dtype=np.int64)
         while True:
-            ratio = _divide(gains, ideals, counts)
-            found = _descend(sign * (gains - ratio * ideals))
-            if sign * (_divide(gains, ideals, found) - ratio) <= 1e-12:
-                return {at: sum(count > n for count in counts) for n, at in enumerate(places)}
-            counts = found
+            ratios = _divide(take(gains, numbers), take(ideals, numbers))
+            values = sign * (gains - ratios[:, None] * ideals)
+            moved = _descend(np.where(allowed, values, -np.inf))
+            change = sign * (_divide(take(gains, moved), take(ideals, moved)) - ratios)
+            if not np.any(change > 1e-12):
+                break
+            numbers = np.where(change > 1e-12, moved, numbers)
+        # In the order in which trec_eval adds, so that what is judged throughout equals its score.
+        ideal = np.arange(width) < (part.relevant + numbers)[:, :, None]
+        return _divide(
+            _sum(take(filled, numbers) / logarithms), _sum(ideal.sum(axis=0) / logarithms)
+        )
 
-    return choose(case.places[::-1], -1), choose(case.places, 1)
+    return _try_numbers(grid, unjudged, measure, highest, find)
 
 
-def _fill(case: _Case, places: Sequence[int], level: int) -> Any:
-    """Return which places gold items take that reach `level`, as `fill_places` has it.
+_WAYS: dict[str, Callable[[Grid, Bools, Measure, bool], Floats]] = {
+    "Hit": _bound_by_places,
+    "MRR": _bound_by_places,
+    "P": _bound_by_places,
+    "Recall": _bound_recall,
+    "AP": _bound_ap,
+    "nDCG": _bound_ndcg,
+}
 
-    A row for each number of unjudged hits raised to it in the order of `places`, from none to all;
-    a column a place.
+
+def _try_numbers(
+    grid: Grid,
+    unjudged: Bools,
+    measure: Measure,
+    first: bool,
+    find: Callable[[Grid, Bools, Bools, int], Floats],
+) -> Floats:
+    """Return what `find` does of every query, some at a time.
+
+    It is given their part of the grid; which hits are raised with each number of them raised, the
+    `first` or the last, of shape (queries, numbers, hits); which of these numbers there are, of
+    shape (queries, numbers); and how many places count.
     """
-    coming = [sum(item.grade >= level for item in hit.found) for hit in case.hits]
-    more = len(places) + sum(coming)
-    arriving = np.tile([*coming, *[0] * more], (len(places) + 1, 1))
-    for number, at in enumerate(places):
-        arriving[number + 1 :, at] += 1
-    waiting = np.zeros(len(arriving), dtype=int)
-    filled = np.zeros(arriving.shape, dtype=bool)
-    for place in range(arriving.shape[1]):
-        waiting += arriving[:, place]
-        filled[:, place] = waiting > 0
-        waiting -= filled[:, place]
+    most = int(np.count_nonzero(unjudged, axis=1).max(initial=0))
+    places = _count_places(grid, unjudged)
+    width = min(measure.cutoff or places, places)
+    size = max(1, AT_ONCE // (len(grid.coming) * (most + 1) * max(width, unjudged.shape[1])))
+    found = []
+    for number, part in enumerate(grid.split(size)):
+        open_ = unjudged[number * size : (number + 1) * size]
+        count = np.count_nonzero(open_, axis=1)[:, None]
+        order = np.cumsum(open_, axis=1)
+        order = order if first else count - order + 1
+        numbers = np.arange(most + 1)
+        raised = open_[:, None] & (order[:, None] <= numbers[:, None])
+        found.append(find(part, raised, numbers <= count, width))
+    return np.concatenate(found)
+
+
+def _count_places(grid: Grid, unjudged: Bools) -> int:
+    """Return how many places there may be: see `eval.scoring.join.fill_places`.
+
+    Not fewer than an ideal order takes.
+    """
+    more = np.count_nonzero(unjudged, axis=1) + grid.relevant[0]
+    return int(max(1, unjudged.shape[1] + more.max(initial=0)))
+
+
+def _fill(arriving: Counts, width: int) -> Bools:
+    """Return which of the first `width` places gold items take, as `fill_places` has it.
+
+    `arriving`, of shape (…, hits), counts the items that come at each hit.
+    """
+    waiting = np.zeros(arriving.shape[:-1], dtype=np.int64)
+    filled = np.zeros((*arriving.shape[:-1], width), dtype=bool)
+    for place in range(width):
+        if place < arriving.shape[-1]:
+            waiting = waiting + arriving[..., place]
+        filled[..., place] = waiting > 0
+        waiting = waiting - filled[..., place]
     return filled
 
 
-def _divide(gains: Any, ideals: Any, counts: Sequence[int]) -> float:
-    """Return the nDCG with `counts` of the hits raised, one a level; 0 with nothing relevant."""
-    levels = range(len(counts))
-    ideal = float(ideals[levels, counts].sum())
-    return float(gains[levels, counts].sum()) / ideal if ideal else 0.0
+def _descend(values: Floats) -> Counts:
+    """Return the numbers, of shape (levels, queries), that make the sum of `values` highest.
 
-
-def _descend(values: Any) -> list[int]:
-    """Return the column of each row that make the sum of `values` highest, none right of the one
-    in the row before.
+    `values` is of shape (levels, queries, numbers). No level has a larger number than the one
+    before.
     """
-    best = np.zeros(values.shape[1])
+    best: Floats = np.zeros(values.shape[1:])
     chosen = []
     for row in values[::-1]:
-        # The best column up to each for the rows below, which were gone through before.
-        records = best == np.maximum.accumulate(best)
-        to = np.maximum.accumulate(np.where(records, np.arange(len(best)), 0))
+        # The best number up to each for the levels above, which were gone through before.
+        records = best == np.maximum.accumulate(best, axis=1)
+        to = np.maximum.accumulate(np.where(records, np.arange(best.shape[1]), 0), axis=1)
         chosen.append(to)
-        best = row + best[to]
-    column, columns = int(np.argmax(best)), []
+        best = row + np.take_along_axis(best, to, axis=1)
+    number, numbers = np.argmax(best, axis=1), []
     for to in reversed(chosen):
-        columns.append(column)
-        column = int(to[column])
-    return columns
+        numbers.append(number)
+        number = np.take_along_axis(to, number[:, None], axis=1)[:, 0]
+    return np.array(numbers)
 
 
-def _score(name: str, cases: Mapping[str, _Case], grades: Mapping[str, Grades]) -> ByQuery:
-    """Return the scores with the unjudged hits given `grades`."""
-    joined, gold = {}, {}
-    for query, case in cases.items():
-        hits, items = list(case.hits), list(case.gold)
-        for at, grade in grades[query].items():
-            if grade:
-                chunk = hits[at].chunk
-                item = GoldItem(query, chunk.id, chunk.doc_id, chunk.start, chunk.end, grade)
-                hits[at] = replace(hits[at], found=(item,), judged=True)
-                items.append(item)
-        joined[query], gold[query] = hits, items
-    return measures.score([name], joined, gold)[name]
+def _sum(values: Floats) -> Floats:
+    """Return the sums of the last axis, added from left to right as trec_eval does."""
+    sums: Floats = np.cumsum(values, axis=-1)[..., -1]
+    return sums
+
+
+def _divide(above: NDArray[np.generic], below: NDArray[np.generic]) -> Floats:
+    """Return the quotients, 0 where nothing is relevant."""
+    zeros = np.zeros(np.broadcast_shapes(above.shape, below.shape))
+    return np.asarray(np.divide(above, below, out=zeros, where=below != 0))

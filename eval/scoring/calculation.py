@@ -8,6 +8,7 @@ ir-measures hands to a Perl script that knows numbered queries only.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from eval.collections.collection import GoldItem
@@ -25,6 +26,7 @@ TOKEN = re.compile(r"\w+|[^\w\s]")
 HIGHEST = 4  # the highest grade gdeval knows
 
 
+@lru_cache(maxsize=2**15)
 def count_tokens(chunk: Chunk) -> int:
     """Return the words and punctuation marks of a chunk with its title.
 
@@ -85,27 +87,25 @@ def _name(hit: JoinedHit) -> str:
     return hit.found[0].id if hit.found else hit.name
 
 
-def recall_in_ranks(stem: str, cutoff: int, joined: Joined, gold: Gold) -> ByQuery:
-    """Return the share of the gold items that the first `cutoff` hits find.
-
-    `stem` is ir-measures' name up to the cutoff, which says what is relevant.
-    """
-    return _find_recall(stem, joined, gold, dict.fromkeys(gold, cutoff))
+def recall_in_ranks(least: int, cutoff: int, joined: Joined, gold: Gold) -> ByQuery:
+    """Return the share of the gold items of at least the grade `least` that `cutoff` hits find."""
+    return _find_recall(least, joined, gold, dict.fromkeys(gold, cutoff))
 
 
 def recall_in_tokens(budget: int, joined: Joined, gold: Gold) -> ByQuery:
     """Return the share of the gold items found by the hits that fit into `budget` tokens."""
     limits = {query: count_fitting(joined[query], budget) for query in gold}
-    return _find_recall("R", joined, gold, limits)
+    return _find_recall(1, joined, gold, limits)
 
 
-def _find_recall(stem: str, joined: Joined, gold: Gold, limits: Mapping[str, int]) -> ByQuery:
+def _find_recall(least: int, joined: Joined, gold: Gold, limits: Mapping[str, int]) -> ByQuery:
     """Return recall over the first `limits[query]` ranks, all items found at a rank counted."""
-    found = {
-        query: {item.id: 1.0 for hit in joined[query][:limit] for item in hit.found}
-        for query, limit in limits.items()
-    }
-    return count_found(stem, qrels(joined, gold), found)
+    scores = {}
+    for query, limit in limits.items():
+        relevant = sum(item.grade >= least for item in gold[query])
+        found = sum(item.grade >= least for hit in joined[query][:limit] for item in hit.found)
+        scores[query] = found / relevant if relevant else 0.0
+    return scores
 
 
 def count_found(stem: str, qrels: Qrels, found: Run) -> ByQuery:

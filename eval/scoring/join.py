@@ -66,10 +66,10 @@ class JoinedHit:
 def covers(retrieved: Retrieved, item: GoldItem) -> bool:
     """Say whether a chunk covers a gold item."""
     chunk = retrieved.chunk
-    if item.passage_id and retrieved.prescribed:
-        return chunk.id == item.passage_id
     if chunk.doc_id != item.doc_id:
         return False
+    if item.passage_id and retrieved.prescribed:
+        return chunk.id == item.passage_id
     shared = min(chunk.end, item.end) - max(chunk.start, item.start)
     shorter = min(chunk.end - chunk.start, item.end - item.start)
     return shared > 0 and 2 * shared >= shorter
@@ -79,9 +79,13 @@ def join(ranking: Sequence[Retrieved], gold: Sequence[GoldItem]) -> list[JoinedH
     """Return what each rank of one query's `ranking` counts for, given its `gold` items."""
     counted: set[str] = set()
     relevant = {item.id for item in gold if item.grade > 0}
+    by_document: dict[str, list[GoldItem]] = {}
+    for item in gold:
+        by_document.setdefault(item.doc_id, []).append(item)
     joined = []
     for retrieved in ranking:
-        covered = [item for item in gold if covers(retrieved, item)]
+        near = by_document.get(retrieved.chunk.doc_id, ())
+        covered = [item for item in near if covers(retrieved, item)]
         found = [item for item in covered if item.grade > 0 and item.id not in counted]
         found.sort(key=lambda item: -item.grade)
         counted.update(item.id for item in found)

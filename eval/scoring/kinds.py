@@ -1,6 +1,7 @@
 """What is known of each kind of measure: a row each."""
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,22 +12,25 @@ SHARE: Range = (0.0, 1.0)
 COUNT: Range = (0.0, math.inf)
 ANY: Range = (-math.inf, math.inf)
 
+# The names under which ir-measures' are shown, where people say another.
+SHOWN = {"Success": "Hit", "RR": "MRR", "R": "Recall"}
+STEM = re.compile(rf"^({'|'.join(SHOWN)})(?=[@(]|$)")
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A measure without its cutoff and options.
 
-    `name` is ir-measures', `spoken` what people say where that differs. `meaning` says what a
-    score counts; `{first}` stands for "the first k" or "all hits". `direction` says which scores
-    are better. `digits` are the decimals a mean is shown with. `bounds` says how the lowest and
-    the highest score are found that judging the unjudged hits could give (see eval.scoring.bounds):
-    of a `rising` measure one more relevant hit never lowers the score; empty where no way is known.
-    `within` is the range of a query's score.
+    `name` is the one it is shown under. `meaning` says what a score counts; `{first}` stands for
+    "the first k" or "all hits". `direction` says which scores are better. `digits` are the decimals
+    a mean is shown with. `bounds` says how the lowest and the highest score are found that judging
+    the unjudged hits could give (see eval.scoring.bounds): of a `rising` measure one more relevant
+    hit never lowers the score; empty where no way is known. `within` is the range of a query's
+    score.
     """
 
     name: str
     meaning: str
-    spoken: str = ""
     direction: Direction = "higher"
     digits: int = 3
     bounds: Bounds = ""
@@ -36,16 +40,16 @@ class Kind:
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("Success", "queries with a relevant passage in {first}", "Hit", bounds="rising"),
-        Kind("RR", "1 / rank of the first relevant passage, 0 beyond {k}", "MRR", bounds="rising"),
+        Kind("Hit", "queries with a relevant passage in {first}", bounds="rising"),
+        Kind("MRR", "1 / rank of the first relevant passage, 0 beyond {k}", bounds="rising"),
         Kind(
             "nDCG",
             "graded relevance of {first}, all gold items of a hit counted, against the ideal order",
             bounds="nDCG",
         ),
         Kind("hit_nDCG", "graded relevance of {first}, each counted once, against the ideal order"),
-        Kind("R", "gold items found in {first}", "Recall", bounds="rising"),
-        Kind("P", "gold items in {first} hits, one a rank", "Precision", bounds="rising"),
+        Kind("Recall", "gold items found in {first}", bounds="rising"),
+        Kind("P", "gold items in {first} hits, one a rank", bounds="rising"),
         Kind("AP", "mean of the precisions at the gold items of {first}", bounds="AP"),
         Kind("ERR", "1 / rank where a reader of {first} is expected to stop, satisfied"),
         Kind("Rprec", "relevant among as many hits as there are relevant passages"),
@@ -65,3 +69,15 @@ KINDS = {
         Kind("Empty", "queries for which nothing is returned"),
     )
 }
+
+
+def show_name(standard: str) -> str:
+    """Return the name under which the measure is shown that ir-measures calls `standard`.
+
+    A name that is shown already, or no measure's, is returned as it is: files of earlier versions
+    are read by it.
+
+    >>> show_name("Success(rel=2)@5"), show_name("R@2000tok"), show_name("MRR@10")
+    ('Hit(rel=2)@5', 'Recall@2000tok', 'MRR@10')
+    """
+    return STEM.sub(lambda match: SHOWN[match[1]], standard)

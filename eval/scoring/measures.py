@@ -1,12 +1,12 @@
 """Measures by name, and the scores of a run's queries.
 
-Names are ir-measures' (`nDCG@10`, `Success@3`, `RR@10`, `R@20`, `P@5`, `Judged@10`), or those
-people say (`Hit@3`, `MRR@10`, `Recall@20`); what is stored has ir-measures' name. Four more are
-ours: because chunks differ in length, `Tokens@k`, the tokens of the first k chunks, and
-`R@<n>tok`, recall within the chunks that fit into n tokens of a prompt; `hit_nDCG@k`, nDCG with a
-hit counting once however many gold items it covers; and `Empty`, 1 where nothing is returned, which
-is right for a query that nothing answers. An installed package may add its own (see
-eval.scoring.own).
+A measure has one name, which is shown and stored: the one people say (`Hit@3`, `MRR@10`,
+`Recall@20`) where they do not say ir-measures' (`nDCG@10`, `P@5`, `Judged@10`). Wherever one is
+asked for, ir-measures' (`Success@3`, `RR@10`, `R@20`) is taken too. Four more are ours: because
+chunks differ in length, `Tokens@k`, the tokens of the first k chunks, and `Recall@<n>tok`, recall
+within the chunks that fit into n tokens of a prompt; `hit_nDCG@k`, nDCG with a hit counting once
+however many gold items it covers; and `Empty`, 1 where nothing is returned, which is right for a
+query that nothing answers. An installed package may add its own (see eval.scoring.own).
 """
 
 import re
@@ -17,25 +17,25 @@ from typing import Any
 
 from eval.scoring import calculation, own, standard
 from eval.scoring.calculation import ByQuery, Gold, Joined, Qrels, Run, Scores
-from eval.scoring.kinds import ANY, KINDS, Bounds, Kind, Range
+from eval.scoring.kinds import ANY, KINDS, SHOWN, Bounds, Kind, Range, show_name
 from retrievers.base import AssayError
 from retrievers.base.suggestions import suggest
 from retrievers.settings.plugins import find_parts
 
 DEFAULT = (
-    "Success@1",
-    "Success@3",
-    "Success@5",
-    "Success@10",
-    "RR@10",
+    "Hit@1",
+    "Hit@3",
+    "Hit@5",
+    "Hit@10",
+    "MRR@10",
     "nDCG@10",
-    "R@1",
-    "R@5",
-    "R@10",
-    "R@20",
+    "Recall@1",
+    "Recall@5",
+    "Recall@10",
+    "Recall@20",
     "P@5",
     "Judged@10",
-    "R@2000tok",
+    "Recall@2000tok",
     "Tokens@10",
 )
 HEADLINE = "nDCG@10"  # what a run is called good or bad by, where it is among its measures
@@ -48,16 +48,16 @@ OF_HITS = ("Judged", "NumRet")  # they ask of hits, not of what these count for
 class Measure:
     """A measure that can be computed.
 
-    `name` is ir-measures', `spoken` the one a report prints. `cutoff` is the number of hits it
-    looks at, `budget` the number of tokens they must fit into; None where it has none. `bounds`
-    is its kind's where they are known with these parameters. `compute` is there for what TREC run
-    and qrels do not give, `compute_trec` for what they give by a call of its own; a measure without
-    either is computed by ir-measures together with others.
+    `name` is the one it is shown and stored under, `standard` ir-measures', "" where that has none.
+    `cutoff` is the number of hits it looks at, `budget` the number of tokens they must fit into;
+    None where it has none. `bounds` is its kind's where they are known with these parameters.
+    `compute` is there for what TREC run and qrels do not give, `compute_trec` for what they give by
+    a call of its own; a measure without either is computed by ir-measures together with others.
     """
 
     name: str
-    spoken: str
     kind: Kind
+    standard: str = ""
     cutoff: int | None = None
     budget: int | None = None
     bounds: Bounds = ""
@@ -90,32 +90,36 @@ class Measure:
 
 @lru_cache(maxsize=1000)
 def find(name: str) -> Measure:
-    """Return the measure of a name. Raises AssayError where there is none that is computed."""
+    """Return the measure of a name, the one shown or ir-measures'.
+
+    Raises AssayError where there is none that is computed.
+    """
     if match := OURS.fullmatch(name):
         return _find_ours(name, match)
     if measure := standard.parse(name):
         return _find_standard(name, measure)
     parts = find_parts(own.GROUP)
-    for part in sorted(parts, key=lambda part: part != name):
-        found = own.load(part)
-        if name in (part, found.spoken):
-            meaning = found.meaning.replace("{", "{{").replace("}", "}}")
-            kind = Kind(part, meaning, found.spoken, found.direction, found.digits, within=ANY)
-            return Measure(part, found.spoken, kind, compute=partial(own.score_own, found))
+    if name in parts:
+        found = own.load(name)
+        meaning = found.meaning.replace("{", "{{").replace("}", "}}")
+        kind = Kind(name, meaning, found.direction, found.digits, within=ANY)
+        return Measure(name, kind, compute=partial(own.score_own, found))
     raise _refuse(name, parts)
 
 
 def check_names(names: Iterable[str]) -> list[str]:
-    """Return ir-measures' names of measures, each once. Raises AssayError unless all are computed.
+    """Return the names of measures as they are shown, each once.
 
-    >>> check_names(["Hit@5", "Success@5", "MRR@10"])
-    ['Success@5', 'RR@10']
+    Raises AssayError unless all are computed.
+
+    >>> check_names(["Hit@5", "Success@5", "RR@10"])
+    ['Hit@5', 'MRR@10']
     """
     return list(dict.fromkeys(find(name).name for name in names))
 
 
 def check_rising(name: str) -> str:
-    """Return ir-measures' name of a measure. Raises AssayError where a lower score is better."""
+    """Return the shown name of a measure. Raises AssayError where a lower score is better."""
     measure = find(name)
     if measure.sign < 0:
         raise AssayError(f"measures: {name}: lower is better; allowed: a measure that is to rise")
@@ -127,15 +131,13 @@ def split_names(text: str) -> list[str]:
     return check_names(name.strip() for name in re.split(r",(?![^(]*\))", text))
 
 
-def spoken(name: str) -> str:
-    """Return the name a report prints: Hit@k for Success@k, MRR@k for RR@k, and so on.
+def list_standard(names: Iterable[str]) -> dict[str, str]:
+    """Return ir-measures' names of the measures that it has, by those they are shown under.
 
-    The name itself where the measure is not known here, as that of a package since removed.
+    >>> list_standard(["Hit@5", "nDCG@10", "Recall@2000tok"])
+    {'Hit@5': 'Success@5', 'nDCG@10': 'nDCG@10'}
     """
-    try:
-        return find(name).spoken
-    except AssayError:
-        return name
+    return {name: standard for name in names if (standard := find(name).standard)}
 
 
 def choose_headline(names: Iterable[str]) -> str:
@@ -145,26 +147,28 @@ def choose_headline(names: Iterable[str]) -> str:
 
 
 def score(names: Sequence[str], joined: Joined, gold: Gold) -> Scores:
-    """Return {measure: {query id: score}} for every query of `gold`.
+    """Return {measure: {query id: score}} for every query of `gold`, by the names shown.
 
     A query whose ranking is empty scores 0 in every measure but `Empty` and those that packages
     add. Raises AssayError where a measure has no name, or cannot score these judgments.
     """
-    found = {name: find(name) for name in names}
+    found = {item.name: item for item in map(find, names)}
     trec = [item for item in found.values() if item.compute is None]
     scores = score_run(trec, calculation.qrels(joined, gold), calculation.run(joined))
     return {
-        name: scores[item.name] if item.compute is None else item.compute(joined, gold)
+        name: scores[name] if item.compute is None else item.compute(joined, gold)
         for name, item in found.items()
     }
 
 
 def score_run(found: Iterable[Measure], qrels: Qrels, run: Run) -> Scores:
     """Return {measure: {query id: score}}, from TREC run and qrels, of measures they give."""
-    alone = {item.name: item.compute_trec for item in found}
-    together = sorted(name for name, compute in alone.items() if compute is None)
-    return calculation.calculate(together, qrels, run) | {
-        name: compute(qrels, run) for name, compute in alone.items() if compute is not None
+    wanted = list(found)
+    together = sorted({item.standard for item in wanted if item.compute_trec is None})
+    calculated = calculation.calculate(together, qrels, run)
+    return {
+        item.name: item.compute_trec(qrels, run) if item.compute_trec else calculated[item.standard]
+        for item in wanted
     }
 
 
@@ -178,7 +182,7 @@ def _find_ours(name: str, match: re.Match[str]) -> Measure:
         )
     if match[1]:
         compute = partial(calculation.recall_in_tokens, number)
-        return _make("R", f"@{number}tok", budget=number, compute=compute)
+        return _make("Recall", f"@{number}tok", budget=number, compute=compute)
     compute = (
         partial(calculation.sum_tokens, number)
         if match[2] == "Tokens"
@@ -194,8 +198,8 @@ def _find_standard(name: str, measure: Any) -> Measure:
     compute: Callable[[Joined, Gold], ByQuery] | None = None
     compute_trec: Callable[[Qrels, Run], ByQuery] | None = None
     if measure.NAME == "R" and not options - {"rel"}:
-        stem, _, _ = repr(measure).rpartition("@")
-        compute = partial(calculation.recall_in_ranks, stem, cutoff)
+        least = measure.params.get("rel", 1)
+        compute = partial(calculation.recall_in_ranks, least, cutoff)
     elif measure.NAME == "ERR":
         compute_trec = partial(calculation.expected_reciprocal_rank, cutoff)
     elif measure.params.get("dcg") == "exp-log2":
@@ -212,8 +216,9 @@ def _find_standard(name: str, measure: Any) -> Measure:
         elif options:
             compute_trec = partial(calculation.compute_alone, repr(measure))
     return _make(
-        measure.NAME,
+        show_name(measure.NAME),
         repr(measure).removeprefix(measure.NAME),
+        standard=repr(measure),
         cutoff=cutoff,
         bounds="" if options else None,
         compute=compute,
@@ -225,6 +230,7 @@ def _make(
     kind_name: str,
     suffix: str,
     *,
+    standard: str = "",
     cutoff: int | None = None,
     budget: int | None = None,
     bounds: Bounds | None = None,
@@ -234,8 +240,8 @@ def _make(
     kind = KINDS.get(kind_name) or Kind(kind_name, "", within=ANY)
     return Measure(
         f"{kind_name}{suffix}",
-        f"{kind.spoken or kind_name}{suffix}",
         kind,
+        standard,
         cutoff,
         budget,
         kind.bounds if bounds is None else bounds,
@@ -247,12 +253,11 @@ def _make(
 def _refuse(name: str, parts: Iterable[str]) -> AssayError:
     """Return what is said of a name that no measure has: near ones, and what is allowed."""
     stem, rest = re.match(r"(\w*)(.*)", name, re.S).groups()  # type: ignore[union-attr]
-    stems = {kind.name for kind in KINDS.values()} | {kind.spoken for kind in KINDS.values()}
-    near = suggest(stem, sorted(stems - {""}), rest)
+    near = suggest(stem, sorted({*KINDS, *SHOWN}), rest)
     added = "".join(f", {part}" for part in parts)
     return AssayError(
         f"measures: {name!r} is not a measure that can be computed here"
         f"{near}; allowed: what ir-measures names and "
-        "supports, such as nDCG@10, Success@3 or Hit@3, RR@10, R@20, P@5, AP, Judged@10; and "
-        f"R@2000tok, Tokens@10, hit_nDCG@10, Empty{added}"
+        "supports, such as nDCG@10, Hit@3 or Success@3, MRR@10, Recall@20, P@5, AP, Judged@10; and "
+        f"Recall@2000tok, Tokens@10, hit_nDCG@10, Empty{added}"
     )

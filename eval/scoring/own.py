@@ -16,14 +16,13 @@ GROUP = "assay.measures"
 
 
 class OwnMeasure(ABC):
-    """A measure of one query. `name` is the one in configs, under which the entry point has it.
+    """A measure of one query. `name` is the one in configs and reports, and of the entry point.
 
-    `spoken` is the name a report prints, `direction` says which scores are better, `meaning` what
-    a score counts, `digits` are the decimals a mean is shown with.
+    `direction` says which scores are better, `meaning` what a score counts, `digits` are the
+    decimals a mean is shown with.
     """
 
     name: ClassVar[str]
-    spoken: ClassVar[str]
     direction: ClassVar[Direction] = "higher"
     meaning: ClassVar[str] = ""
     digits: ClassVar[int] = 3
@@ -39,8 +38,6 @@ def load(name: str) -> OwnMeasure:
     where = f"{GROUP}: {name}: {kind.__module__}:{kind.__qualname__}"
     if getattr(kind, "name", None) != name:
         raise AssayError(f"{where}: `name` must be {name!r}, as the entry point says")
-    if not isinstance(getattr(kind, "spoken", None), str):
-        raise AssayError(f"{where}: `spoken` must be the name that reports print")
     if kind.direction not in get_args(Direction):
         raise AssayError(f"{where}: `direction` must be one of {', '.join(get_args(Direction))}")
     try:

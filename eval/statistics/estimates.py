@@ -152,10 +152,11 @@ def estimate_share(successes: int, n: int) -> Estimate:
     It is that of Clopper and Pearson (1934). Others give a share of 0 or 1 an interval of no width,
     as though a few successes proved that there are no failures.
     """
-    from scipy.stats import binomtest
+    from scipy.special import betaincinv
 
-    interval = binomtest(successes, n).proportion_ci(CONFIDENCE, method="exact")
-    return Estimate(successes / n, float(interval.low), float(interval.high), n)
+    low = betaincinv(successes, n - successes + 1, TAIL) if successes else 0.0
+    high = betaincinv(successes + 1, n - successes, 1 - TAIL) if successes < n else 1.0
+    return Estimate(successes / n, float(low), float(high), n)
 
 
 def _estimate(samples: Sequence[Sequence[float]], statistic: Callable[..., Any]) -> Estimate:

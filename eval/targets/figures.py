@@ -51,7 +51,7 @@ def score(run: StoredRun, wanted: Score) -> Measured:
     note = ""
     measure = measures.find(wanted.measure.removeprefix(COMPLEMENT))
     whole = not wanted.measure.startswith(COMPLEMENT)
-    if whole and measure.kind.name == "Success" and measure.cutoff:
+    if whole and measure.kind.name == "Hit" and measure.cutoff:
         lost = [query for query, score in zip(chosen, scores, strict=True) if not score]
         note = _explain(run, measure.cutoff, lost) if lost else ""
     return _measured([run], _estimate_scores(measure.name, scores, wanted.census), "score", note)
@@ -72,7 +72,7 @@ def change(base: StoredRun, other: StoredRun, wanted: Change) -> Measured:
     ratio = estimate_mean_ratio(old, new)
     if not all(map(math.isfinite, (ratio.value, ratio.low, ratio.high))):
         raise AssayError(
-            f"{wanted.base}: {wanted.spoken} is 0 in too many resamples, so that no share is known"
+            f"{wanted.base}: {wanted.shown} is 0 in too many resamples, so that no share is known"
         )
     relative = Estimate(ratio.value - 1, ratio.low - 1, ratio.high - 1, ratio.n)
     return _measured([base, other], relative, "change", note)
@@ -186,7 +186,7 @@ def traced(run: StoredRun, wanted: Traced) -> Measured:
 def _scores(run: StoredRun, measure: str, types: Sequence[str]) -> list[float]:
     """Return the score of each query of `types`, in the order of the run."""
     name = measure.removeprefix(COMPLEMENT)
-    by_query = measures.score([name], run.joined, run.gold)[name]
+    (by_query,) = measures.score([name], run.joined, run.gold).values()
     missing = measure.startswith(COMPLEMENT)
     return [1 - by_query[id_] if missing else by_query[id_] for id_ in _choose(run, types)]
 

@@ -5,12 +5,12 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from eval.scoring.measures import spoken
+from eval.scoring.measures import find
 from eval.targets.verdict import Levels, Limits
 from retrievers.settings import Settings
 
 LARGEST = 1e9  # milliseconds of eleven days
-COMPLEMENT = "1-"  # before a measure: what is missing from 1, as in 1-R@20
+COMPLEMENT = "1-"  # before a measure: what is missing from 1, as in 1-Recall@20
 
 
 class _Measurement(Settings):
@@ -79,17 +79,15 @@ class _Measurement(Settings):
 class _Scored(_Measurement):
     """A measurement that scores queries."""
 
-    measure: str = Field(
-        description=f"by ir-measures' name; `{COMPLEMENT}` before it: what is missing from 1"
-    )
+    measure: str = Field(description=f"its name; `{COMPLEMENT}` before it: what is missing from 1")
     query_types: list[str] = Field(
         default_factory=list, description="only the queries of these types; none named: all"
     )
 
     @property
-    def spoken(self) -> str:
-        """The name of the measure that people say."""
-        name = spoken(self.measure.removeprefix(COMPLEMENT))
+    def shown(self) -> str:
+        """The name of the measure as sentences have it. Raises AssayError where there is none."""
+        name = find(self.measure.removeprefix(COMPLEMENT)).name
         return f"1 − {name}" if self.measure.startswith(COMPLEMENT) else name
 
     @property
@@ -111,7 +109,7 @@ class Score(_Scored):
 
     def describe(self) -> str:
         """Return what is measured, in a line."""
-        return f"{self.spoken} of {self.pipeline} on {self.place}"
+        return f"{self.shown} of {self.pipeline} on {self.place}"
 
 
 class Change(_Scored):
@@ -124,7 +122,7 @@ class Change(_Scored):
     def describe(self) -> str:
         """Return what is measured, in a line."""
         kind = "relative change" if self.relative else "change"
-        return f"{kind} of {self.spoken}, {self.base} → {self.pipeline}, on {self.place}"
+        return f"{kind} of {self.shown}, {self.base} → {self.pipeline}, on {self.place}"
 
 
 class _Timed(_Measurement):

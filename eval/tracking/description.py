@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from eval.analysis.comparison import Comparison
 from eval.analysis.summary import Summary
 from eval.runs.latency import TOTAL
-from eval.scoring.measures import choose_headline, find, spoken
+from eval.scoring.measures import choose_headline, find
 from eval.statistics.estimates import OpenEstimate
 
 NOTE = "mlflow.note.content"
@@ -21,7 +21,7 @@ def describe_run(summary: Summary) -> str:
     manifest = summary.run.manifest
     headline = choose_headline(summary.means)
     names = [headline, *(name for name in summary.means if name != headline)]
-    rows = [_row(spoken(name), summary.means[name], find(name).kind.digits) for name in names]
+    rows = [_row(name, summary.means[name], find(name).kind.digits) for name in names]
     total = summary.latency.get(TOTAL, {})
     rows += [_row(f"{name} latency, ms", total[name], 2) for name in SHOWN if name in total]
     lines = [
@@ -38,7 +38,7 @@ def describe_comparison(compared: Comparison) -> str:
     rows = [
         (
             plain(label),
-            spoken(item.measure),
+            item.measure,
             f"{item.difference.value:+.3f}",
             f"{item.difference.low:+.3f} … {item.difference.high:+.3f}",
             "–" if item.adjusted is None else f"{item.adjusted:.3f}",
@@ -59,7 +59,7 @@ def describe_children(measure: str, rows: Iterable[tuple[str, float, str]], expe
         (f"[{plain(name)}]({_address(experiment, run_id)})", f"{value:.3f}")
         for name, value, run_id in ranked
     ]
-    return _table(("Run", spoken(measure)), shown)
+    return _table(("Run", measure), shown)
 
 
 def add_link(text: str, experiment: str, run_id: str, files: Iterable[str]) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from eval.analysis.exports import PER_QUERY
 from eval.analysis.summary import PERCENTILES
 from eval.runs.latency import TOTAL
+from eval.scoring.kinds import show_name
 from eval.scoring.measures import DEFAULT
 from eval.statistics.estimates import OpenEstimate, make_estimate
 from eval.tracking.local import database
@@ -34,9 +35,20 @@ if TYPE_CHECKING:
 class TrackedRun:
     """A run in MLflow. Its table by query is fetched when it is first asked for.
 
-    `id` names the run that was logged, `mlflow_run` the run in MLflow. `digest` is that of the
-    collection with its judgments: runs compare where it is equal. `queries` were searched; they
-    are a part of the collection's where `sampled`. `config` is flat, each value as JSON.
+    Attributes:
+        id: The run that was logged.
+        mlflow_run: The run in MLflow.
+        name: The name of the pipeline.
+        collection: The name of the collection.
+        digest: That of the collection with its judgments: runs compare where it is equal.
+        finished: When the run was finished.
+        queries: How many were searched.
+        sampled: Whether they are only a part of the collection's.
+        degraded: Whether a part of the pipeline could not do its work.
+        config: The resolved config, flat, each value as JSON.
+        metrics: The metrics as MLflow has them.
+        tracking_uri: The tracking store.
+
     """
 
     id: str
@@ -59,7 +71,7 @@ class TrackedRun:
 
         wanted = json.loads(self.config.get("measures", "null")) or DEFAULT
         names = {name: metric_name(name) for name in wanted if metric_name(name) in self.metrics}
-        means = {measure: self._estimate(name) for measure, name in names.items()}
+        means = {show_name(measure): self._estimate(name) for measure, name in names.items()}
         return tabulate_estimates(means, "measure", "mean")
 
     @cached_property
@@ -78,7 +90,8 @@ class TrackedRun:
 
         with connect(self.tracking_uri) as client, tempfile.TemporaryDirectory() as folder:
             path = client.download_artifacts(self.mlflow_run, PER_QUERY, folder)
-            return parquet.read_table(path).to_pandas().set_index("query_id")
+            table = parquet.read_table(path).to_pandas()
+        return table.rename(columns=show_name).set_index("query_id")
 
     def __repr__(self) -> str:
         return f"<{self.name} on {self.collection}, {self.finished:%Y-%m-%d %H:%M}: {self.id}>"

@@ -127,6 +127,7 @@ def _metrics(summary: Summary, headline: str) -> dict[str, float]:
         found["throughput/queries_per_second"] = manifest.throughput
     found["queries"] = len(summary.run.queries)
     found["index/chunks"] = manifest.index.chunks
+    found |= summary.cost.metrics() if summary.cost else {}
     return found
 
 
@@ -152,6 +153,7 @@ def _counts(summary: Summary, manifest: Manifest) -> Iterator[tuple[str, float]]
     if manifest.throughput is not None:
         yield "throughput/queries_per_second", manifest.throughput
         yield "throughput/concurrency", manifest.concurrency
+    yield from (summary.cost.metrics() if summary.cost else {}).items()
     if manifest.retries:
         yield "retries", manifest.retries
     yield "index/chunks", index.chunks

@@ -24,7 +24,7 @@ def make_row(number: int, mean: float, config: str) -> RunRow:
         sampled=False,
         degraded=number == 3,
         commit=str(number) * 40,
-        means={"nDCG@10": mean, "R@10": 1 - mean},
+        means={"nDCG@10": mean, "Recall@10": 1 - mean},
         p50=9.5 + number,
         page=Path(name, "report.html"),
         bytes=100,

@@ -13,7 +13,7 @@ def test_lookups_are_derived_and_run(assay, assay_json, tmp_path: Path) -> None:
     found = assay_json(
         "run", "configs/bm25.yaml", f"dataset={folder}", "latency.queries=0", "--no-track"
     )
-    assert found["measures"]["Success@10"]["mean"] > 0.9
+    assert found["measures"]["Hit@10"]["mean"] > 0.9
     refused = assay("dataset", "derive", "harbourline", "--output", str(folder))
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1

@@ -9,6 +9,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from eval.experiments.engine_settings import list_engines
 from retrievers.engines.providers import STRATEGIES
 from retrievers.engines.registry import TYPES
 
@@ -18,7 +19,8 @@ osmem = pytest.importorskip("osmem_server", reason="osmem-server is not installe
 LEG = "name: words\nretriever: {legs: {words: {type: opensearch}}}\n"
 QUICK = ("limit=3", "latency.queries=0", "--no-track")
 # Nothing that the machine has set takes part.
-UNSET = dict.fromkeys(("OPENSEARCH_URL", "POSTGRES_URL", "QDRANT_URL", "WEAVIATE_URL"), "")
+UNSET = dict.fromkeys((engine.settings.capabilities.address for engine in list_engines()), "")
+UNSET.pop("")
 REMOVED = re.compile(
     r"removed opensearch (assay_[0-9a-f]{16}): \d+ texts of [\dTZ:-]+, at \S+, [\d,]+ bytes"
 )
@@ -47,17 +49,28 @@ def test_list(assay: Callable[..., Any], apart: dict[str, str], url: str) -> Non
     assert engines["opensearch"]["answers"] is True
     assert engines["opensearch"]["state"] == f"answers at {url}, indexes of Assay: 0"
     assert engines["qdrant-edge"]["state"] == "ready"
+    assert (engines["qdrant-edge"]["hybrid"], engines["qdrant-edge"]["exact"]) == ("native", True)
+    assert engines["opensearch"]["version"]
+    assert engines["weaviate"]["met"] == "1.39.0"
     assert engines["weaviate"]["variable"] == "WEAVIATE_URL"
     assert not engines["weaviate"]["configured"]
     providers = {provider["provider"]: provider for provider in listed["providers"]}
     assert {name: item["strategy"] for name, item in providers.items()} == STRATEGIES
     assert [name for name, item in providers.items() if item["adapter"]] == [
-        "weaviate", "qdrant", "postgres",
+        "azure-ai-search", "weaviate", "qdrant", "mongodb", "postgres", "pinecone", "chromadb",
+        "faiss",
     ]  # fmt: skip
     assert "neither natively nor with a fallback" in providers["azure-cosmos-mongo"]["note"]
-    shown = assay("engines", "list", **{**apart, "OPENSEARCH_URL": "http://127.0.0.1:9"})
+    nobody = {"OPENSEARCH_URL": "http://127.0.0.1:9", "COLUMNS": "80"}
+    shown = assay("engines", "list", **{**apart, **nobody})
     assert shown.returncode == 0
     assert "cannot be reached" in shown.stdout
+    assert "weaviate: WEAVIATE_URL is not set" in shown.stdout
+    rows = shown.stdout.splitlines()[: 1 + len(TYPES)]
+    assert all(len(line.rstrip()) <= 80 for line in rows)
+    assert rows[0].split() == [
+        "engine", "installed", "answers", "version", "hybrid", "dense", "met",
+    ]  # fmt: skip
     assert "fallback  the store is searched by vectors alone" in shown.stdout
 
 
@@ -92,7 +105,10 @@ def test_clean_says_which_server_it_could_not_ask(
     assert done.returncode == 2
     assert done.stderr.startswith("assay: opensearch at http://127.0.0.1:9: cannot be reached")
     assert done.stderr.count("\n") == 1
-    for name, problem in (("opensearch", "set OPENSEARCH_URL"), ("mongodb", "no adapter for it")):
+    for name, problem in (
+        ("opensearch", "set OPENSEARCH_URL"),
+        ("sql-server", "no adapter for it"),
+    ):
         done = assay("engines", "clean", name, **apart)
         assert done.returncode == 2
         assert problem in done.stderr
@@ -127,6 +143,31 @@ def test_a_pipeline_in_another_engine(assay_json: Callable[..., Any], tmp_path: 
     plain = assay_json("run", "configs/hybrid_rrf.yaml", *QUICK, **places)
     # Exact search finds the same in any store.
     assert fallback["measures"] == plain["measures"]
+    named = assay_json(
+        "compare", "hybrid_rrf", "--engine", "sqlite", "native_hybrid@sqlite", *QUICK, **places
+    )
+    (other,) = named["others"]
+    assert named["base"]["config"] == "hybrid_rrf-sqlite"
+    assert other["config"] == "native_hybrid-sqlite"
+
+
+def test_engines_timed(assay_json: Callable[..., Any], tmp_path: Path) -> None:
+    pytest.importorskip("apsw", reason="needs the extra `sqlite`")
+    few = ("--limit", "10", "--output", str(tmp_path))
+    (check,) = assay_json("engines", "check", "sqlite", *few)["checks"]
+    assert [item["search"] for item in check["lists"]] == ["dense", "keyword"]
+    for item in check["lists"]:
+        assert item["ratio"]["low"] <= item["ratio"]["value"] <= item["ratio"]["high"]
+        assert item["verdict"] in ("within", "over", "cannot tell")
+    assert "| sqlite | 3." in (tmp_path / "engine_clients.md").read_text()
+    found = assay_json("engines", "bench", "sqlite", *few)
+    (store,) = found["stores"]
+    assert [item["search"] for item in store["searches"]] == ["dense", "keyword", "hybrid"]
+    assert store["searches"][0]["recall"]["value"] == 1
+    assert [speed["callers"] for speed in store["searches"][0]["speeds"]] == [1, 8]
+    assert all(speed["throughput"] > 0 for speed in store["searches"][0]["speeds"])
+    page = (tmp_path / "engine_bench.md").read_text()
+    assert page.count("\n| ") == 1 + len(store["searches"])
 
 
 def test_an_engine_that_cannot_be(assay: Callable[..., Any]) -> None:

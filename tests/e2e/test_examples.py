@@ -8,7 +8,7 @@ from processes import ROOT, wait_for_port
 
 def test_a_python_class(assay_json) -> None:
     result = assay_json("run", "examples/word_overlap.yaml")
-    assert result["measures"]["Success@10"]["mean"] > 0.5
+    assert result["measures"]["Hit@10"]["mean"] > 0.5
 
 
 def test_an_http_service(assay_json) -> None:
@@ -21,5 +21,5 @@ def test_an_http_service(assay_json) -> None:
     finally:
         service.kill()
         service.wait()
-    assert result["measures"]["Success@10"]["mean"] > 0.3
+    assert result["measures"]["Hit@10"]["mean"] > 0.3
     assert result["latency_ms"]["p50"] > 0

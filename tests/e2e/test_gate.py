@@ -111,7 +111,7 @@ def test_pass(call, baseline: Path, run_id: str) -> None:
     report = read(call("gate", CONFIG, QUICK, "--json"), 0)
     assert report["verdict"] == "pass"
     assert report["run"] == report["baseline"]["run"] == run_id
-    assert [item["measure"] for item in report["measures"]] == ["nDCG@10", "RR@10", "R@20"]
+    assert [item["measure"] for item in report["measures"]] == ["nDCG@10", "MRR@10", "Recall@20"]
     assert report == read(call("gate", run_id, "--json"), 0)
     text = call("gate", run_id)
     assert text.returncode == 0
@@ -254,8 +254,8 @@ def test_compare(call, run_id: str) -> None:
     text = call(*arguments)
     assert text.returncode == 0
     assert "no difference shown" in text.stdout or "too few queries" in text.stdout
-    only = read(call("compare", *arguments[1:], "--measures", "AP@20, R@5", "--json"), 0)
-    assert [item["measure"] for item in only["others"][0]["differences"]] == ["AP@20", "R@5"]
+    only = read(call("compare", *arguments[1:], "--measures", "AP@20, Recall@5", "--json"), 0)
+    assert [item["measure"] for item in only["others"][0]["differences"]] == ["AP@20", "Recall@5"]
 
 
 def test_comparisons_that_make_no_sense(call, run_id: str, tmp_path: Path) -> None:

@@ -143,14 +143,15 @@ def test_what_ships_is_there(installed: Callable[..., str]) -> None:
 
 
 def read_extras() -> list[str]:
-    """Return the extras that hints name: in the sources, and those of engines and of SDKs."""
+    """Return the extras that hints name: in the sources, of engines, of languages and of SDKs."""
     from eval.experiments.engine_settings import list_engines
 
     files = [path for room in ("eval", "retrievers") for path in ROOT.glob(f"{room}/**/*.py")]
     hint = re.compile(r"hint_extra\([\"']([\w-]+)")
     literal = {name for path in files for name in hint.findall(path.read_text())}
     engines = {engine.settings.capabilities.extra for engine in list_engines()}
-    return sorted({*literal, *engines, "anthropic", "openai"} - {""})
+    languages = {"chinese", "japanese", "korean"}
+    return sorted({*literal, *engines, *languages, "anthropic", "openai"} - {""})
 
 
 def test_no_hint_is_written_by_hand() -> None:

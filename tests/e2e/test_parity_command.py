@@ -58,7 +58,7 @@ def test_recall_by_a_setting(assay_json: Assay) -> None:
     [
         (["parity"], "name an ENGINE, or give --all"),
         (["parity", "nowhere"], "engine nowhere: no such engine; allowed: "),
-        (["parity", "pinecone"], "engine pinecone: pinecone has no hybrid search of its own"),
+        (["parity", "sql-server"], "engine sql-server: sql-server has no hybrid search of its own"),
         (["parity", "qdrant-edge", "k=0"], "engine qdrant-edge: k: input should be greater"),
         (["parity", "qdrant-edge", "x=1"], "engine qdrant-edge: x: unknown key; allowed: type, "),
         (["parity", "qdrant-edge", "nowhere"], "nowhere: there is no such collection"),

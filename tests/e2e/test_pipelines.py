@@ -28,15 +28,20 @@ def check_run(result, queries: int) -> None:
     folder = Path(result["report"]).parent
     run = list(ir_measures.read_trec_run(str(folder / "run.trec")))
     qrels = list(ir_measures.read_trec_qrels(str(folder / "qrels.trec")))
-    of_hits = ("R@", "Tokens", "Judged")
-    names = [name for name in result["measures"] if not name.startswith(of_hits)]
-    measures = {name: ir_measures.parse_measure(name) for name in names}
+    of_hits = ("Recall@", "Tokens", "Judged")
+    measures = {
+        name: ir_measures.parse_measure(standard)
+        for name, standard in result["ir_measures"].items()
+        if not name.startswith(of_hits)
+    }
     by_hand = ir_measures.calc_aggregate(measures.values(), qrels, run)
     for name, measure in measures.items():
         assert result["measures"][name]["mean"] == pytest.approx(by_hand[measure], abs=1e-12), name
     ranks = [int(line.split()[3]) for line in (folder / "run.trec").read_text().splitlines()]
-    for name in ("R@1", "R@5", "R@10", "R@20"):
-        above = [row for row, rank in zip(run, ranks, strict=True) if rank <= int(name[2:])]
+    for name in ("Recall@1", "Recall@5", "Recall@10", "Recall@20"):
+        above = [
+            row for row, rank in zip(run, ranks, strict=True) if rank <= int(name.partition("@")[2])
+        ]
         (recall,) = ir_measures.calc_aggregate([ir_measures.R @ 1000], qrels, above).values()
         assert result["measures"][name]["mean"] == pytest.approx(recall, abs=1e-12), name
 
@@ -102,8 +107,10 @@ def test_a_real_collection(assay_json, config: str) -> None:
     folder = Path(result["report"]).parent
     run = list(ir_measures.read_trec_run(str(folder / "run.trec")))
     qrels = list(ir_measures.read_trec_qrels(str(folder / "qrels.trec")))
-    (recall,) = ir_measures.calc_aggregate([ir_measures.parse_measure("R@20")], qrels, run).values()
-    assert result["measures"]["R@20"]["mean"] == pytest.approx(recall, abs=1e-12)
+    (recall,) = ir_measures.calc_aggregate(
+        [ir_measures.parse_measure("Recall@20")], qrels, run
+    ).values()
+    assert result["measures"]["Recall@20"]["mean"] == pytest.approx(recall, abs=1e-12)
 
 
 def test_contexts_change_the_index_and_are_part_of_the_run(assay_json) -> None:

@@ -29,8 +29,8 @@ def test_a_run_without_a_model(assay, assay_json, places: dict[str, str]) -> Non
     rows = metrics(found)
     assert list(rows) == TEXT
     recall = rows["IDBasedContextRecall"]
-    assert recall["measure"] == "R@5"
-    assert recall["measure_mean"]["value"] == pytest.approx(run["measures"]["R@5"]["mean"])
+    assert recall["measure"] == "Recall@5"
+    assert recall["measure_mean"]["value"] == pytest.approx(run["measures"]["Recall@5"]["mean"])
     assert recall["mean"]["value"] <= recall["measure_mean"]["value"]
     assert len(recall["queries"]) == LIMIT
     (row,) = found["runs"]
@@ -40,7 +40,7 @@ def test_a_run_without_a_model(assay, assay_json, places: dict[str, str]) -> Non
     check_logged(places["MLFLOW_TRACKING_URI"], run["mlflow_run"], rows)
     shown = assay("ragas", run["run"], "-k", "10", "--no-track")
     assert shown.returncode == 0, shown.stderr
-    assert re.search(r"IDBasedContextPrecision .* Precision@10 ", shown.stdout)
+    assert re.search(r"IDBasedContextPrecision .* P@10 ", shown.stdout)
 
 
 def check_logged(uri: str, run_id: str, rows: dict[str, dict[str, Any]]) -> None:

@@ -37,7 +37,7 @@ targets:
     criterion: something is found
     as_written: always in the first hundred, of every type of query
     measurements:
-      - {{label: "", type: score, pipeline: bm25, dataset: harbourline, measure: Success@100,
+      - {{label: "", type: score, pipeline: bm25, dataset: harbourline, measure: Hit@100,
          at_least: 0.5}}
 """
 COMMANDS: dict[str, tuple[str, ...]] = {

@@ -23,15 +23,15 @@ targets:
     criterion: something is found
     as_written: always in the first hundred
     measurements:
-      - {{label: "", type: score, pipeline: bm25, dataset: harbourline, measure: Success@100,
+      - {{label: "", type: score, pipeline: bm25, dataset: harbourline, measure: Hit@100,
          at_least: 0.5}}
       - {{label: identifiers, type: score, pipeline: bm25, dataset: harbourline,
-         measure: Success@1, query_types: [identifier]}}
+         measure: Hit@1, query_types: [identifier]}}
   GAIN:
     criterion: stemming
     as_written: doubles MRR
     measurements:
-      - {{type: change, base: plain, pipeline: bm25, dataset: harbourline, measure: RR@10,
+      - {{type: change, base: plain, pipeline: bm25, dataset: harbourline, measure: MRR@10,
          at_least: 1}}
   SPEED:
     criterion: time
@@ -55,7 +55,7 @@ targets:
     criterion: a collection that is not here
     as_written: whatever
     measurements:
-      - {{type: score, pipeline: bm25, dataset: scifact, measure: R@1, at_least: 1}}
+      - {{type: score, pipeline: bm25, dataset: scifact, measure: Recall@1, at_least: 1}}
   LATER:
     criterion: later
     as_written: some day

@@ -108,7 +108,7 @@ def test_lists_and_other_kinds_are_written_whole(assay_json, tmp_path: Path) -> 
     )
     output = tmp_path / "tuned" / "deep" / "mine.yaml"
     tuned = assay_json(
-        "tune", str(config), "limit=20", *QUICK, "--output", str(output), "--measure", "R@20",
+        "tune", str(config), "limit=20", *QUICK, "--output", str(output), "--measure", "Recall@20",
         "--over", "retriever.fusion={type: linear, normalisation: z-score}",
     )  # fmt: skip
     shown = assay_json("config", "show", str(output))

@@ -17,7 +17,7 @@ from eval.analysis.ablation_variants import (
     plan_removals,
 )
 from eval.cli.ablate import _explain as explain
-from eval.experiments.ablation import check
+from eval.experiments.ablation import caution, check
 from eval.report.ablation import write
 from retrievers.legs.base import LegSettings
 from retrievers.legs.registry import LEGS
@@ -230,3 +230,8 @@ def test_parts_of_one_name_are_not_told_apart_in_time() -> None:
     latency = observe("a", 0.5, "x", 10.0).latency
     assert time_part(DENSE_PART, [DENSE_PART, namesake], latency) is None
     assert time_part(RERANK, [RERANK], {}) is None
+
+
+def test_a_finding_that_a_few_large_losses_would_undo_is_warned_of() -> None:
+    (line,) = caution([row(DENSE_PART, 0.5, 0.52), row(RERANK, 0.2, 0.9)])
+    assert line.startswith("leg dense: that nDCG@10 differs presumes")

@@ -15,6 +15,7 @@ from eval.tracking.record import describe
 FACTS = {
     "legs": {
         "native": {"engine": {"exact": False, "recall_against_exact": 0.8664}},
+        "dense": {"search": "binary", "recall_against_exact": 0.71},
         "exact": {"engine": {"exact": True}},
         "keyword": {"library": "bm25s"},
     }
@@ -22,7 +23,7 @@ FACTS = {
 
 
 def test_the_recall_of_each_approximate_leg_is_found() -> None:
-    assert find_recalls(FACTS) == {"native": 0.8664}
+    assert find_recalls(FACTS) == {"native": 0.8664, "dense": 0.71}
 
 
 @pytest.mark.parametrize("facts", [{}, {"legs": None}, {"legs": {"a": "b", "c": {"engine": "d"}}}])
@@ -45,6 +46,6 @@ def test_it_is_printed_reported_and_logged(
     assert told in page.with_suffix(".md").read_text()
     print_summary(summary)
     assert f"native: {told}" in capsys.readouterr().out
-    assert summary.as_json()["recall_against_exact"] == {"native": 0.8664}
+    assert summary.as_json()["recall_against_exact"] == {"native": 0.8664, "dense": 0.71}
     figures = {row[:2] for row in describe(summary).figures}
     assert ("index/recall_against_exact.native", 0.8664) in figures

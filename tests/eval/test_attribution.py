@@ -222,10 +222,10 @@ def test_ceilings_are_those_of_a_perfect_order(base: StoredRun) -> None:
     assert values["keyword"]["nDCG@2"] == pytest.approx(2 / ideal)
     assert values[UNION]["nDCG@2"] == pytest.approx((2 + 1 / 1.5849625007211562) / ideal)
     assert values["final"] == values[UNION]
-    assert values["dense"]["R@2"] == pytest.approx(1 / 3)
-    assert values[UNION]["R@2"] == pytest.approx(2 / 3)
-    assert all(value["Success@1"] == 1 for value in values.values())
-    assert attribution.reached["Success@1"].value == 0
+    assert values["dense"]["Recall@2"] == pytest.approx(1 / 3)
+    assert values[UNION]["Recall@2"] == pytest.approx(2 / 3)
+    assert all(value["Hit@1"] == 1 for value in values.values())
+    assert attribution.reached["Hit@1"].value == 0
     assert attribution.reached["nDCG@2"].value == pytest.approx(2 / 1.5849625007211562 / ideal)
 
 
@@ -299,7 +299,7 @@ def test_every_item_has_one_fate_and_found_is_recall(base, golds, numbers, k) ->
         assert (item.fate in absent) != held
         assert bool(item.where) == (item.fate in {"demoted", "filtered", "beyond depth"})
     if relevant:
-        recall = measures.score([f"R@{k}"], run.joined, run.gold)[f"R@{k}"]["q0"]
+        recall = measures.score([f"Recall@{k}"], run.joined, run.gold)[f"Recall@{k}"]["q0"]
         assert totals["found"] / len(relevant) == pytest.approx(recall)
 
 

@@ -39,7 +39,7 @@ def planted(counts: dict[str, int]) -> AttributionView:
         for _ in range(number)
     )
     shown = view_attribution(
-        Attribution(10, ("final",), {"q": items}, (), {"R@10": ONE}, {"q": "t"})
+        Attribution(10, ("final",), {"q": items}, (), {"Recall@10": ONE}, {"q": "t"})
     )
     assert shown is not None
     return shown

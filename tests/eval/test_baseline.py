@@ -13,7 +13,7 @@ from eval.runs.stored import StoredRun
 from retrievers.base import AssayError
 
 RANKS = [1, 3, 0, 2, 1, 6]
-MEASURES = ["nDCG@10", "RR@10"]
+MEASURES = ["nDCG@10", "MRR@10"]
 
 
 def with_manifest(run: StoredRun, **changes: Any) -> StoredRun:
@@ -27,8 +27,8 @@ def test_a_baseline_is_small_sorted_and_read_back(tmp_path: Path) -> None:
     text = path.read_text()
     values = json.loads(text)
     assert list(values)[:-1] == sorted(list(values)[:-1])
-    assert '  "q1": {"RR@10": 0.333333, "nDCG@10": 0.5},\n' in text
-    assert values["means"]["RR@10"] == round((1 + 1 / 3 + 0 + 1 / 2 + 1 + 1 / 6) / 6, 6)
+    assert '  "q1": {"MRR@10": 0.333333, "nDCG@10": 0.5},\n' in text
+    assert values["means"]["MRR@10"] == round((1 + 1 / 3 + 0 + 1 / 2 + 1 + 1 / 6) / 6, 6)
     assert values["code"] == "a" * 40
     read = baseline.read(path)
     assert read.label == "mine@planned"
@@ -36,14 +36,22 @@ def test_a_baseline_is_small_sorted_and_read_back(tmp_path: Path) -> None:
     assert baseline.accept(run, MEASURES, tmp_path / "baselines").read_text() == text
 
 
+def test_a_baseline_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    path = baseline.accept(make_run(tmp_path, "mine", RANKS), MEASURES, tmp_path / "baselines")
+    now = baseline.read(path)
+    path.write_text(path.read_text().replace('"MRR@10"', '"RR@10"'))
+    assert baseline.read(path) == now
+    assert now.means.keys() == set(MEASURES)
+
+
 def test_a_change_of_one_query_is_one_line_of_a_diff(tmp_path: Path) -> None:
     texts = [
-        baseline.render(baseline.make(make_run(tmp_path, "mine", ranks), ["RR@10"]))
+        baseline.render(baseline.make(make_run(tmp_path, "mine", ranks), ["MRR@10"]))
         for ranks in (RANKS, [*RANKS[:-1], 1])
     ]
     before, after = (set(text.partition('"scores"')[2].splitlines()) for text in texts)
-    assert before - after == {'  "q5": {"RR@10": 0.166667}'}
-    assert after - before == {'  "q5": {"RR@10": 1.0}'}
+    assert before - after == {'  "q5": {"MRR@10": 0.166667}'}
+    assert after - before == {'  "q5": {"MRR@10": 1.0}'}
 
 
 def test_what_may_not_become_a_baseline(tmp_path: Path) -> None:

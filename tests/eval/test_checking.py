@@ -141,7 +141,7 @@ def test_a_service_is_asked_about_its_own_documents() -> None:
         ("json:JSONDecoder", "no subclass of retrievers.base.Retriever"),
         ("examples.abbreviation_step:AbbreviationSettings", "words: missing"),
         ("nothing.yaml", "no such config"),
-        ("nothing", "must be package.module:Class"),
+        ("nothing", "must be package.module:name"),
     ],
 )
 def test_what_cannot_be_checked_is_refused(what: str, words: str) -> None:

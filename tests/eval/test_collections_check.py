@@ -57,6 +57,17 @@ def test_frontmatter_that_cannot_be_read_is_a_warning(sound: Path) -> None:
     ]
 
 
+def test_a_language_whose_words_have_no_blanks_is_named(sound: Path) -> None:
+    (sound / "docs/a.md").write_text("# A\n\n图书馆的书最多可以借三周,可在网上续借一次。\n")
+    assert list(problems(sound)) == [
+        f"{sound}/dataset.yaml: warning: language: the card says en, and of the letters in the "
+        "documents 62% are Chinese (zh); a keyword leg finds such words with analyzer: chinese"
+    ]
+    with (sound / "dataset.yaml").open("a") as file:
+        file.write("language: zh\n")
+    assert problems(sound) == {}
+
+
 def test_everything_wrong_is_reported_at_once(sound: Path) -> None:
     seal(read_card(sound / "dataset.yaml"))
     (sound / "docs/twin.md").write_text("# A\n\nFirst text.\n")

@@ -17,7 +17,7 @@ from retrievers.base import AssayError
 
 BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
 OTHER = [1, 1, 2, 1, 1, 1, 4, 1, 0, 1] * 4
-MEASURES = ("RR@10", "Success@1")
+MEASURES = ("MRR@10", "Hit@1")
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,9 @@ def test_figures_by_hand(folder: Path) -> None:
     before, after = ([1 / rank if rank else 0 for rank in ranks] for ranks in (BASE, OTHER))
     scores = list(zip(before, after, strict=True))
     differences = [two - one for one, two in scores]
-    assert pair.scores("RR@10") == {f"q{at}": pytest.approx(both) for at, both in enumerate(scores)}
+    assert pair.scores("MRR@10") == {
+        f"q{at}": pytest.approx(both) for at, both in enumerate(scores)
+    }
     assert first.n == 40
     assert first.base == pytest.approx(sum(one for one, _ in scores) / 40)
     assert first.other == pytest.approx(sum(two for _, two in scores) / 40)
@@ -42,7 +44,7 @@ def test_figures_by_hand(folder: Path) -> None:
     assert first.difference.low == pytest.approx(estimate_mean(differences).low)
     assert first.p == pytest.approx(randomise(differences), abs=0.003)
     assert first.p <= first.adjusted <= 2 * first.p
-    assert pair.alone == {"RR@10": first.adjusted, "Success@1": second.adjusted}
+    assert pair.alone == {"MRR@10": first.adjusted, "Hit@1": second.adjusted}
     assert first.deviation is not None
     assert first.effect_size == pytest.approx(first.difference.value / first.deviation)
     assert first.detectable == pytest.approx(detectable(first.deviation, 40))
@@ -60,7 +62,7 @@ def test_a_sample_is_compared_on_the_queries_that_both_searched(folder: Path) ->
     assert list(compared.base.run.queries) == list(sample.queries)
     (pair,) = compared.pairs
     assert {item.n for item in pair.differences} == {8}
-    assert pair.scores("RR@10").keys() == sample.queries.keys()
+    assert pair.scores("MRR@10").keys() == sample.queries.keys()
     assert compared.searched == (40, 8)
     assert compared.warnings == (
         "a sample: 8 of the collection's 40 queries",
@@ -96,15 +98,15 @@ def test_types_are_a_family_apart(folder: Path) -> None:
         make_run(folder, name, ranks, collection=collection)
         for name, ranks in (("base", BASE), ("other", OTHER), ("third", third))
     ]
-    compared = compare(runs, ("RR@10",))
+    compared = compare(runs, ("MRR@10",))
     shown = [item for pair in compared.pairs for item in pair.shown]
     assert [item.type for item in shown] == ["", "even", "odd"] * 2
     assert [item.n for item in shown] == [40, 20, 20] * 2
     assert (compared.tests, compared.tests_by_type) == (2, 4)
     (pair, _) = compared.pairs
-    (alone,) = compare(runs[:2], ("RR@10",)).pairs
+    (alone,) = compare(runs[:2], ("MRR@10",)).pairs
     assert [item.p for item in pair.shown] == [item.p for item in alone.shown]
-    assert pair.alone["RR@10"] == alone.differences[0].adjusted <= pair.differences[0].adjusted
+    assert pair.alone["MRR@10"] == alone.differences[0].adjusted <= pair.differences[0].adjusted
 
 
 def test_a_plain_gain_is_shown_whatever_stands_beside_it(folder: Path) -> None:
@@ -120,7 +122,7 @@ def test_a_plain_gain_is_shown_whatever_stands_beside_it(folder: Path) -> None:
     compared = compare([base, better, *like])
     assert compared.tests + compared.tests_by_type > 250
     verdicts = {item.measure: item.verdict for item in compared.pairs[0].differences}
-    assert verdicts["nDCG@10"] == verdicts["RR@10"] == verdicts["Success@1"] == "better"
+    assert verdicts["nDCG@10"] == verdicts["MRR@10"] == verdicts["Hit@1"] == "better"
     assert "better" in {item.verdict for item in compared.pairs[0].by_type}
 
 
@@ -132,12 +134,12 @@ def test_what_only_this_run_alone_would_show_is_named(folder: Path) -> None:
         make_run(folder, f"other{at}", [rng.choice([1, 2, 3]) for _ in range(40)])
         for at in range(20)
     ]
-    (alone,) = compare([base, small], ("RR@10",)).pairs
+    (alone,) = compare([base, small], ("MRR@10",)).pairs
     assert alone.differences[0].verdict == "better"
     assert alone.unshown == ()
-    among = compare([base, small, *others], ("RR@10",)).pairs[0]
+    among = compare([base, small, *others], ("MRR@10",)).pairs[0]
     assert among.differences[0].verdict != "better"
-    assert among.unshown == ("RR@10",)
+    assert among.unshown == ("MRR@10",)
 
 
 def test_too_few_queries_are_not_tested(folder: Path) -> None:
@@ -146,7 +148,7 @@ def test_too_few_queries_are_not_tested(folder: Path) -> None:
         make_run(folder, name, ranks, collection=collection)
         for name, ranks in (("base", [2] * 9), ("other", [1] * 9))
     ]
-    compared = compare(runs, ("RR@10",))
+    compared = compare(runs, ("MRR@10",))
     (pair,) = compared.pairs
     assert pair.differences[0].verdict == "better"
     assert compared.tests == 1
@@ -166,9 +168,9 @@ def test_too_few_queries_are_not_tested(folder: Path) -> None:
 def test_verdicts_where_nothing_is_significant(folder: Path) -> None:
     base = make_run(folder, "base", BASE)
     nearly = make_run(folder, "nearly", [*BASE[:-1], 3])
-    (pair,) = compare([base, nearly], ("RR@10",)).pairs
+    (pair,) = compare([base, nearly], ("MRR@10",)).pairs
     assert pair.differences[0].verdict == "no difference shown"
-    (pair,) = compare([base, nearly], ("RR@10",), effect=0.001).pairs
+    (pair,) = compare([base, nearly], ("MRR@10",), effect=0.001).pairs
     assert pair.differences[0].verdict == "too few queries"
 
 
@@ -181,13 +183,13 @@ def test_latencies_stand_side_by_side(folder: Path) -> None:
             for item in runs[0].latency
         ),
     )
-    (pair,) = compare([runs[0], slow], ("RR@10",)).pairs
+    (pair,) = compare([runs[0], slow], ("MRR@10",)).pairs
     assert [item.percentile for item in pair.latency] == [50, 95]
     for item in pair.latency:
         assert item.other == pytest.approx(3 * item.base)
         assert item.ratio is None
     untimed = replace(slow, latency=())
-    assert compare([runs[0], untimed], ("RR@10",)).pairs[0].latency == ()
+    assert compare([runs[0], untimed], ("MRR@10",)).pairs[0].latency == ()
 
 
 def test_a_ratio_is_told_of_pipelines_timed_in_one_job(folder: Path) -> None:
@@ -200,7 +202,7 @@ def test_a_ratio_is_told_of_pipelines_timed_in_one_job(folder: Path) -> None:
             runs[1].manifest.id: [2 * value for value in times],
         },
     )
-    other, apart = compare(runs, ("RR@10",), timing=timing).pairs
+    other, apart = compare(runs, ("MRR@10",), timing=timing).pairs
     assert [item.base for item in other.latency] == pytest.approx([2.5, 8.1])
     for item in other.latency:
         assert item.ratio == Estimate(2, 2, 2, 4)
@@ -257,7 +259,7 @@ def test_a_comparison_needs_two_runs_and_a_measure(folder: Path) -> None:
 
 def test_a_gain_that_a_few_large_losses_would_undo_is_warned_of(folder: Path) -> None:
     base, other = make_run(folder, "base", [10] * 40), make_run(folder, "other", [9] * 40)
-    compared = compare([base, other], ("RR@10",))
+    compared = compare([base, other], ("MRR@10",))
     (pair,) = compared.pairs
     assert [item.verdict for item in pair.differences] == ["better"]
     assert pair.differences[0].presumes_symmetry
@@ -265,7 +267,7 @@ def test_a_gain_that_a_few_large_losses_would_undo_is_warned_of(folder: Path) ->
         line.startswith("other: that MRR@10") and "large gains are as rare" in line
         for line in compared.warnings
     )
-    plain = compare([make_run(folder, "worst", [0] * 40), other], ("Success@10",))
+    plain = compare([make_run(folder, "worst", [0] * 40), other], ("Hit@10",))
     assert not plain.pairs[0].differences[0].presumes_symmetry
     assert not plain.warnings
 

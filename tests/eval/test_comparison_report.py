@@ -73,7 +73,7 @@ def test_another_comparison_has_another_name(compared: Comparison, runs: list[St
         for item in (
             compared,
             compare(runs, effect=0.1),
-            compare(runs, ("RR@10",)),
+            compare(runs, ("MRR@10",)),
             compare([runs[0], runs[2], runs[1]]),
         )
     }
@@ -108,7 +108,7 @@ def test_the_markdown_report_holds_every_difference(
 
 def make_pair(folder: Path, ranks: list[int], effect: float = 0.05) -> Comparison:
     planned = [make_planned(folder, name, at) for name, at in (("base", RANKS), ("other", ranks))]
-    return compare(planned, ("RR@10", "Success@1"), effect)
+    return compare(planned, ("MRR@10", "Hit@1"), effect)
 
 
 @pytest.mark.parametrize(

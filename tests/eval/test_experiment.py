@@ -88,14 +88,14 @@ def test_all_that_answers_alike_scores_alike() -> None:
         systems, collection=HARBOUR, measures=["Hit@1", "MRR@10"], names=list("abcdef")
     )
     assert list(compared.measures.index) == list("abcdef")
-    assert (compared.measures["RR@10", "mean"] == 0.75).all()
+    assert (compared.measures["MRR@10", "mean"] == 0.75).all()
     assert list(compared.per_query("MRR@10")["a"]) == [1, 0.5]
 
 
 def test_spans_are_judged_as_spans() -> None:
     found = {"q1": [("d1", 4, 15, 2.0), ("d1", 20, 28, 1.0)], "q2": [("d2", 12, 20, 1.0)]}
     result = run(found, collection=SPANS, track=False)
-    assert list(result.per_query["Success@1"]) == [1, 0]
+    assert list(result.per_query["Hit@1"]) == [1, 0]
     assert list(result.hits("q1")["chunk"]) == ["d1[4:15]", "d1[20:28]"]
     assert load_runs(result.id)[0].measures.equals(result.measures)
 
@@ -180,7 +180,7 @@ def test_options_are_those_of_a_config() -> None:
         result = run(
             what, collection=made, name="mine", depth=1, limit=1, measures=["Hit@1"], track=False
         )
-        assert (result.name, list(result.measures.index)) == ("mine", ["Success@1"])
+        assert (result.name, list(result.measures.index)) == ("mine", ["Hit@1"])
         assert result.config["dataset"] == "in-memory"
         assert result.stored.manifest.depth == len(result.stored.queries) == 1
 
@@ -266,4 +266,4 @@ def test_the_example_is_run_as_an_object() -> None:
     finally:
         sys.path.pop(0)
     result = run(WordOverlap(), collection=HARBOUR, track=False)
-    assert result.measures.at["Success@1", "mean"] == 1
+    assert result.measures.at["Hit@1", "mean"] == 1

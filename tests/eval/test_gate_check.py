@@ -7,7 +7,7 @@ from eval.gate import calibration as gate_check
 from eval.gate.settings import GateSettings
 from retrievers.base import Quiet
 
-SETTINGS = GateSettings(measures={"nDCG@10": 0.02, "RR@10": 0.02})
+SETTINGS = GateSettings(measures={"nDCG@10": 0.02, "MRR@10": 0.02})
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,10 @@ from eval.gate.settings import GateSettings, LatencyLimits, MustNotBreak
 from retrievers.base import AssayError
 
 RANKS = [1, 2, 4, 3, 1, 5, 2, 1, 9, 2] * 6
-SETTINGS_OF_20 = GateSettings(measures={"RR@10": 0.02})
+SETTINGS_OF_20 = GateSettings(measures={"MRR@10": 0.02})
 SETTINGS = GateSettings(
-    measures={"RR@10": 0.02},
-    must_not_break=MustNotBreak(measure="Success@3", queries={"planned": ["q0", "q1"]}),
+    measures={"MRR@10": 0.02},
+    must_not_break=MustNotBreak(measure="Hit@3", queries={"planned": ["q0", "q1"]}),
 )
 
 
@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def baseline(folder: Path) -> Baseline:
-    return make(make_run(folder, "mine", RANKS), ["RR@10", "Success@3", "nDCG@10"])
+    return make(make_run(folder, "mine", RANKS), ["MRR@10", "Hit@3", "nDCG@10"])
 
 
 def test_an_unchanged_run_passes(folder: Path, baseline: Baseline) -> None:
@@ -69,7 +69,7 @@ def test_a_few_queries_that_fell_are_no_proof(folder: Path, baseline: Baseline) 
 
 def test_what_twenty_queries_can_show_is_not_passed_over(folder: Path) -> None:
     """None won, seven lost, .26 in the mean: the best that so few can do is a p of 1 in 128."""
-    small = make(make_run(folder, "small", [1] * 20), ["RR@10", "Success@10"])
+    small = make(make_run(folder, "small", [1] * 20), ["MRR@10", "Hit@10"])
     report = judge(small, make_run(folder, "small", [1] * 13 + [4] * 7), SETTINGS_OF_20)
     (item,) = report.measures
     assert (item.wins, item.ties, item.losses) == (0, 13, 7)
@@ -96,7 +96,7 @@ def test_a_drop_too_small_to_matter_passes(folder: Path, baseline: Baseline) -> 
     (item,) = report.measures
     assert item.difference.high < 0
     assert report.verdict == "pass"
-    stern = SETTINGS.model_copy(update={"measures": {"RR@10": 0.001}, "false_alarms": 0.05})
+    stern = SETTINGS.model_copy(update={"measures": {"MRR@10": 0.001}, "false_alarms": 0.05})
     assert judge(baseline, make_run(folder, "mine", ranks), stern).verdict == "regression"
 
 
@@ -105,7 +105,7 @@ def test_a_query_that_must_not_break(folder: Path, baseline: Baseline) -> None:
     assert report.measures[0].verdict == "pass"
     assert [item.query for item in report.broken] == ["q1"]
     assert report.verdict == "regression"
-    other = MustNotBreak(measure="Success@3", queries={"another": ["q1"]})
+    other = MustNotBreak(measure="Hit@3", queries={"another": ["q1"]})
     elsewhere = SETTINGS.model_copy(update={"must_not_break": other})
     report = judge(baseline, make_run(folder, "mine", [1, 4, *RANKS[2:]]), elsewhere)
     assert report.verdict == "pass"
@@ -113,9 +113,9 @@ def test_a_query_that_must_not_break(folder: Path, baseline: Baseline) -> None:
 
 def test_what_cannot_be_judged_is_an_error(folder: Path, baseline: Baseline) -> None:
     run = make_run(folder, "mine", RANKS)
-    with pytest.raises(AssayError, match=r"holds no R@20.*nDCG@10"):
-        judge(baseline, run, SETTINGS.model_copy(update={"measures": {"R@20": 0.02}}))
-    missing = MustNotBreak(measure="Success@3", queries={"planned": ["q99"]})
+    with pytest.raises(AssayError, match=r"holds no Recall@20.*nDCG@10"):
+        judge(baseline, run, SETTINGS.model_copy(update={"measures": {"Recall@20": 0.02}}))
+    missing = MustNotBreak(measure="Hit@3", queries={"planned": ["q99"]})
     with pytest.raises(AssayError, match="q99"):
         judge(baseline, run, SETTINGS.model_copy(update={"must_not_break": missing}))
     with pytest.raises(AssayError, match="a sample"):
@@ -129,7 +129,7 @@ def test_what_cannot_be_judged_is_an_error(folder: Path, baseline: Baseline) -> 
         ("measures: {nDCG@10: 0}", "nDCG@10: the minimum effect must lie between 0 and 1"),
         ("measures: {Tokens@10: 0.1}", "Tokens@10 cannot be gated"),
         ("measures: {nDCG@ten: 0.1}", "'nDCG@ten' is not a measure"),
-        ("must_not_break: {measure: Success@ten}", "'Success@ten' is not a measure"),
+        ("must_not_break: {measure: Hit@ten}", "'Hit@ten' is not a measure"),
         ("false_alarms: 0.5", "false_alarms: input should be less than"),
         ("latency: {p50: 0.9}", "latency.p50: input should be greater than 1"),
         ("latency: {p99: 2.0}", "latency.p99: unknown key; allowed: p50, p95"),
@@ -189,6 +189,20 @@ def test_outputs(folder: Path, baseline: Baseline) -> None:
     assert "| q1 |" in markdown
     lines = gate_output.annotate(report, strict=False)
     assert [line.split(" ")[0] for line in lines] == ["::error"] * 4
+
+
+def test_a_drop_that_a_few_large_gains_would_undo_says_so(folder: Path) -> None:
+    small = make_run(folder, "mine", [9] * 60), make_run(folder, "mine", [10] * 60)
+    settings = GateSettings(measures={"MRR@10": 0.01})
+    report = judge(make(small[0], ["MRR@10", "Hit@10"]), small[1], settings)
+    assert report.verdict == "regression"
+    assert report.measures[0].presumes_symmetry
+    assert b"large gains are as rare" in gate_output.render_junit(report, strict=False)
+    whole = make_run(folder, "mine", [1] * 60), make_run(folder, "mine", [0] * 60)
+    plain = judge(make(whole[0], ["MRR@10", "Hit@10"]), whole[1], settings)
+    assert plain.verdict == "regression"
+    assert not plain.measures[0].presumes_symmetry
+    assert b"large gains" not in gate_output.render_junit(plain, strict=False)
 
 
 def test_doubt_is_a_warning_and_with_strict_a_failure(folder: Path, baseline: Baseline) -> None:

@@ -211,6 +211,14 @@ def test_the_pipeline_is_a_config(here: Path) -> None:
     PipelineConfig.model_validate({key: value for key, value in config.items() if key != "dataset"})
 
 
+def test_the_pipeline_suits_the_script_of_the_documents(here: Path) -> None:
+    (here / "my-docs/guide.md").write_text("# 안내\n\n" + "도서관의 책은 삼 주 동안 빌립니다. " * 5)
+    assert run("my-docs").exit_code == 0
+    assert find_card("my-docs").language == "ko"
+    config = load_config(str(here / "datasets/my-docs/pipeline.yaml"), ())
+    assert config.model_dump()["retriever"]["legs"]["keyword"]["analyzer"]["language"] == "korean"
+
+
 def test_another_output_and_name(here: Path) -> None:
     result = run("my-docs", "--output", "made", "--name", "no")
     assert (result.exit_code, result.exception) == (0, None)

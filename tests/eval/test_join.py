@@ -52,15 +52,15 @@ def test_measures_by_hand() -> None:
     items = {"q": [gold(0, 50, grade=1), gold(50, 100, grade=3), gold(500, 600, grade=2)]}
     ranking = [chunk(200, 300), chunk(0, 100), chunk(500, 600)]
     joined = {"q": join([Retrieved(one) for one in ranking], items["q"])}
-    names = ["Success@1", "Success@3", "RR@10", "R@2", "R@3", "P@5", "Judged@10", "nDCG@10"]
+    names = ["Hit@1", "Hit@3", "MRR@10", "Recall@2", "Recall@3", "P@5", "Judged@10", "nDCG@10"]
     scores = {
         name: by_query["q"] for name, by_query in measures.score(names, joined, items).items()
     }
-    assert scores["Success@1"] == 0
-    assert scores["Success@3"] == 1
-    assert scores["RR@10"] == 0.5
-    assert scores["R@2"] == 2 / 3, "both items of the second chunk count"
-    assert scores["R@3"] == 1
+    assert scores["Hit@1"] == 0
+    assert scores["Hit@3"] == 1
+    assert scores["MRR@10"] == 0.5
+    assert scores["Recall@2"] == 2 / 3, "both items of the second chunk count"
+    assert scores["Recall@3"] == 1
     assert scores["P@5"] == 3 / 5
     assert abs(scores["Judged@10"] - 2 / 3) < 1e-9
     # Grades 3 at rank 2, 2 at rank 3, and 1, which waited, after it.
@@ -75,7 +75,7 @@ def test_token_budget() -> None:
     items = {"q": [gold(100, 140)]}
     long, short = Chunk("a", "d", 0, 60, "word " * 30), Chunk("b", "d", 100, 140, "word " * 20)
     joined = {"q": join([Retrieved(long), Retrieved(short)], items["q"])}
-    scores = measures.score(["R@49tok", "R@50tok", "Tokens@10"], joined, items)
+    scores = measures.score(["Recall@49tok", "Recall@50tok", "Tokens@10"], joined, items)
     assert [scores[name]["q"] for name in scores] == [0.0, 1.0, 50.0]
 
 
@@ -119,8 +119,8 @@ def test_one_chunk_an_item_equals_plain_qrels(grades, order) -> None:
     }
     chunks = [chunk(at * 100, at * 100 + 100, id_=f"p{at}") for at in order]
     joined = {"q": join([Retrieved(one, prescribed=True) for one in chunks], items["q"])}
-    names = [name for name in measures.DEFAULT if "tok" not in name.lower()]
-    parsed = {name: ir_measures.parse_measure(name) for name in names}
+    names = list(measures.list_standard(measures.DEFAULT))
+    parsed = {name: ir_measures.parse_measure(measures.find(name).standard) for name in names}
     qrels = {"q": {item.id: item.grade for item in items["q"]}}
     run = {"q": {one.id: float(-at) for at, one in enumerate(chunks)}}
     plain = {row.measure: row.value for row in ir_measures.iter_calc(parsed.values(), qrels, run)}
@@ -132,7 +132,7 @@ def test_one_chunk_an_item_equals_plain_qrels(grades, order) -> None:
 
 # What each hit counts for: the grades of the items that it is the first to cover.
 covering = st.lists(st.lists(st.integers(1, 3), max_size=4), max_size=8)
-RANKED = ("nDCG@3", "nDCG@10", "nDCG", "AP", "AP@3", "P@1", "P@3", "RR@10", "Success@3", "R@3")
+RANKED = ("nDCG@3", "nDCG@10", "nDCG", "AP", "AP@3", "P@1", "P@3", "MRR@10", "Hit@3", "Recall@3")
 
 
 def make_items(rank: int, grades: Sequence[int]) -> tuple[GoldItem, ...]:
@@ -164,7 +164,7 @@ def test_measures_are_bounded(hits, missed) -> None:
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=14), st.integers(0, 3))
 def test_a_first_hit_that_covers_all_is_perfect(grades, others) -> None:
     scores = score_ranking([grades, *[[]] * others])
-    for name in ("nDCG@3", "nDCG@10", "nDCG", "AP", "P@1", "RR@10", "Success@3", "R@3"):
+    for name in ("nDCG@3", "nDCG@10", "nDCG", "AP", "P@1", "MRR@10", "Hit@3", "Recall@3"):
         assert scores[name] == pytest.approx(1), name
 
 
@@ -229,9 +229,9 @@ def test_a_chunk_that_bears_the_id_of_an_item_is_not_taken_for_it() -> None:
     first, exact = chunk(90, 210), chunk(100, 200, id_=item.id)
     alone = {"q": join([Retrieved(first)], [item])}
     again = {"q": join([Retrieved(first), Retrieved(exact)], [item])}
-    for name in ("Success@1", "RR@10", "nDCG@10", "AP", "R@5", "hit_nDCG@10"):
+    for name in ("Hit@1", "MRR@10", "nDCG@10", "AP", "Recall@5", "hit_nDCG@10"):
         (before,) = measures.score([name], alone, {"q": [item]})[name].values()
         (after,) = measures.score([name], again, {"q": [item]})[name].values()
         assert before == after == 1.0
     elsewhere = {"q": join([Retrieved(chunk(500, 600, id_=item.id))], [item])}
-    assert measures.score(["RR@10"], elsewhere, {"q": [item]})["RR@10"] == {"q": 0.0}
+    assert measures.score(["MRR@10"], elsewhere, {"q": [item]})["MRR@10"] == {"q": 0.0}

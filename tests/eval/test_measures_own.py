@@ -23,7 +23,6 @@ from eval.scoring.own import OwnMeasure
 
 class Part(OwnMeasure):
     name = "{name}"
-    {spoken}
     direction = "{direction}"
     def score(self, ranking, gold):
         return {score}
@@ -50,10 +49,10 @@ def test_a_measure_is_used_as_others_are(tmp_path, plug) -> None:
     collection = make_collection(len(RANKS))
     base = make_run(tmp_path, "base", RANKS, collection=collection)
     other = make_run(tmp_path, "other", BETTER, collection=collection)
-    assert measures.check_names(["Rank of the first answer", "FirstRank"]) == ["FirstRank"]
+    assert measures.check_names(["FirstRank", "FirstRank"]) == ["FirstRank"]
     summary = summarise(base, ["FirstRank", "nDCG@10"])
     assert [*summary.scores["FirstRank"].values()][:5] == [1, 3, 8, 8, 2]
-    assert "Rank of the first answer" in write(summary).read_text()
+    assert "rank of the first relevant passage" in write(summary).read_text()
     (difference,) = compare([base, other], ["FirstRank"]).pairs[0].differences
     assert difference.difference.value < 0
     assert (difference.wins, difference.losses) == (5, 0), "a lower rank is a win"
@@ -65,7 +64,7 @@ def test_a_config_may_name_it(tmp_path, plug) -> None:
     with pytest.raises(AssayError, match="'FirstRank' is not a measure"):
         load_config(path)
     plug(FirstRank=OWN)
-    assert load_config(path).measures == ["Success@5", "FirstRank"]
+    assert load_config(path).measures == ["Hit@5", "FirstRank"]
 
 
 def test_of_which_less_is_better_is_not_gated(plug) -> None:
@@ -80,7 +79,6 @@ def test_of_which_less_is_better_is_not_gated(plug) -> None:
     ("name", "values", "told"),
     [
         ("Part", {"name": "Else"}, "`name` must be 'Part'"),
-        ("Part", {"spoken": ""}, "`spoken` must be the name that reports print"),
         ("Part", {"direction": "up"}, "`direction` must be one of higher, lower, neither"),
         ("Part", {"score": "1 / 0"}, "Part: query q0: ZeroDivisionError: division by zero"),
         ("Part", {"score": "float('nan')"}, "Part: query q0: nan is no score"),
@@ -89,7 +87,7 @@ def test_of_which_less_is_better_is_not_gated(plug) -> None:
     ],
 )
 def test_a_wrong_one_is_told(tmp_path, monkeypatch, plug, name, values, told) -> None:
-    right = {"name": "Part", "spoken": "spoken = 'Part'", "direction": "higher", "score": "0.5"}
+    right = {"name": "Part", "direction": "higher", "score": "0.5"}
     module = f"plugged_{abs(hash((name, *values.items())))}"
     (tmp_path / f"{module}.py").write_text(WRONG.format(**{**right, **values}))
     plug(**{name: f"{module}:{name}"})

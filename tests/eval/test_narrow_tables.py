@@ -41,7 +41,7 @@ def test_a_comparison(columns: str, tmp_path: Path, capsys: pytest.CaptureFixtur
 
 @pytest.mark.usefixtures("columns")
 def test_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    summary = summarise(make_run(tmp_path, "a", RANKS), ["nDCG@10", "RR@10", "R@2000tok"])
+    summary = summarise(make_run(tmp_path, "a", RANKS), ["nDCG@10", "MRR@10", "Recall@2000tok"])
     print_summary(summary)
     shown = capsys.readouterr().out
     assert not CUT.search(shown)

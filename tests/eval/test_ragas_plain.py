@@ -107,7 +107,7 @@ def test_where_gold_items_are_chunks_ids_agree_with_recall_and_precision(tmp_pat
     run = make_run(tmp_path, "planned", [1, 2, 3, 5, 6, 0, 1, 4])
     scores = plain.score(BY_TEXT, make_samples(run, 5), Quiet())
     for item in compare(run, scores, 5)[:2]:
-        assert item.measure in ("R@5", "P@5")
+        assert item.measure in ("Recall@5", "P@5")
         assert item.differ == 0
         assert item.disagreements == ()
         assert item.tau == pytest.approx(1)
@@ -146,7 +146,7 @@ def test_two_items_in_one_chunk_are_where_ragas_recall_falls_behind(tmp_path: Pa
     assert both.scores.values == {"q0": 1.0, "q1": 1.0}
     (item,) = compare(run, plain.score(metrics, make_samples(run, 1), Quiet()), 1)
     assert item.scores.values == {"q0": 0.5, "q1": 1.0}, "one item has a place among the first hit"
-    assert item.measure == "R@1"
+    assert item.measure == "Recall@1"
     assert [(gap.query, gap.measure) for gap in item.disagreements] == [("q0", 1.0)]
 
 

@@ -38,13 +38,13 @@ def replay(path: Path, system: str, reports: Path) -> StoredRun:
 @pytest.mark.parametrize("system", ["base", "level_two", "level_three"])
 def test_published_runs_score_as_counted_by_hand(system: str, tmp_path: Path) -> None:
     run = replay(PUBLISHED / "runs_top3.jsonl", system, tmp_path)
-    scores = summarise(run, ("RR@3", "R@3", "P@3")).scores
+    scores = summarise(run, ("MRR@3", "Recall@3", "P@3")).scores
     for id_, ranking in run.rankings.items():
         gold = {item.id for item in run.gold[id_]}
         found = [hit.chunk.id in gold for hit in ranking.hits]
         rr = 1 / (1 + found.index(True)) if any(found) else 0
-        assert scores["RR@3"][id_] == pytest.approx(rr)
-        assert scores["R@3"][id_] == pytest.approx(sum(found) / len(gold))
+        assert scores["MRR@3"][id_] == pytest.approx(rr)
+        assert scores["Recall@3"][id_] == pytest.approx(sum(found) / len(gold))
         assert scores["P@3"][id_] == pytest.approx(sum(found) / 3)
 
 
@@ -54,18 +54,18 @@ def test_published_runs_have_their_published_mrr(tmp_path: Path) -> None:
 
     The lists published for level three are not those that its published figures were made from.
     """
-    level_two = summarise(replay(PUBLISHED / "runs_top3.jsonl", "level_two", tmp_path), ("RR@3",))
+    level_two = summarise(replay(PUBLISHED / "runs_top3.jsonl", "level_two", tmp_path), ("MRR@3",))
     published = json.loads((PUBLISHED / "evaluation_results_level_two.json").read_text())
     assert published["average_mrr"] == pytest.approx(0.7733, abs=5e-5)
-    assert level_two.means["RR@3"].value == pytest.approx(published["average_mrr"], abs=1e-9)
-    base = summarise(replay(PUBLISHED / "runs_top3.jsonl", "base", tmp_path), ("RR@3",))
+    assert level_two.means["MRR@3"].value == pytest.approx(published["average_mrr"], abs=1e-9)
+    base = summarise(replay(PUBLISHED / "runs_top3.jsonl", "base", tmp_path), ("MRR@3",))
     with (PUBLISHED / "evaluation_results_detailed_one.csv").open(newline="") as file:
         rows = {row["question"]: float(row["retrieval_mrr"]) for row in csv.DictReader(file)}
     unknown = [id_ for id_, ranking in base.run.rankings.items() if not ranking.hits]
     assert len(unknown) == 1
     for id_, query in base.run.queries.items():
         expected = 0.0 if id_ in unknown else rows[query.text]
-        assert base.scores["RR@3"][id_] == pytest.approx(expected)
+        assert base.scores["MRR@3"][id_] == pytest.approx(expected)
 
 
 def test_a_trec_run_is_ordered_by_score_then_by_rank(tmp_path: Path) -> None:
@@ -174,3 +174,23 @@ def test_the_command_says_what_is_missing(tmp_path: Path, monkeypatch) -> None:
         assert done.exit_code == 0, done.output
         assert json.loads(done.stdout)["runs"][0]["queries"] == queries
         assert "have no ranking" in done.stderr
+
+
+def test_the_command_says_what_it_cuts_and_judges_by_what_is_asked(
+    tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
+    collection = load("harbourline")
+    query, (one, two, *_) = collection.queries[0].id, collection.documents
+    path = write(tmp_path, f"{query} Q0 {one.id} 1 2 t\n{query} Q0 {two.id} 2 1 t\n")
+    arguments = [str(path), "--dataset", "harbourline", "--missing", "drop", "--json"]
+    done = CliRunner().invoke(import_, [*arguments, "--no-track"])
+    assert "are cut" not in done.stderr
+    cut = ["--depth", "1", "--no-report", "--measures", "Success@1,nDCG@10"]
+    done = CliRunner().invoke(import_, [*arguments, *cut])
+    assert done.exit_code == 0, done.output
+    assert "t: 1 of its 1 rankings are cut to their first 1 hits, of up to 2" in done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    assert list(run["measures"]) == ["Hit@1", "nDCG@10"]
+    assert (run["report"], run["mlflow_run"]) == (None, None)
+    assert not list((tmp_path / "reports").glob(f"{run['run']}/report.html"))

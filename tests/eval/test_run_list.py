@@ -5,15 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from click.testing import Result as Called
 from planned_runs import make_run
+from pyarrow import parquet
 
-from eval.analysis.exports import export
-from eval.analysis.run_list import list_runs
+from eval.analysis.exports import PER_QUERY, export
+from eval.analysis.run_list import list_runs, read_run
 from eval.analysis.summary import summarise
+from eval.analysis.verification import verify
 from eval.cli.runs import runs
+from eval.frames.run import Result
 from eval.report.index import list_trends, write_index
-from eval.runs.stored import MANIFEST, StoredRun
+from eval.runs.stored import MANIFEST, StoredRun, load
 
 MADE = ("2026-03-01T10:00:00+00:00", "2026-03-02T10:00:00+00:00", "2026-03-03T10:00:00+00:00")
 
@@ -39,12 +43,12 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ):
         run = stamp(make_run(tmp_path, name, ranks), created, commit)
         if name == "mine":
-            export(summarise(run, ["Success@1", "nDCG@10"]))
+            export(summarise(run, ["Hit@1", "nDCG@10"]))
             (run.folder / "report.html").write_text("page")
     return tmp_path
 
 
-def call(*arguments: str, **options: Any) -> Result:
+def call(*arguments: str, **options: Any) -> Called:
     return CliRunner().invoke(runs, arguments, **options)
 
 
@@ -58,9 +62,9 @@ def listed(*arguments: str) -> list[dict[str, Any]]:
 def test_the_newest_come_first_with_their_means(reports: Path) -> None:
     newest, middle, oldest = listed()
     assert [row["config"] for row in (newest, middle, oldest)] == ["other", "mine", "mine"]
-    assert middle["means"] == {"Success@1": 1.0, "nDCG@10": 1.0}
-    assert oldest["means"]["Success@1"] == pytest.approx(1 / 3)
-    assert newest["means"]["Success@1"] == pytest.approx(1 / 3)  # scored, as nothing was exported
+    assert middle["means"] == {"Hit@1": 1.0, "nDCG@10": 1.0}
+    assert oldest["means"]["Hit@1"] == pytest.approx(1 / 3)
+    assert newest["means"]["Hit@1"] == pytest.approx(1 / 3)  # scored, as nothing was exported
     assert (middle["commit"], middle["queries"]) == ("b" * 40, 3)
     assert middle["report"].endswith("report.html")
     assert newest["report"] is None
@@ -77,7 +81,7 @@ def test_the_newest_come_first_with_their_means(reports: Path) -> None:
         (["--min", "Hit@1=0.5"], [2]),
         (["--min", "nDCG@10=0.5", "--config", "mine"], [2, 1]),
         (["--measure", "Hit@1", "--config", "mine"], [2, 1]),
-        (["--measure", "Success@1", "--until", "2026-03-02"], [2, 1]),
+        (["--measure", "Hit@1", "--until", "2026-03-02"], [2, 1]),
     ],
 )
 def test_runs_are_filtered(options: list[str], days: list[int], reports: Path) -> None:
@@ -144,8 +148,8 @@ def test_nothing_is_deleted_that_is_not_named(reports: Path) -> None:
 
 def test_trends_go_over_commits_in_their_order(reports: Path) -> None:
     again = stamp(make_run(reports, "mine", [1, 1, 0]), "2026-03-04T10:00:00+00:00", "b" * 40)
-    export(summarise(again, ["Success@1", "nDCG@10"]))
-    (trend,) = list_trends(list_runs(reports), "Success@1")
+    export(summarise(again, ["Hit@1", "nDCG@10"]))
+    (trend,) = list_trends(list_runs(reports), "Hit@1")
     assert (trend.config, trend.collection) == ("mine", "planned")
     # Of the second commit the last run counts.
     assert [moment.mean for moment in trend.moments] == pytest.approx([1 / 3, 2 / 3])
@@ -163,5 +167,30 @@ def test_the_index_links_to_every_page(reports: Path) -> None:
         assert f'href="{row["run"]}/report.html"' in page
     assert 'href="compare-a-b/report.html"' in page
     assert "Hit@1 over commits" in page
-    with pytest.raises(Exception, match="--measure RR@10: no run has it"):
-        write_index(list_runs(reports)[1:], reports, "RR@10")
+    with pytest.raises(Exception, match="--measure MRR@10: no run has it"):
+        write_index(list_runs(reports)[1:], reports, "MRR@10")
+
+
+def test_a_run_of_an_earlier_version_has_the_names_shown(reports: Path) -> None:
+    """Its config and its table have ir-measures' names."""
+    (folder,) = (row.folder for row in list_runs(reports) if row.created == MADE[1])
+    manifest = json.loads((folder / MANIFEST).read_text())
+    manifest["config"]["measures"] = ["Success@1", "R@2000tok", "nDCG@10"]
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    table = parquet.read_table(folder / PER_QUERY)
+    parquet.write_table(table.rename_columns({"Hit@1": "Success@1"}), folder / PER_QUERY)
+    assert list(read_run(folder).means) == ["Hit@1", "nDCG@10"]
+    assert {check.measure: check.verdict for check in verify(folder)} == {
+        "Hit@1": "identical",
+        "nDCG@10": "identical",
+    }
+    run = load(folder)
+    assert run.manifest.config["measures"] == ["Hit@1", "Recall@2000tok", "nDCG@10"]
+    assert list(Result(run).measures.index) == ["Hit@1", "Recall@2000tok", "nDCG@10"]
+    (folder / PER_QUERY).unlink()
+    assert list(read_run(folder).means) == ["Hit@1", "Recall@2000tok", "nDCG@10"]
+
+
+def test_either_name_orders_the_list(reports: Path) -> None:
+    assert listed("--measure", "Success@1") == listed("--measure", "Hit@1")
+    assert listed("--min", "Success@1=0.5") == listed("--min", "Hit@1=0.5") != listed()

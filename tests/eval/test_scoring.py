@@ -10,7 +10,7 @@ from retrievers.base import AssayError
 RANKS = (1, 3, 0, 12, 2, 7)
 
 
-@pytest.mark.parametrize("measure", ["nDCG@10", "RR@10", "R@20", "R@5tok", "Tokens@10"])
+@pytest.mark.parametrize("measure", ["nDCG@10", "MRR@10", "Recall@20", "Recall@5tok", "Tokens@10"])
 def test_scores_are_those_of_a_run(tmp_path, measure: str) -> None:
     collection = make_collection(len(RANKS))
     run = make_run(tmp_path, "planned", RANKS, collection=collection)

@@ -63,7 +63,7 @@ def test_shares_of_0_and_1_have_the_exact_interval() -> None:
     expected = binomtest(19, 20).proportion_ci(0.95, "exact")
     assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high))
     assert estimate_mean([1.0] * 20, SHARE).low < 0.85
-    assert estimate_changes("Success@1", [0.0] * 20).high == 0
+    assert estimate_changes("Hit@1", [0.0] * 20).high == 0
 
 
 @pytest.mark.parametrize("percent", [50, 95, 99])

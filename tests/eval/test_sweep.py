@@ -143,7 +143,7 @@ def test_the_sweeps_of_the_project_can_be_run(path: Path) -> None:
     tasks = list_tasks(path, settings, ())
     assert settings.description
     assert settings.name == path.stem
-    assert 1 < len(tasks) / len(settings.collections) <= 20
+    assert 1 < len(tasks) / len(settings.collections) <= 30
     configs = [task.config.model_dump_json() for task in tasks]
     assert len(set(configs)) == len(configs)
 

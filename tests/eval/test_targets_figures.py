@@ -64,7 +64,7 @@ def traced(run: StoredRun, counts: list[dict[str, int]]) -> StoredRun:
 
 
 def test_relative_change_by_hand_and_by_scipy(runs: tuple[StoredRun, StoredRun]) -> None:
-    found = figures.change(*runs, make(Change, base="base", measure="RR@10"))
+    found = figures.change(*runs, make(Change, base="base", measure="MRR@10"))
     old, new = (np.array([1 / at if at else 0 for at in ranks]) for ranks in (BASE, OTHER))
     expected = bootstrap(
         (old, new),
@@ -84,13 +84,13 @@ def test_relative_change_by_hand_and_by_scipy(runs: tuple[StoredRun, StoredRun])
 
 def test_change_of_the_failure_rate(runs: tuple[StoredRun, StoredRun]) -> None:
     """8 of 40 queries fail in the base, 4 in the other: the rate is halved."""
-    found = figures.change(*runs, make(Change, base="base", measure="1-R@20"))
+    found = figures.change(*runs, make(Change, base="base", measure="1-Recall@20"))
     assert found.estimate.value == pytest.approx(-0.5)
     assert found.estimate.low < -0.5 < found.estimate.high <= 0
 
 
 def test_change_that_is_not_relative(runs: tuple[StoredRun, StoredRun]) -> None:
-    wanted = make(Change, base="base", measure="Success@1", relative=False)
+    wanted = make(Change, base="base", measure="Hit@1", relative=False)
     found = figures.change(*runs, wanted)
     differences = [(two == 1) - (one == 1) for one, two in zip(BASE, OTHER, strict=True)]
     assert found.estimate == estimate_mean(differences)
@@ -98,7 +98,9 @@ def test_change_that_is_not_relative(runs: tuple[StoredRun, StoredRun]) -> None:
 
 
 def test_change_of_one_type_of_query(runs: tuple[StoredRun, StoredRun]) -> None:
-    found = figures.change(*runs, make(Change, base="base", measure="R@1", query_types=["odd"]))
+    found = figures.change(
+        *runs, make(Change, base="base", measure="Recall@1", query_types=["odd"])
+    )
     old, new = ([at == 1 for at in ranks[1::2]] for ranks in (BASE, OTHER))
     assert found.estimate.n == 20
     assert found.estimate.value == pytest.approx(sum(new) / sum(old) - 1)
@@ -108,7 +110,7 @@ def test_nothing_is_a_share_of_zero(tmp_path: Path) -> None:
     base = make_run(tmp_path, "base", [0] * 10)
     other = make_run(tmp_path, "other", [1] * 10)
     with pytest.raises(AssayError, match="base: Hit@1 is 0 in too many"):
-        figures.change(base, other, make(Change, base="base", measure="Success@1"))
+        figures.change(base, other, make(Change, base="base", measure="Hit@1"))
 
 
 def test_runs_judged_otherwise_have_no_change(
@@ -116,31 +118,33 @@ def test_runs_judged_otherwise_have_no_change(
 ) -> None:
     with pytest.raises(AssayError, match="cannot be compared"):
         figures.change(
-            runs[0], make_run(tmp_path, "other", [1] * 5), make(Change, base="b", measure="R@1")
+            runs[0],
+            make_run(tmp_path, "other", [1] * 5),
+            make(Change, base="b", measure="Recall@1"),
         )
 
 
 def test_scores_of_0_and_1_have_the_exact_binomial_interval(tmp_path: Path) -> None:
     """Four right answers of four prove little; the bootstrap would say they prove all."""
     run = make_run(tmp_path, "right", [1] * 4)
-    found = figures.score(run, make(Score, measure="Success@1")).estimate
+    found = figures.score(run, make(Score, measure="Hit@1")).estimate
     assert (found.value, found.high, found.n) == (1.0, 1.0, 4)
     assert found.low == pytest.approx(0.025**0.25)  # the chance of 4 of 4 is then 2.5 %
     assert found.low == pytest.approx(binomtest(4, 4).proportion_ci(method="exact").low)
-    exact = figures.score(run, make(Score, measure="Success@1", census=True)).estimate
+    exact = figures.score(run, make(Score, measure="Hit@1", census=True)).estimate
     assert (exact.low, exact.high) == (1.0, 1.0)
 
 
 def test_other_scores_have_the_interval_of_their_mean(
     runs: tuple[StoredRun, StoredRun],
 ) -> None:
-    found = figures.score(runs[0], make(Score, measure="RR@10")).estimate
+    found = figures.score(runs[0], make(Score, measure="MRR@10")).estimate
     assert found == estimate_mean([1 / at if at else 0 for at in BASE])
 
 
 def test_a_type_that_no_query_has_is_refused(runs: tuple[StoredRun, StoredRun]) -> None:
     with pytest.raises(AssayError, match=r"query_types: third: .* its types: even, odd"):
-        figures.score(runs[0], make(Score, measure="R@1", query_types=["even", "third"]))
+        figures.score(runs[0], make(Score, measure="Recall@1", query_types=["even", "third"]))
 
 
 def test_latency_of_stages_and_of_the_slowest(runs: tuple[StoredRun, StoredRun]) -> None:
@@ -232,11 +236,11 @@ def test_ratio_of_means_of_a_base_that_is_sometimes_zero() -> None:
 def test_what_became_of_the_answers_that_are_missing(
     runs: tuple[StoredRun, StoredRun],
 ) -> None:
-    found = figures.score(runs[0], make(Score, measure="Success@1"))
+    found = figures.score(runs[0], make(Score, measure="Hit@1"))
     beyond, absent = sum(at > 1 for at in BASE), BASE.count(0)
     start = f"of {beyond + absent} not in the first 1: "
     assert found.note.startswith(start)
     told = found.note.removeprefix(start).split(", ")
     assert sorted(int(part.split()[0]) for part in told) == sorted([beyond, absent])
     assert f"{beyond} below k" in told
-    assert figures.score(runs[0], make(Score, measure="RR@10")).note == ""
+    assert figures.score(runs[0], make(Score, measure="MRR@10")).note == ""

@@ -17,14 +17,14 @@ targets:
     criterion: exact look-ups
     as_written: always first
     measurements:
-      - {type: score, pipeline: bm25, dataset: harbourline, measure: Success@1, at_least: 0.99}
+      - {type: score, pipeline: bm25, dataset: harbourline, measure: Hit@1, at_least: 0.99}
   T-2:
     criterion: later
     as_written: some day
     reason: no stage does it yet
 """
 STALE = "{label: stale, type: stale, pipeline: bm25, dataset: harbourline, at_most: 0}"
-MEASURED = "{type: score, pipeline: bm25, dataset: harbourline, measure: Success@1, at_least: 0.99}"
+MEASURED = "{type: score, pipeline: bm25, dataset: harbourline, measure: Hit@1, at_least: 0.99}"
 
 
 def write(folder: Path, text: str) -> Path:
@@ -79,7 +79,7 @@ def refuse(folder: Path, old: str, new: str) -> str:
         ("    reason: no stage does it yet\n", "", "T-2: measurements: missing; or give the"),
         ("T-2", "T 2", "'T 2': an id is made of letters, digits and hyphens"),
         ("T-2", "T-1", "the key 'T-1' stands twice"),
-        ("Success@1", "Success@x", "T-1: measurements.0.measure: measures: 'Success@x' is not"),
+        ("Hit@1", "Hit@x", "T-1: measurements.0.measure: measures: 'Hit@x' is not"),
         ("harbourline", "harborline", "T-1: measurements.0.dataset: harborline: there is no such"),
         ("pipeline: bm25", "pipeline: bm52", "T-1: measurements.0.pipeline: "),
         ("targets:\n", "target:\n", "targets: missing"),

@@ -15,6 +15,9 @@ from retrievers.settings.files import read_mapping
 
 NAMING_PYTHON = [
     "retriever: {type: python, class: 'mine:Mine'}",
+    "retriever: {type: langchain, object: 'mine:mine'}",
+    "retriever: {type: llamaindex, object: 'mine:mine'}",
+    "retriever: {type: haystack, object: 'mine:mine'}",
     "retriever: {legs: {one: {type: python, class: 'mine:Mine'}}}",
     "documents: {chunker: {type: python, class: 'mine:Mine'}}",
     "axes: {retriever.legs.one.type: [bm25, python]}",

@@ -1,7 +1,9 @@
 """What unjudged hits leave open: worked cases, and bounds against trying every judgment."""
 
 import itertools
+import random
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 from hypothesis import given, settings
@@ -13,14 +15,15 @@ from eval.analysis.summary import summarise
 from eval.analysis.unjudged import condense, examine, share_judged
 from eval.collections.collection import GoldItem
 from eval.report import write
-from eval.scoring import measures
+from eval.scoring import bounds, measures
 from eval.scoring.bounds import bound
+from eval.scoring.grid import lay_out
 from eval.scoring.join import JoinedHit, Retrieved, join
 from retrievers.base import Chunk
 
 BOUNDED = (
-    "Success@1", "Success@3", "RR@4", "RR", "P@3", "R@2", "R@5", "AP@3", "AP", "nDCG@3", "nDCG",
-    "R@9tok",
+    "Hit@1", "Hit@3", "MRR@4", "MRR", "P@3", "Recall@2", "Recall@5", "AP@3", "AP", "nDCG@3", "nDCG",
+    "Recall@9tok",
 )  # fmt: skip
 
 
@@ -52,22 +55,24 @@ def test_by_hand() -> None:
     """Unjudged, grade 2, unjudged, grade 0; and a passage of grade 1 that is not returned."""
     gold = [judge(1, 2), judge(3, 0), judge(9, 1)]
     joined, items = rank([0, 1, 2, 3], gold), {"q": gold}
-    assert share_judged("nDCG@10", joined, items) == {"q": 0.5}
-    assert share_judged("P@3", joined, items) == {"q": pytest.approx(1 / 3)}
-    assert share_judged("Success@1", joined, items) == {"q": 0}
+    assert share_judged("nDCG@10", lay_out(joined, items)) == {"q": 0.5}
+    assert share_judged("P@3", lay_out(joined, items)) == {"q": pytest.approx(1 / 3)}
+    assert share_judged("Hit@1", lay_out(joined, items)) == {"q": 0}
     # Four tokens a passage: two fit into nine.
-    assert share_judged("R@9tok", joined, items) == {"q": 0.5}
-    condensed = of(condense(["RR@4", "P@2", "nDCG@4", "R@1"], joined, items))
+    assert share_judged("Recall@9tok", lay_out(joined, items)) == {"q": 0.5}
+    condensed = of(condense(["MRR@4", "P@2", "nDCG@4", "Recall@1"], joined, items))
     log3 = 1.5849625007
     assert condensed == pytest.approx(
-        {"RR@4": 1, "P@2": 0.5, "nDCG@4": 2 / (2 + 1 / log3), "R@1": 0.5}
+        {"MRR@4": 1, "P@2": 0.5, "nDCG@4": 2 / (2 + 1 / log3), "Recall@1": 0.5}
     )
-    limits = {name: tuple(side["q"] for side in bound(name, joined, items)) for name in BOUNDED}
-    assert limits["Success@1"] == (0, 1)
-    assert limits["RR@4"] == (0.5, 1)
+    limits = {
+        name: tuple(side["q"] for side in bound(name, lay_out(joined, items))) for name in BOUNDED
+    }
+    assert limits["Hit@1"] == (0, 1)
+    assert limits["MRR@4"] == (0.5, 1)
     assert limits["P@3"] == pytest.approx((1 / 3, 1))
-    assert limits["R@2"] == pytest.approx((1 / 2, 2 / 3)), "one more found, one more to find"
-    assert limits["R@5"] == pytest.approx((1 / 2, 3 / 4))
+    assert limits["Recall@2"] == pytest.approx((1 / 2, 2 / 3)), "one more found, one more to find"
+    assert limits["Recall@5"] == pytest.approx((1 / 2, 3 / 4))
     # Highest: 2, 2, 1 of the ideal 2, 2, 1; lowest: 0, 2, 2 of the ideal 2, 2, 1.
     best = (2 + 2 / log3 + 1 / 2) / (2 + 2 / log3 + 1 / 2)
     plain = (2 / log3) / (2 + 1 / log3)
@@ -80,12 +85,15 @@ def test_a_hit_that_proves_relevant_may_lower_what_has_an_ideal() -> None:
     gold = [judge(0, 1)]
     joined, items = rank([0, 1, 2], gold), {"q": gold}
     log3 = 1.5849625007
-    assert of({"nDCG@3": bound("nDCG@3", joined, items)[0]}) == pytest.approx(
+    assert of({"nDCG@3": bound("nDCG@3", lay_out(joined, items))[0]}) == pytest.approx(
         {"nDCG@3": (1 + 0.5) / (1 + 1 / log3)}
     )
-    assert bound("nDCG@3", joined, items)[1] == {"q": 1}
-    assert bound("AP@3", joined, items) == ({"q": pytest.approx((1 + 2 / 3) / 2)}, {"q": 1})
-    assert bound("P@3", joined, items) == ({"q": pytest.approx(1 / 3)}, {"q": 1})
+    assert bound("nDCG@3", lay_out(joined, items))[1] == {"q": 1}
+    assert bound("AP@3", lay_out(joined, items)) == (
+        {"q": pytest.approx((1 + 2 / 3) / 2)},
+        {"q": 1},
+    )
+    assert bound("P@3", lay_out(joined, items)) == ({"q": pytest.approx(1 / 3)}, {"q": 1})
 
 
 cases = st.tuples(
@@ -106,7 +114,7 @@ def check_bounds(name: str, order: list[int], gold: list[GoldItem], judged: set[
     for grades in itertools.product(range(top + 1), repeat=len(unjudged)):
         more = [*gold, *itertools.starmap(judge, zip(unjudged, grades, strict=True))]
         tried.append(measures.score([name], rank(order, more), {"q": more})[name]["q"])
-    low, high = (side["q"] for side in bound(name, joined, items))
+    low, high = (side["q"] for side in bound(name, lay_out(joined, items)))
     assert low == pytest.approx(min(tried))
     assert high == pytest.approx(max(tried))
     assert 0 <= low <= tried[0] + 1e-9
@@ -149,18 +157,49 @@ def test_where_all_is_judged_nothing_is_open(case) -> None:
     plain = of(measures.score(BOUNDED, joined, items))
     assert of(condense(BOUNDED, joined, items)) == plain
     for name in BOUNDED:
-        assert share_judged(name, joined, items) == {"q": 1 if length else 0}
-        assert bound(name, joined, items) == ({"q": plain[name]}, {"q": plain[name]})
+        assert share_judged(name, lay_out(joined, items)) == {"q": 1 if length else 0}
+        assert bound(name, lay_out(joined, items)) == ({"q": plain[name]}, {"q": plain[name]})
+
+
+# Means over queries, as scoring each ranking with its unjudged hits judged gave them.
+RESCORED = {
+    "MRR@10": (0.18003968253968253, 0.575),
+    "Recall@50tok": (0.13847130810366107, 0.2962684007997307),
+    "AP": (0.08629768589479542, 0.36095299706587425),
+    "AP@10": (0.046659587530298315, 0.26998712713382567),
+    "nDCG": (0.1496529345614032, 0.42668156404719665),
+    "nDCG@10": (0.09446787178080121, 0.4366605127504686),
+}
+
+
+@pytest.mark.parametrize("at_once", [1, bounds.AT_ONCE])
+def test_many_queries_at_once(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "AT_ONCE", at_once)
+    rng = random.Random(3)
+    joined, gold = {}, {}
+    for query in map(str, range(60)):
+        gold[query] = [
+            GoldItem(query, f"d{at}[{n}]", f"d{at}", 5 * n, 5 * n + 5, rng.randint(0, 3))
+            for at in rng.sample(range(40), rng.randint(1, 12))
+            for n in range(rng.choice([1, 1, 3]))
+        ]
+        found = rng.sample(range(40), rng.choice([0, 3, 30]))
+        joined[query] = join([Retrieved(passage(at)) for at in found], gold[query])
+    grid = lay_out(joined, gold)
+    for name, means in RESCORED.items():
+        limits = bound(name, grid)
+        assert limits is not None
+        assert tuple(fmean(side.values()) for side in limits) == pytest.approx(means, abs=1e-15)
 
 
 def test_of_a_run(tmp_path: Path) -> None:
     """Of ten documents one is judged for each query; two queries do not find theirs."""
     run = make_run(tmp_path, "planned", [1, 2, 1, 0, 0, 1, 1, 1, 1, 1])
-    summary = summarise(run, ["Success@1", "Judged@1", "nDCG@10", "Bpref", "Tokens@10"])
+    summary = summarise(run, ["Hit@1", "Judged@1", "nDCG@10", "Bpref", "Tokens@10"])
     found = {item.measure: item for item in examine(run, summary.scores)}
-    assert list(found) == ["Success@1", "nDCG@10", "Bpref"]
-    first = found["Success@1"]
-    assert first.scored == summary.means["Success@1"]
+    assert list(found) == ["Hit@1", "nDCG@10", "Bpref"]
+    first = found["Hit@1"]
+    assert first.scored == summary.means["Hit@1"]
     assert (first.scored.value, first.judged.value, first.judged.n) == (0.7, 0.7, 10)
     assert (first.condensed.value, first.lower.value, first.upper.value) == (0.8, 0.7, 1)
     assert first.judged.low < first.judged.value < first.judged.high
@@ -168,8 +207,8 @@ def test_of_a_run(tmp_path: Path) -> None:
     assert (found["Bpref"].lower, found["Bpref"].upper) == (None, None)
     shown = summary.as_json()["unjudged"]
     assert list(shown) == list(found)
-    assert shown["Success@1"]["judged"]["mean"] == 0.7
-    assert shown["Success@1"]["bounds"]["upper"]["mean"] == 1
+    assert shown["Hit@1"]["judged"]["mean"] == 0.7
+    assert shown["Hit@1"]["bounds"]["upper"]["mean"] == 1
     assert shown["Bpref"]["bounds"] is None
 
 

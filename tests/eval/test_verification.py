@@ -19,7 +19,7 @@ from retrievers.base import AssayError
 
 MEASURES = (
     *DEFAULT, "AP", "AP@3", "nDCG", "nDCG@1", "hit_nDCG@10", "ERR@10", "nDCG(dcg='exp-log2')@10",
-    "P(rel=2)@5", "Empty", "NumRet", "R(rel=2)@1", "R@7tok", "Bpref", "Rprec", "SetP",
+    "P(rel=2)@5", "Empty", "NumRet", "Recall(rel=2)@1", "Recall@7tok", "Bpref", "Rprec", "SetP",
 )  # fmt: skip
 RANKS = (1, 3, 0, 2, 7, 1)
 
@@ -58,12 +58,12 @@ def test_every_measure_is_recomputed(folder: Path) -> None:
 def test_a_score_that_was_changed_is_found(folder: Path) -> None:
     path = folder / "per_query.parquet"
     table = parquet.read_table(path)
-    at = table.column_names.index("R@20")
-    scores = table["R@20"].to_pylist()
+    at = table.column_names.index("Recall@20")
+    scores = table["Recall@20"].to_pylist()
     scores[1] -= 1e-6
-    parquet.write_table(table.set_column(at, "R@20", pa.array(scores)), path)
+    parquet.write_table(table.set_column(at, "Recall@20", pa.array(scores)), path)
     wrong = [check for check in verify(folder) if check.differing]
-    assert [(check.measure, check.differing) for check in wrong] == [("R@20", ("q1",))]
+    assert [(check.measure, check.differing) for check in wrong] == [("Recall@20", ("q1",))]
     assert wrong[0].verdict == "differs on 1 queries"
 
 

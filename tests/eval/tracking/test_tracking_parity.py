@@ -26,7 +26,7 @@ def test_a_parity_is_a_run(tmp_path: Path) -> None:
     assert run.data.params["engine.k"] == "2"
     metrics = run.data.metrics
     assert metrics["parity/identical"] == 8
-    assert {"native/nDCG_at_10", "ours/R_at_20.low", "native_over_ours/p95"} <= metrics.keys()
+    assert {"native/nDCG_at_10", "ours/Recall_at_20.low", "native_over_ours/p95"} <= metrics.keys()
     files = {file.path for file in client().list_artifacts(run.info.run_id)}
     assert files == {"parity.json", "report.html"}
 

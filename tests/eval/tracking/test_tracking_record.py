@@ -12,7 +12,8 @@ from eval.tracking import metric_name, redact
     ("measure", "name"),
     [
         ("nDCG@10", "nDCG_at_10"),
-        ("R@2000tok", "R_at_2000tok"),
+        ("Hit@5", "Hit_at_5"),
+        ("Recall@2000tok", "Recall_at_2000tok"),
         ("RBP(p=0.8)@10", "RBP_p_0.8_at_10"),
         ("nDCG(dcg='exp-log2')@5", "nDCG_dcg_exp-log2_at_5"),
         ("AP(rel=2)", "AP_rel_2"),
