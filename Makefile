@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help setup extra eval check-config compare ablate gate targets notebooks mlflow engines-up engines-down \
-	test test-st test-live bench torture lock clean
+	test test-st test-live bench torture docs dist sbom lock clean
 
 BIN := .venv/bin
 CONFIGS := $(sort $(filter-out gate targets,$(basename $(notdir $(wildcard configs/*.yaml)))))
@@ -25,15 +25,17 @@ check-config:
 	@$(if $(filter $(CONFIGS),$(CONFIG)),:,\
 		echo "CONFIG=$(CONFIG): not a pipeline; there are: $(CONFIGS)" >&2; exit 2)
 
-compare: setup ## compare pipelines or stored runs with the first: RUNS="a b c" [DATASET=name] [ARGS=...]
+compare: setup ## compare pipelines or stored runs with the first: RUNS="a b@engine c" [ENGINE="name ..."] [DATASET=name] [ARGS=...]
 	@$(BIN)/assay compare $(foreach run,$(RUNS),$(if $(filter $(CONFIGS),$(run)),configs/$(run).yaml,$(run))) \
+		$(foreach engine,$(ENGINE),--engine $(engine)) $(if $(DATASET),dataset=$(DATASET)) $(ARGS)
+
+ablate: check-config setup ## find what each part of a pipeline adds: CONFIG=name [ENGINE=name] [DATASET=name] [ARGS=...]
+	@$(BIN)/assay ablate configs/$(CONFIG).yaml $(if $(ENGINE),--engine $(ENGINE)) \
 		$(if $(DATASET),dataset=$(DATASET)) $(ARGS)
 
-ablate: check-config setup ## find what each part of a pipeline adds: CONFIG=name [DATASET=name] [ARGS=...]
-	@$(BIN)/assay ablate configs/$(CONFIG).yaml $(if $(DATASET),dataset=$(DATASET)) $(ARGS)
-
-gate: check-config setup ## judge a pipeline against its baseline: CONFIG=hybrid_rrf [DATASET=name] [ARGS=...]
-	@$(BIN)/assay gate configs/$(CONFIG).yaml $(if $(DATASET),dataset=$(DATASET)) $(ARGS)
+gate: check-config setup ## judge a pipeline against its baseline: CONFIG=hybrid_rrf [ENGINE=name] [DATASET=name] [ARGS=...]
+	@$(BIN)/assay gate configs/$(CONFIG).yaml $(if $(ENGINE),--engine $(ENGINE)) \
+		$(if $(DATASET),dataset=$(DATASET)) $(ARGS)
 
 targets: setup ## measure every success criterion, with a verdict: [ARGS="SC-002 --again ..."]
 	@$(BIN)/assay targets $(ARGS)
@@ -59,7 +61,7 @@ test: .venv/dev.installed ## lint, check types and run all tests but those of `s
 test-st: .venv/st.installed ## install sentence-transformers with torch and run the tests of `st`
 	$(BIN)/pytest -m st $(PYTEST_ARGS)
 
-test-live: .venv/dev.installed ## run the tests of servers that WEAVIATE_URL, OPENSEARCH_URL or QDRANT_URL names
+test-live: .venv/dev.installed ## run the tests of servers that WEAVIATE_URL, OPENSEARCH_URL, QDRANT_URL, MILVUS_URL or ELASTICSEARCH_URL names
 	$(BIN)/pytest -m live $(PYTEST_ARGS)
 
 bench: setup ## measure latency by number of chunks: [BENCH_ARGS="..."]
@@ -68,22 +70,37 @@ bench: setup ## measure latency by number of chunks: [BENCH_ARGS="..."]
 torture: .venv/dev.installed ## kill, spoil and fill disks, and write docs/reliability.md: [TORTURE_ARGS="--seed 7 ..."]
 	@$(BIN)/python -m torture --write $(TORTURE_ARGS)
 
+docs: .venv/docs.installed ## build the documentation into site/: [ARGS=serve shows it while you write]
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(or $(ARGS),build)
+
+dist: .venv/release.installed ## build wheel and sdist into dist/ and check them: [TAG=v1.2.0]
+	@rm -rf dist
+	@$(BIN)/python -m build --no-isolation
+	@$(BIN)/python scripts/release.py $${TAG:+"$$TAG"}
+
+sbom: .venv/dev.installed ## list what is installed, with licences, into dist/
+	@$(BIN)/python scripts/licences.py
+
 lock: setup ## resolve pyproject.toml into requirements/: [LOCK_ARGS=--upgrade]
-	$(BIN)/python -m pip install --quiet "uv>=0.9,<1"
 	$(COMPILE) --group build --output-file requirements/base.txt
-	$(COMPILE) --group build --group dev --extra irds --extra anthropic --extra openai --extra opensearch \
-		--extra local-llm --extra notebooks --extra otel --extra postgres --extra ragas --extra redis \
-		--extra sqlite --extra duckdb --extra qdrant --extra weaviate --extra zvec --extra lancedb \
+	$(COMPILE) --group build --group dev --group docs --group release $(EXTRAS:%=--extra %) \
 		--constraints requirements/base.txt --output-file requirements/dev.txt
+	for name in docs release; do $(COMPILE) --group build --group $$name \
+		--constraints requirements/dev.txt --output-file requirements/$$name.txt; done
 	echo torch | $(COMPILE) --group build --extra st --excludes /dev/stdin \
 		--constraints requirements/dev.txt --output-file requirements/st.txt
+
+# All that the tests use; torch is apart, with what needs it.
+EXTRAS := anthropic azure-ai-search chinese chroma duckdb elasticsearch faiss haystack irds japanese korean \
+	lancedb langchain llamaindex local-llm milvus mongodb notebooks openai opensearch otel pinecone postgres qdrant \
+	ragas redis sqlite tantivy weaviate zvec
 
 COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --annotation-style line \
 	--custom-compile-command "make lock" $(LOCK_ARGS)
 
 clean: ## remove .venv and the tools' caches; runs, reports and models stay
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site
 
 # A stamp is written last, so that an interrupted installation is begun anew.
 .venv/base.installed: requirements/base.txt pyproject.toml
@@ -92,6 +109,10 @@ clean: ## remove .venv and the tools' caches; runs, reports and models stay
 
 .venv/dev.installed: requirements/dev.txt .venv/base.installed
 	@scripts/install.sh dev
+	@touch $@
+
+.venv/docs.installed .venv/release.installed: .venv/%.installed: requirements/%.txt .venv/base.installed
+	@scripts/install.sh $*
 	@touch $@
 
 # Where pip knows no CPU build of torch it takes CUDA's, of 3 GB: see CONTRIBUTING.md.

@@ -11,7 +11,6 @@ class FirstRank(OwnMeasure):
     """The rank a reader scrolls to; one more than there are where nothing relevant is returned."""
 
     name = "FirstRank"
-    spoken = "Rank of the first answer"
     direction = "lower"
     meaning = "rank of the first relevant passage"
     digits = 1

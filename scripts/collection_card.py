@@ -34,8 +34,8 @@ SYSTEMS: dict[str, tuple[str, ...]] = {
     ),
     "reranked": ("reranked",),
 }  # fmt: skip
-OVERALL = ("Success@1", "Success@3", "nDCG@10", "R@20", "Judged@10")
-BY_TYPE = ("Success@1", "Success@3", "nDCG@10")
+OVERALL = ("Hit@1", "Hit@3", "nDCG@10", "Recall@20", "Judged@10")
+BY_TYPE = ("Hit@1", "Hit@3", "nDCG@10")
 
 
 def main() -> None:

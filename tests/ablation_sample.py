@@ -12,8 +12,8 @@ def observe(run: str, score: float, first: str, milliseconds: float) -> Observed
         run=run,
         scores={
             "nDCG@10": {query: score + at / 1000 for at, query in enumerate(queries)},
-            "Success@1": {query: score + at / 2000 for at, query in enumerate(queries)},
-            "R@20": {query: score + at / 3000 for at, query in enumerate(queries)},
+            "Hit@1": {query: score + at / 2000 for at, query in enumerate(queries)},
+            "Recall@20": {query: score + at / 3000 for at, query in enumerate(queries)},
             "Tokens@10": dict.fromkeys(queries, 100 * score),
         },
         hits={query: (first if at < 5 else "same",) for at, query in enumerate(queries)},

@@ -17,7 +17,7 @@ targets:
   T-1:
     criterion: found
     as_written: all is found
-    measurements: [{type: score, pipeline: mine, dataset: mine, measure: R@20, at_least: 0.5}]
+    measurements: [{type: score, pipeline: mine, dataset: mine, measure: Recall@20, at_least: 0.5}]
 """
 SPAN = {"start": 0, "end": 13, "grade": 1}
 QUERIES = {f"q{number}": f"word{number}" for number in range(6)}

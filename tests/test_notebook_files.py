@@ -37,7 +37,6 @@ def test_compare_runs_reads_only_mlflow() -> None:
     imported = re.findall(r"^from (?:eval|retrievers)\S* import .*", code, re.MULTILINE)
     assert imported == [
         "from eval import load_tracked_runs",
-        "from eval.scoring.measures import spoken",
         "from eval.statistics.estimates import estimate_mean",
         "from retrievers.base import AssayError",
     ]

@@ -22,7 +22,7 @@ targets:
   T-1:
     criterion: found
     as_written: half is found
-    measurements: [{type: score, pipeline: mine, dataset: mine, measure: R@20, at_least: 0.5}]
+    measurements: [{type: score, pipeline: mine, dataset: mine, measure: Recall@20, at_least: 0.5}]
 """
 QUESTIONS = "question,quote\nWhat may passengers choose?,the passenger may choose between\n"
 

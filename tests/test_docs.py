@@ -1,0 +1,152 @@
+"""The documents: their links, and the commands in them, as far as they can be told without running.
+
+The README's commands and those of the tutorial are run, by tests of their own.
+"""
+
+import inspect
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import click
+import pytest
+from processes import ROOT
+
+import eval as eval_api
+from eval import api
+from eval.cli.main import assay
+
+LISTED = subprocess.run(
+    ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"],
+    cwd=ROOT,
+    check=True,
+    capture_output=True,
+    text=True,
+)
+# A collection's documents are data.
+PAGES = sorted(
+    {
+        name
+        for name in filter(None, LISTED.stdout.split("\0"))
+        if not re.match(r"(datasets/\w+|examples/\w+)/(?!README|GUIDELINES)", name)
+        and (ROOT / name).exists()
+    }
+)
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)")
+SPAN = re.compile(r"`(?:\.venv/bin/)?assay\s([^`]+)`")
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+def find_broken_links(text: str, page: Path) -> list[str]:
+    links = LINK.findall(FENCE.sub("", text))
+    return [link for link in links if not (page.parent / unquote(link)).exists()]
+
+
+def find_command(words: list[str]) -> tuple[click.Command, list[str]]:
+    """Return the command that words after `assay` name, and the words that follow its name.
+
+    Raises UsageError where there is no such command.
+    """
+    context = click.Context(assay, info_name="assay")
+    command: click.Command = assay
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        found = command.get_command(context, words[0])
+        if found is None:
+            raise click.UsageError(f"no command {words[0]}")
+        command, words = found, words[1:]
+    return command, words
+
+
+def check_command(line: str) -> None:
+    """Raise UsageError where a line of a shell calls `assay` or `make` as neither can be called."""
+    words = shlex.split(line, comments=True)
+    for at, word in enumerate(words):
+        if word.removeprefix(".venv/bin/") == "assay":
+            command, given = find_command(words[at + 1 :])
+            context = click.Context(command)
+            _, left, _ = command.make_parser(context).parse_args(given)
+            if left:
+                raise click.UsageError(f"too many arguments: {left}")
+            return
+        if word == "make":
+            wanted = {name for name in words[at + 1 :] if re.fullmatch("[a-z-]+", name)}
+            if unknown := wanted - TARGETS:
+                raise click.UsageError(f"no target {unknown}")
+            return
+
+
+def check_span(text: str) -> None:
+    """Raise UsageError where code in a sentence names a command or option that there is not."""
+    words = [word for word in text.split() if re.fullmatch(r"[a-z][a-z_]+", word)]
+    command, _ = find_command(words[:2] if text.split()[0] in words else [])
+    known = {name for option in command.params for name in option.opts + option.secondary_opts}
+    if unknown := set(re.findall(r"(?<=\s)--[a-z-]+", f" {text}")) - known - {"--help", "--debug"}:
+        raise click.UsageError(f"no option {unknown}")
+
+
+def read_commands(text: str) -> Iterator[str]:
+    """Yield the command lines of a page: of a `console` block those after `$`, of `sh` all."""
+    for language, block in FENCE.findall(text):
+        lines = re.sub(r"\\\n\s*", "", block).splitlines()
+        if language == "console":
+            yield from (line.removeprefix("$ ") for line in lines if line.startswith("$ "))
+        elif language in ("sh", "bash"):
+            yield from lines
+
+
+def test_the_pages_are_found() -> None:
+    assert {"README.md", "docs/tutorial.md", "docs/faq.md", "datasets/README.md"} <= set(PAGES)
+    assert sum(len(list(read_commands((ROOT / page).read_text()))) for page in PAGES) > 60
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_and_commands(page: str) -> None:
+    text = (ROOT / page).read_text()
+    assert find_broken_links(text, ROOT / page) == []
+    spans = SPAN.findall(FENCE.sub("", text))
+    for check, told in ((check_command, read_commands(text)), (check_span, spans)):
+        for line in told:
+            try:
+                check(line)
+            except click.UsageError as error:
+                pytest.fail(f"{line}: {error.message}")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "assay rum hybrid",
+        "assay run hybrid --no-trak",
+        ".venv/bin/assay dataset chek tarnwick",
+        "assay models list tarnwick",
+        "make evil CONFIG=hybrid",
+    ],
+)
+def test_a_wrong_command_is_found(line: str) -> None:
+    with pytest.raises(click.UsageError):
+        check_command(line)
+
+
+@pytest.mark.parametrize("text", ["rum hybrid", "run hybrid --no-trak", "dataset chek NAME"])
+def test_a_wrong_command_in_a_sentence_is_found(text: str) -> None:
+    with pytest.raises(click.UsageError):
+        check_span(text)
+
+
+def test_a_broken_link_is_found() -> None:
+    text = "[a](faq.md#x) [b](nowhere.md) [c](https://example.org) `x`\n```\n[d](no.md)\n```\n"
+    assert find_broken_links(text, ROOT / "docs/x.md") == ["nowhere.md"]
+
+
+@pytest.mark.parametrize("name", eval_api.__all__)
+def test_a_function_of_the_python_api_says_all_of_itself(name: str) -> None:
+    function = getattr(api, name)
+    text = inspect.getdoc(function) or ""
+    for section in ("Args", "Returns", "Raises", "Examples"):
+        assert f"\n{section}:\n" in text, section
+    for parameter in inspect.signature(function).parameters:
+        assert f"\n    {parameter}: " in text, parameter
