@@ -45,8 +45,8 @@ class FrameworkSettings(Settings):
     object: str = Field(
         pattern=r"^[\w.]+:[\w.]+$",
         description="module:name, importable from the working directory or the environment: a "
-        "retriever that knows its documents, or a function of `documents` alone that makes one of a "
-        "list of `retrievers.base.Document`",
+        "retriever that knows its documents, or a function of `documents` alone that makes one of "
+        "a list of `retrievers.base.Document`",
     )
     version: str = Field(
         "", description="of what it searches: while it is the same, a finished run stands for a new"
