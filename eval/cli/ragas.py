@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from eval.cli import options
+from eval.cli.asking import print_expected, print_ledger
 from eval.cli.output import make_console, make_table, present, print_places, print_table
 
 if TYPE_CHECKING:
@@ -82,22 +83,8 @@ def ragas(
 
 
 def _print_forecast(forecast: "Forecast") -> None:
-    from eval.experiments.model_choice import PRICE_LIST
-
     task, counted = forecast.task, forecast.counted
-    click.echo(
-        f"{task.queries} queries, {task.k} hits each: {counted.known} answers known,"
-        f" {counted.to_ask} to ask {counted.model.name}"
-    )
-    usage = counted.usage
-    click.echo(f"about {usage.input:,} tokens of prompts, {usage.output:,} of answers")
-    if forecast.charged is None:
-        click.echo("prices: not known; --prices gives them")
-    elif forecast.charged:
-        click.echo(
-            f"about {counted.usd:.4f} USD, at most {counted.worst_usd:.4f} USD by the bytes sent"
-            f" (prices of {PRICE_LIST}, unless given; nothing read from the provider's cache)"
-        )
+    print_expected(f"{task.queries} queries, {task.k} hits each", counted, forecast.charged)
 
 
 def _print_scored(scored: "Scored") -> None:
@@ -110,7 +97,7 @@ def _print_scored(scored: "Scored") -> None:
         " queries.\ndiffer: queries whose scores differ. docs/ragas.md explains where, and why."
     )
     if scored.ledger:
-        _print_ledger(scored)
+        print_ledger(scored.ledger)
 
 
 def _print_result(console: "Console", result: "Result") -> None:
@@ -166,21 +153,3 @@ def _print_gaps(console: "Console", item: "Beside", queries: int) -> None:
 
 def _number(estimate: "Estimate | None") -> str:
     return f"{estimate.value:.3f}" if estimate else "–"
-
-
-def _print_ledger(scored: "Scored") -> None:
-    assert scored.ledger
-    budget = scored.ledger.budget
-    run, earlier = scored.ledger.run, scored.ledger.earlier
-    click.echo(
-        f"asked   {run.calls} calls, {run.usage.prompt:,} + {run.usage.output:,} tokens,"
-        f" {run.usd:.4f} USD; earlier {earlier.calls} calls, {earlier.usd:.4f} USD"
-    )
-    lost = run + earlier
-    if lost.lost:
-        click.echo(
-            f"        {lost.lost} calls brought no answer and may have cost {lost.lost_usd:.4f} USD"
-        )
-    if budget is not None:
-        spent = run.committed_usd + earlier.committed_usd
-        click.echo(f"budget  {spent:.4f} of {budget:.4f} USD")
