@@ -29,6 +29,7 @@ EXCERPT = 60  # characters of a query
 @click.option(
     "-k", default=5, type=options.at_least(1), help="How many hits count.", show_default=True
 )
+@click.option("--answers", is_flag=True, help="Of `assay answer`, with the context of each.")
 @click.option("--limit", type=options.at_least(1), help="Only so many queries, evenly spaced.")
 @click.option(
     "--provider",
@@ -52,6 +53,7 @@ def ragas(
     runs: tuple[str, ...],
     metrics: str | None,
     k: int,
+    answers: bool,
     limit: int | None,
     dry_run: bool,
     no_track: bool,
@@ -69,13 +71,18 @@ def ragas(
     from eval.experiments.run_references import resolve_all
     from eval.progress import ConsoleProgress
     from eval.ragas.metrics import choose
-    from eval.ragas.samples import make_samples
+    from eval.ragas.samples import make_answered_samples, make_samples
 
-    chosen = choose(options.split_names(metrics) if metrics else [], judge=bool(asked["provider"]))
+    names = options.split_names(metrics) if metrics else []
+    chosen = choose(names, judge=bool(asked["provider"]), answers=answers)
     progress = ConsoleProgress()
     desk = make_desk(asked, progress, dry_run=dry_run)
     stored = resolve_all(runs, progress)
-    task = Task(chosen, k, [(run, make_samples(run, k, limit)) for run in stored])
+    samples = [
+        (run, make_answered_samples(run, limit) if answers else make_samples(run, k, limit))
+        for run in stored
+    ]
+    task = Task(chosen, None if answers else k, samples)
     if desk and dry_run:
         present(estimate(task, desk), as_json, _print_forecast)
         return
@@ -84,7 +91,8 @@ def ragas(
 
 def _print_forecast(forecast: "Forecast") -> None:
     task, counted = forecast.task, forecast.counted
-    print_expected(f"{task.queries} queries, {task.k} hits each", counted, forecast.charged)
+    what = "answers" if task.k is None else f"{task.k} hits each"
+    print_expected(f"{task.queries} queries, {what}", counted, forecast.charged)
 
 
 def _print_scored(scored: "Scored") -> None:
@@ -103,9 +111,10 @@ def _print_scored(scored: "Scored") -> None:
 def _print_result(console: "Console", result: "Result") -> None:
     manifest = result.run.manifest
     sample = "" if result.queries == len(result.run.queries) else ", a sample"
+    shown = "answers and contexts" if result.k is None else f"first {result.k} hits"
     judge = f", judged by {result.judge}" if result.judge else ""
     console.print(
-        f"{manifest.id}: first {result.k} hits of {result.queries} queries{sample}{judge}",
+        f"{manifest.id}: {shown} of {result.queries} queries{sample}{judge}",
         markup=False,
         soft_wrap=True,
     )

@@ -23,10 +23,13 @@ MAX_TOKENS = 1024  # a judge repeats each statement and gives its reasons
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is asked for: metrics over the first `k` hits of samples of runs."""
+    """What is asked for: metrics over the first `k` hits of samples of runs.
+
+    Without `k` they are of answers and their contexts.
+    """
 
     metrics: list[Metric]
-    k: int
+    k: int | None
     samples: list[tuple[StoredRun, list[Sample]]]
 
     @property
@@ -141,7 +144,7 @@ def score(task: Task, desk: Desk | None, progress: Progress, *, track: bool) -> 
 def _track(result: results.Result, progress: Progress) -> str | None:
     """Add the scores to the run's MLflow run; return its id, None where there is none."""
     return tracking.attempt(
-        lambda: log_ragas(result.run, result.found, result.path),
+        lambda: log_ragas(result.run, result.found, result.path, result.path.stem),
         f"the scores are kept in {result.path}",
         progress,
     )

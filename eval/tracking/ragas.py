@@ -9,19 +9,21 @@ from eval.tracking.additions import add_to_run
 from eval.tracking.record import metric_name, with_interval
 
 
-def log_ragas(run: StoredRun, found: Sequence[Beside], file: Path) -> str | None:
-    """Add metrics and `file` to the MLflow run of `run`; return its id, None where there is none.
+def log_ragas(run: StoredRun, found: Sequence[Beside], file: Path, group: str) -> str | None:
+    """Add metrics, named `group`/…, and `file` to the MLflow run of `run`; return its id.
+
+    None where there is none.
 
     Raises TrackingError.
     """
-    return add_to_run(run, metrics(found), file)
+    return add_to_run(run, metrics(found, group), file)
 
 
-def metrics(found: Sequence[Beside]) -> dict[str, float]:
+def metrics(found: Sequence[Beside], group: str) -> dict[str, float]:
     """Return the scores by their names in MLflow, with the number of queries that have one."""
     values: dict[str, float] = {}
     for item in found:
         if item.mean is not None:
-            name = f"ragas/{metric_name(item.metric.name)}"
+            name = f"{group}/{metric_name(item.metric.name)}"
             values |= {**with_interval(name, item.mean), f"{name}.queries": item.mean.n}
     return values
