@@ -14,8 +14,8 @@ import threading
 from pathlib import Path
 
 HEAVY = ("mlflow", "mlflow.tracking", "mlflow.store.tracking.sqlalchemy_store", "pandas",
-         "pyarrow.parquet", "scipy.stats", "ir_measures", "rich.table", "jinja2", "bm25s", "tokenizers",
-         "eval.experiments.experiment", "eval.experiments.comparison")  # fmt: skip
+         "pyarrow.parquet", "scipy.stats", "ir_measures", "rich.table", "jinja2", "bm25s",
+         "tokenizers", "eval.experiments.experiment", "eval.experiments.comparison")  # fmt: skip
 
 
 class Warm:
