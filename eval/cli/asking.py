@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from retrievers.language_models.estimates import DryRun
-    from retrievers.language_models.ledger import Ledger
+    from eval.experiments.desk import DryRun, Ledger
 
 
 def print_expected(what: str, counted: "DryRun", charged: bool | None) -> None:

@@ -11,10 +11,14 @@ from retrievers.base import Progress
 from retrievers.language_models.answers import AnswerCache
 from retrievers.language_models.base import LanguageModel
 from retrievers.language_models.client import CallSettings, find_prices
+from retrievers.language_models.estimates import DryRun
 from retrievers.language_models.ledger import Ledger
 from retrievers.language_models.prices import Prices
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest
+
+# With what commands print.
+__all__ = ["Desk", "DryRun", "Ledger", "make_desk"]
 
 
 @dataclass(frozen=True, slots=True)
