@@ -62,6 +62,7 @@ def answer(
     ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
     """
     from eval.experiments import answers
+    from eval.experiments.answer_prompts import make_task
     from eval.experiments.desk import make_desk
     from eval.experiments.run_references import resolve_all
     from eval.progress import ConsoleProgress
@@ -69,7 +70,7 @@ def answer(
     progress = ConsoleProgress()
     desk = make_desk(asked, answers.MAX_TOKENS, progress)
     stored = resolve_all(runs, progress)
-    task = answers.make_task(stored, context_tokens, limit, desk.workshop)
+    task = make_task(stored, context_tokens, limit, desk.workshop)
     if dry_run:
         present(answers.estimate(task, desk), as_json, _print_forecast)
         return

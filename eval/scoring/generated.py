@@ -10,13 +10,15 @@ is one by itself.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NoReturn
 
 from eval.collections.collection import GoldItem
 from eval.scoring.calculation import ByQuery
 from eval.scoring.join import Retrieved, covers
 from eval.scoring.kinds import Kind
+from retrievers.base import AssayError
 
 NAMES = {
     "AnswerF1": "overlap of the tokens of answer and reference answer, F1, of the nearest one",
@@ -125,6 +127,9 @@ _MEASURES: Mapping[str, Callable[[Given, Wanted], float]] = {
 }
 
 
-def list_names(names: Iterable[str]) -> list[str]:
-    """Return those of `names` that are measures of answers."""
-    return [name for name in names if name in NAMES]
+def refuse(name: str, *_: Any) -> NoReturn:
+    """Raise AssayError: rankings alone have no score by `name`."""
+    raise AssayError(
+        f"measures: {name}: is of answers, which a run has after `assay answer`; allowed where such"
+        " runs are compared or gated"
+    )

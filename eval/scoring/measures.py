@@ -100,7 +100,9 @@ def find(name: str) -> Measure:
     if match := OURS.fullmatch(name):
         return _find_ours(name, match)
     if name in generated.KINDS:
-        return Measure(name, generated.KINDS[name], of_answers=True, compute=_refuse_answers(name))
+        return Measure(
+            name, generated.KINDS[name], of_answers=True, compute=partial(generated.refuse, name)
+        )
     if measure := standard.parse(name):
         return _find_standard(name, measure)
     parts = find_parts(own.GROUP)
@@ -128,7 +130,7 @@ def check_ranking(names: Iterable[str]) -> list[str]:
     shown = check_names(names)
     for name in shown:
         if find(name).of_answers:
-            _refuse_answers(name)()
+            generated.refuse(name)
     return shown
 
 
@@ -263,16 +265,6 @@ def _make(
         compute,
         compute_trec,
     )
-
-
-def _refuse_answers(name: str) -> Callable[..., ByQuery]:
-    def refuse(*_: Any) -> ByQuery:
-        raise AssayError(
-            f"measures: {name}: is of answers, which a run has after `assay answer`; allowed where"
-            " such runs are compared or gated"
-        )
-
-    return refuse
 
 
 def _refuse(name: str, parts: Iterable[str]) -> AssayError:

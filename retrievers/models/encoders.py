@@ -12,6 +12,7 @@ from pydantic import Field, field_validator
 
 from retrievers import charges
 from retrievers.base import AssayError
+from retrievers.engines.retries import count_wait
 from retrievers.language_models.prices import FREE, Prices, Usage
 from retrievers.models.base import Encoder, Vectors
 from retrievers.models.choice import ModelSettings, check_tokens
@@ -223,6 +224,7 @@ class CachingEncoder(Encoder):
         rows = [vector]
         for part in self._encoder.encode_parts(passages):
             charges.record(part.usage, self.prices)
+            count_wait(part.retries, part.waited / 1e3)
             rows.extend(part.vectors)
         mean = np.mean(rows, axis=0, dtype=np.float64)
         length = np.linalg.norm(mean)

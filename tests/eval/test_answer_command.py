@@ -26,7 +26,7 @@ from small_project import QUERIES, write_project
 
 from eval.cli.main import assay
 from eval.collections.collection import GoldItem
-from eval.experiments.answers import read_answer
+from eval.experiments.answer_prompts import read_answer
 from eval.scoring.generated import KINDS, Given, Wanted, score, split_tokens
 from eval.scoring.join import Retrieved
 from eval.scoring.measures import find

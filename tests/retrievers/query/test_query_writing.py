@@ -112,6 +112,9 @@ def test_hyde_searches_by_the_mean_of_query_and_passages(ask: Ask, workshop: Wor
     assert {name for name, _ in found[:2]} == {"keys", "food"}
     assert sorted(score for _, score in found) == pytest.approx(sorted(expected.values()), abs=1e-5)
     assert find_leg(ranking, "words") == [], "keyword legs keep the query"
+    legs = {"dense": {"type": "engine_dense", "engine": {"type": "sqlite"}}}
+    in_engine = search(configure(step, legs=legs, fusion=None), workshop, query)
+    assert [name for name, _ in find_leg(in_engine, "dense")] == [name for name, _ in found]
     entry = ranking.trace[0]
     assert (entry.name, entry.kind, entry.counts["added"]) == ("hyde", "query", 2)
     (call,) = server.calls
