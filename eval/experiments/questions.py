@@ -1,0 +1,275 @@
+"""Writing questions about documents by a language model: what is asked, and what came of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Event
+from typing import Any
+
+from eval.analysis.model_families import warn_of_families
+from eval.experiments.config import RunConfig, load_config
+from eval.experiments.llm_client import Asker, Estimator
+from eval.experiments.model_choice import is_charged, read_settings
+from eval.experiments.question_search import TOP, QuestionSearch, find_legs, open_search
+from eval.experiments.question_sources import Stock, cut_passages
+from eval.questions.asking import Examiner, Fate
+from eval.questions.drawing import Draw, draw_all
+from eval.questions.kinds import Kind
+from eval.questions.selection import Made, choose_review, drop_duplicates
+from eval.ragas.judging import Ask
+from retrievers.base import AssayError, Chunk, Document, Progress
+from retrievers.language_models.answers import AnswerCache
+from retrievers.language_models.base import LanguageModel
+from retrievers.language_models.client import CallSettings, find_prices
+from retrievers.language_models.ledger import Ledger
+from retrievers.language_models.prices import Prices
+from retrievers.pipeline import PipelineSettings
+from retrievers.settings import Workshop
+from retrievers.stages.rerank import RerankSettings
+from retrievers.store.digest import digest
+
+LEDGERS = "questions-ledger"
+MAX_TOKENS = 1024  # a question of eighty words, and quotes of several sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is wanted: how many questions of which types, by whom, and what they must pass.
+
+    `max_overlap` and `max_similarity` are the shares of copied runs and the cosine above which a
+    question is dropped; `review` is the share that a person is to look at.
+    """
+
+    number: int
+    kinds: Sequence[Kind]
+    personas: Sequence[str]
+    seed: int
+    max_overlap: float
+    max_similarity: float
+    review: float
+
+
+@dataclass(frozen=True)
+class Job:
+    """A wish about documents, the model that is asked, and the pipeline that tests."""
+
+    documents: Mapping[str, Document]
+    wish: Wish
+    config: RunConfig
+    stock: Stock
+    model: LanguageModel
+    settings: CallSettings
+    prices: Prices | None
+    workshop: Workshop
+
+    @cached_property
+    def draws(self) -> list[Draw]:
+        """What is asked for, in order."""
+        wish, stock = self.wish, self.stock
+        return draw_all(
+            stock.passages, stock.partners, wish.kinds, wish.personas, wish.number, wish.seed
+        )
+
+    @cached_property
+    def empty(self) -> list[str]:
+        """The types wanted of which nothing was drawn."""
+        drawn = {draw.kind.name for draw in self.draws}
+        return [kind.name for kind in self.wish.kinds if kind.name not in drawn]
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """Lines on models of one family that wrote, test and search."""
+        parts = {
+            "generator": self.model.name,
+            "encoder": find_legs(self.config).settings.encoder.name,
+        }
+        pipeline = self.config.retriever
+        stages = pipeline.stages if isinstance(pipeline, PipelineSettings) else []
+        for stage in stages:
+            if isinstance(stage, RerankSettings):
+                parts["reranker"] = getattr(stage.model, "model", "")
+        return warn_of_families(parts)
+
+    @property
+    def library(self) -> AnswerCache:
+        """The kept answers of the model."""
+        return AnswerCache(self.workshop.cache, self.model)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger, not yet open, of all that this model is asked about these documents."""
+        texts = {name: document.text for name, document in self.documents.items()}
+        job = digest("questions job", texts, self.model.identity)
+        path = self.workshop.cache.root / LEDGERS / f"{job}.jsonl"
+        return Ledger(path, self.prices, self.settings.max_cost_usd)
+
+    def name_query(self, draw: Draw) -> str:
+        """Return the id of the query of a draw."""
+        return f"q{draw.number + 1:04}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what is asked as JSON values."""
+        return {
+            "documents": len(self.documents),
+            "passages": len(self.stock.passages),
+            "model": self.model.name,
+            "config": self.config.name,
+            "number": self.wish.number,
+            "seed": self.wish.seed,
+            "max_overlap": self.wish.max_overlap,
+            "max_similarity": self.wish.max_similarity,
+            "draws": len(self.draws),
+            "budget_usd": self.settings.max_cost_usd,
+            "warnings": self.warnings,
+        }
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a job should ask and cost, as an estimator counted it; no reply asked for twice."""
+
+    job: Job
+    counted: Estimator
+
+    @property
+    def charged(self) -> bool | None:
+        """Whether the calls cost anything; None where no prices are known."""
+        return None if self.counted.prices is None else is_charged(self.counted.prices)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        counted, known = self.counted, self.charged is not None
+        return self.job.as_json() | {
+            "known_before": counted.known,
+            "to_ask": counted.to_ask,
+            "estimate": {
+                "tokens": {"input": counted.usage.input, "output": counted.usage.output},
+                "usd": counted.usd if known else None,
+                "worst_usd": counted.worst_usd if known else None,
+            },
+        }
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a job came to, and the ledger where anything was asked."""
+
+    job: Job
+    made: Made
+    ledger: Ledger | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        asked = self.ledger and {
+            "run": self.ledger.run.as_json(),
+            "earlier": self.ledger.earlier.as_json(),
+        }
+        return self.job.as_json() | self.made.as_json() | {"calls": asked}
+
+
+def prepare_job(
+    documents: Mapping[str, Document],
+    wish: Wish,
+    config: str,
+    overrides: Sequence[str],
+    options: Mapping[str, Any],
+    workshop: Workshop,
+) -> Job:
+    """Cut the documents into passages, and find out which model is to be asked. Raises AssayError.
+
+    `config` names the pipeline by which questions are tested.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    model, settings = read_settings({"max_tokens": MAX_TOKENS} | given, workshop)
+    prices = find_prices(model, settings)
+    tested_by = load_config(config, overrides)
+    find_legs(tested_by)
+    stock = cut_passages(list(documents.values()), workshop)
+    return Job(documents, wish, tested_by, stock, model, settings, prices, workshop)
+
+
+def estimate(job: Job) -> Forecast:
+    """Return what the job should ask and cost. Nothing is asked, and nothing indexed."""
+    stand_ins = [
+        Chunk(one.id, one.doc_id, one.start, one.end, one.text) for one in job.stock.passages[:TOP]
+    ]
+    return Forecast(job, _rehearse(job, lambda _: stand_ins)[0])
+
+
+def write_questions(job: Job) -> Result:
+    """Ask for all questions and test them; each reply is kept the moment it arrives.
+
+    Raises AssayError where it stops before all is asked; the same call then goes on from there.
+    """
+    progress = job.workshop.progress
+    with ExitStack() as stack:
+        search = stack.enter_context(
+            open_search(job.config, list(job.documents.values()), job.workshop)
+        )
+        counted, fates = _rehearse(job, search.find)
+        ledger = None
+        if counted.to_ask:
+            ledger = stack.enter_context(job.ledger)
+            model = stack.enter_context(job.model)
+            ask = stack.enter_context(Asker(model, ledger, job.settings, job.library))
+            try:
+                fates = _ask_all(job, _examiner(job, ask, search.find), ask.calls_at_once, progress)
+            except AssayError as error:
+                raise AssayError(
+                    f"{error}; what was answered is kept: the same command goes on from there"
+                ) from None
+        return Result(job, _select(job, fates, search, progress), ledger)
+
+
+def _rehearse(
+    job: Job, search: Callable[[str], Sequence[Chunk]]
+) -> tuple[Estimator, dict[str, Fate]]:
+    """Return what would be asked, and the fates by kept answers and, where there are none, by the
+    usual ones.
+    """
+    estimator = Estimator(job.model, job.prices, job.library)
+    examiner = _examiner(job, estimator, search)
+    names = {job.name_query(draw): draw for draw in job.draws}
+    return estimator, {name: examiner.examine(draw, name) for name, draw in names.items()}
+
+
+def _examiner(job: Job, ask: Ask, search: Callable[[str], Sequence[Chunk]]) -> Examiner:
+    return Examiner(ask, job.documents, search, job.wish.max_overlap)
+
+
+def _ask_all(job: Job, examiner: Examiner, at_once: int, progress: Progress) -> dict[str, Fate]:
+    """Return the fate of every draw, asking from `at_once` threads."""
+    pool, ended = ThreadPoolExecutor(at_once), Event()
+
+    def examine(draw: Draw) -> Fate:
+        if ended.is_set():
+            raise AssayError("not asked")
+        return examiner.examine(draw, job.name_query(draw))
+
+    running = [pool.submit(examine, draw) for draw in job.draws]
+    try:
+        fates = progress.track((one.result() for one in running), "questions", len(running))
+        return {job.name_query(fate.draw): fate for fate in fates}
+    finally:
+        ended.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _select(
+    job: Job, fates: Mapping[str, Fate], search: QuestionSearch, progress: Progress
+) -> Made:
+    """Return what is kept, without near duplicates, and how keyword and dense search do on it."""
+    questions = [fate.question for fate in fates.values() if fate.cause is None]
+    if questions:
+        fates = drop_duplicates(fates, search.encode(questions), job.wish.max_similarity)
+    made = Made(fates, empty=job.empty)
+    answered = {name: fate.question for name, fate in made.kept.items() if fate.draw.kind.answered}
+    gold = {name: made.kept[name].gold for name in answered}
+    return Made(
+        fates,
+        choose_review(list(made.kept), job.wish.review, job.wish.seed),
+        search.measure(answered, gold, progress),
+        job.empty,
+    )
