@@ -37,8 +37,8 @@ ANSWERED = (
     "Only this text can answer it: common knowledge does not.",
     'Reply with a JSON object {"question": "…", "quotes": [{"quote": "…", "grade": 3}]}. Each '
     "quote is copied from the text character by character, whole sentences, as few as are needed: "
-    "the quotes alone must answer the question. Grade 3: the quote answers all of it; 2: it holds a "
-    "part of the answer; 1: it helps to understand the answer.",
+    "the quotes alone must answer the question. Grade 3: the quote answers all of it; 2: it holds "
+    "a part of the answer; 1: it helps to understand the answer.",
 )
 UNANSWERED = (
     "The text does not answer it, nor does common knowledge.",
