@@ -114,9 +114,8 @@ def _judgment(fate: Fate, at: int, text: str, by: str, written_on: str) -> dict[
         "end": item.end,
         "text": text[item.start : item.end],
         "grade": item.grade,
-        "judged_by": by,
+        "judged_by": f"{by}, prompt {digest_prompts(fate.draw.kind)}",
         "judged_on": written_on,
-        "prompt": digest_prompts(fate.draw.kind),
     }
 
 
