@@ -1,5 +1,6 @@
 """What is written of questions: a native collection, the table to review, the report."""
 
+import os
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -49,7 +50,13 @@ def find_target(source: QuestionSource, name: str | None, output: Path | None) -
 
 
 def check_target(target: Target, force: bool) -> None:
-    """Raise AssayError where what is there already would be overwritten, unless `force`."""
+    """Raise AssayError where nothing can be written, or what is there would be overwritten.
+
+    The latter not with `force`.
+    """
+    there = next(place for place in (target.folder, *target.folder.parents) if place.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise AssayError(f"{target.folder}: cannot be written; say --output with a folder of yours")
     author.check_target(target.source.origin, target.folder, FILES, force)
 
 

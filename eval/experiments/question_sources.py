@@ -69,7 +69,8 @@ def open_documents(reference: str, workshop: Workshop) -> QuestionSource:
         origin = Origin(find_data(card) / card.documents)
     else:
         found = open_source(card, Problems(strict=True)).documents()
-        origin = Origin(card.folder, _write_texts(found))
+        folder = find_data(card) if card.has_folder else Path(card.name)
+        origin = Origin(folder, _write_texts(found))
     return QuestionSource(card.name, origin, origin.read())
 
 

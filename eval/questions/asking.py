@@ -45,7 +45,7 @@ MEANING: Mapping[Cause, str] = {
     "copied": "it repeats too many runs of three words of the passage",
     "not answered": "the quotes alone do not answer it, as the model says",
     "known already": "the model answers it without the documents, and the quotes say so too",
-    "answered elsewhere": "a no_answer question that a passage found by search does answer",
+    "answered elsewhere": "a no_answer question that its passage answers, or one that search finds",
     "duplicate": "too near to an earlier question",
 }
 ALIKE = 12  # words from which the same quote elsewhere is the same answer
@@ -101,7 +101,7 @@ class Examiner:
             if draw.kind.answered:
                 self._check_quotes(question, [self._read_text(place) for place, _ in places])
             else:
-                places = self._check_unanswered(question)
+                places = self._check_unanswered(draw, question)
         except Dropped as reason:
             return Fate(draw, question, (), overlap, reason.cause, reason.detail)
         best: dict[Place, int] = {}
@@ -172,13 +172,20 @@ class Examiner:
         if answer and self._read(ask_agrees(question, answer, quotes), Agreed).agrees:
             raise Dropped("known already", answer)
 
-    def _check_unanswered(self, question: str) -> list[tuple[Place, int]]:
-        """Return the passages that search finds, as judged 0. Raises Dropped where any answers."""
-        found = self.search(question)
-        texts = [chunk.text for chunk in found]
-        if texts and self._read(ask_answered(question, texts, expected=False), Answered).answered:
-            raise Dropped("answered elsewhere", ", ".join(chunk.doc_id for chunk in found))
-        return [(Place(chunk.doc_id, *trim(chunk.text, chunk.start)), 0) for chunk in found]
+    def _check_unanswered(self, draw: Draw, question: str) -> list[tuple[Place, int]]:
+        """Return the passages drawn and those that search finds, as judged 0.
+
+        Raises Dropped where they answer the question.
+        """
+        places = [Place(one.doc_id, *trim(one.text, one.start)) for one in draw.passages]
+        for chunk in self.search(question):
+            place = Place(chunk.doc_id, *trim(chunk.text, chunk.start))
+            if not any(_share(place, other) for other in places):
+                places.append(place)
+        texts = [self._read_text(place) for place in places]
+        if self._read(ask_answered(question, texts, expected=False), Answered).answered:
+            raise Dropped("answered elsewhere", ", ".join(place.doc_id for place in places))
+        return [(place, 0) for place in places]
 
     def _read_text(self, place: Place) -> str:
         return self.documents[place.doc_id].text[place.start : place.end]
@@ -208,3 +215,8 @@ def make_gold(query_id: str, place: Place, grade: int) -> GoldItem:
     """Return the gold item of a span."""
     name = f"{place.doc_id}[{place.start}:{place.end}]"
     return GoldItem(query_id, name, place.doc_id, place.start, place.end, grade)
+
+
+def _share(one: Place, other: Place) -> bool:
+    """Say whether two places have characters in common."""
+    return one.doc_id == other.doc_id and one.start < other.end and other.start < one.end

@@ -139,10 +139,11 @@ def _write(text: str) -> str:
 
 
 def _make_usual(draw: Draw) -> str:
-    """Return a question that stands for one of its type, where none is asked for."""
+    """Return a question that stands for one of its type, where none is asked for: no other's."""
     if draw.kind.name == "exact_id":
-        return min(find_identifiers(draw.passages[0].text), default="")
-    return " ".join([USUAL_QUESTION] * (2 if draw.kind.name == "long_question" else 1))
+        return f"{min(find_identifiers(draw.passages[0].text), default='')} {draw.number}"
+    usual = [USUAL_QUESTION] * (2 if draw.kind.name == "long_question" else 1)
+    return f"{' '.join(usual)} {draw.number}"
 
 
 def _pick_quote(passage: Passage) -> str:

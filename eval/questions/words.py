@@ -22,16 +22,19 @@ IDENTIFIER = re.compile(
 # What speaks of the passage itself, which somebody who asks has not seen: by language.
 LEAKS = {
     "any": r"<passage|\[(?:passage|source|excerpt) ?\d*\]",
-    "en": r"according to (?:the|this|these) \w+"
+    "en": r"according to (?:the|this|these) (?:given |provided |above )?"
+    r"(?:passages?|texts?|excerpts?|documents?|paragraphs?|snippets?|contexts?|articles?)\b"
     r"|(?:in|from|by|of) (?:the|this|that|these) (?:\w+ )?"
-    r"(?:passages?|texts?|excerpts?|documents?|paragraphs?|snippets?|contexts?)\b"
-    r"|(?:passages?|texts?|excerpts?|documents?|paragraphs?) (?:above|below|provided|given|says?"
-    r"|states?|mentions?|describes?)"
-    r"|(?:mentioned|described|stated|listed|given|provided) (?:above|here|in (?:the|this))\b"
-    r"|(?:first|second) passage",
-    "de": r"laut (?:dem|diesem|des) \w+|(?:in|aus) (?:dem|diesem|der) "
-    r"(?:text|abschnitt|auszug|dokument|passage|textstelle)|im (?:text|abschnitt|auszug|dokument)\b"
-    r"|(?:oben|hier) (?:genannt|erwähnt|beschrieben)",
+    r"(?:passages?|excerpts?|paragraphs?|snippets?)\b"
+    r"|(?:in|from|by|of) (?:the (?:given |provided )?texts?|this (?:text|document|context))\b"
+    r"|(?:passages?|texts?|excerpts?|documents?|paragraphs?) (?:above|below|provided|says?"
+    r"|states?|mentions?|describes?)\b"
+    r"|(?:mentioned|described|stated|listed|given|provided) "
+    r"(?:above|in (?:the|this) (?:text|document|section|article|context))\b",
+    "de": r"laut (?:(?:dem|diesem|der) )?(?:text|abschnitt|auszug|dokument|passage|textstelle)\b"
+    r"|(?:in|aus) (?:dem|diesem|dieser|der) "
+    r"(?:text|abschnitt|auszug|dokument|passage|textstelle)\b|im (?:text|abschnitt|auszug)\b"
+    r"|oben (?:genannt|erwähnt|beschrieben)",
     "fr": r"(?:selon|d['’]après|dans) (?:le|la|ce|cet|cette) "
     r"(?:texte|passage|extrait|document|paragraphe)|mentionnée?s? (?:ci-dessus|dans le)",
     "es": r"(?:según|de acuerdo con|en) (?:el|la|este|esta) "
