@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
-from scripted_questions import write
+from scripted_questions import make_cache, write
 
 from eval.cli.label import label
 from eval.cli.questions import questions
 from eval.collections import check, find_card, load
 from retrievers.base import AssayError
-from retrievers.store.cache import Cache, default_root
 
 ROOT = Path(__file__).parents[2]
 PRICES = ("--prices", "1,1.25,0.1,5")
@@ -28,11 +27,7 @@ FILES = {
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache with this machine's models, in which embeddings are made once for all tests."""
-    folder = tmp_path_factory.mktemp("cache")
-    models = Cache(default_root()).root / "models"
-    models.mkdir(exist_ok=True)
-    (folder / "models").symlink_to(models)
-    return folder
+    return make_cache(tmp_path_factory.mktemp("questions"))
 
 
 @pytest.fixture
