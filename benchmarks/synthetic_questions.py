@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from eval import run, telemetry
 from eval.collections.collection import Collection
 from eval.collections.loading import load
-from eval.experiments.questions import Result, Wish, prepare_job, write_questions
+from eval.experiments.question_job import Wish, prepare_job
+from eval.experiments.questions import Result, write_questions
 from eval.experiments.workshop import make_workshop
 from eval.questions.kinds import KINDS
 from eval.statistics.estimates import SEED, TAIL, Estimate

@@ -10,7 +10,8 @@ from eval.cli import options
 from eval.cli.output import make_console, make_table, present, print_table
 
 if TYPE_CHECKING:
-    from eval.experiments.questions import Forecast, Job, Result
+    from eval.experiments.question_job import Job
+    from eval.experiments.questions import Forecast, Result
 
 
 @click.command()
@@ -109,14 +110,16 @@ def questions(
     Replies are kept: a run that was interrupted goes on where it stopped, and nothing is paid for
     twice. Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
     """
+    from eval.cli.skipped_files import describe_skipped
     from eval.experiments.question_files import (
         REVIEW,
         check_target,
         find_target,
         write_set,
     )
+    from eval.experiments.question_job import Wish, prepare_job
     from eval.experiments.question_sources import open_documents
-    from eval.experiments.questions import Wish, estimate, prepare_job, write_questions
+    from eval.experiments.questions import estimate, write_questions
     from eval.experiments.workshop import make_workshop
     from eval.questions.kinds import choose_kinds
     from eval.questions.personas import read_personas
@@ -133,6 +136,9 @@ def questions(
     workshop = make_workshop()
     source = open_documents(documents, workshop)
     target = find_target(source, name, output)
+    if not as_json:
+        for line in describe_skipped(source.skipped):
+            click.echo(line)
     if not dry_run:
         check_target(target, force)
     job = prepare_job(source.documents, wish, config, overrides, asked, workshop)

@@ -11,8 +11,9 @@ from eval.collections.authoring.worksheet import Pair, render
 from eval.collections.card import FILE
 from eval.collections.card_files import read_card
 from eval.collections.digests import seal
+from eval.experiments.question_job import Job
 from eval.experiments.question_sources import QuestionSource
-from eval.experiments.questions import Job, Result
+from eval.experiments.questions import Result
 from eval.questions.asking import Fate
 from eval.questions.prompts import digest_prompts
 from eval.questions.selection import Made

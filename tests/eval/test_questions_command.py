@@ -155,12 +155,14 @@ def test_a_dry_run_needs_no_key_and_makes_no_call(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     docs = make_folder(tmp_path)
+    (docs / "notes.rtf").write_text("x")
     found = succeed(docs, "--number", "8", "--dry-run", *PRICES)
     # One to write and two to test, of which a question without an answer needs one.
     assert found["to_ask"] == 8 * 3 - 1
     assert 0 < found["estimate"]["usd"] < found["estimate"]["worst_usd"]
     shown = call(docs, "--number", "8", "--dry-run").stdout
     assert "23 calls to openai gpt-x" in shown
+    assert "formats that are not read: 1 .rtf" in shown
     assert "prices: not known" in shown
     assert not server.calls
     assert not (tmp_path / "datasets").exists()
