@@ -1,10 +1,14 @@
-"""A language model server's replies to the prompts of `assay questions`: each has its own form."""
+"""A language model server's replies to the prompts of `assay questions`: each has its own form.
+
+`PYTHONPATH=tests python -m scripted_questions` serves them, and prints the address.
+"""
 
 import json
 import re
+import signal
 from pathlib import Path
 
-from language_model_server import Call, Reaction, Say
+from language_model_server import Call, LanguageModelServer, Reaction, Say
 
 from retrievers.store.cache import Cache, default_root
 
@@ -51,3 +55,9 @@ def make_cache(folder: Path) -> Path:
     (folder / "cache").mkdir()
     (folder / "cache" / "models").symlink_to(models)
     return folder / "cache"
+
+
+if __name__ == "__main__":
+    with LanguageModelServer(write) as server:
+        print(f"{server.url}/v1", flush=True)
+        signal.pause()
