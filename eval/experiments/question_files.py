@@ -66,7 +66,7 @@ def write_set(target: Target, result: Result) -> Path:
     source, name, folder = target.source, target.name, target.folder
     job, made = result.job, result.made
     written_on = datetime.now(UTC).date().isoformat()
-    by = f"model {job.model.name}"
+    by = f"model {job.model.name}, prompt {digest_prompts()}"
     judgments = [
         _judgment(fate, at, source.documents[item.doc_id].text, by, written_on)
         for fate in made.kept.values()
@@ -122,7 +122,7 @@ def _judgment(fate: Fate, at: int, text: str, by: str, written_on: str) -> dict[
         "end": item.end,
         "text": text[item.start : item.end],
         "grade": item.grade,
-        "judged_by": f"{by}, prompt {digest_prompts(fate.draw.kind)}",
+        "judged_by": by,
         "judged_on": written_on,
     }
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event
 from typing import Any
 
@@ -139,9 +139,8 @@ def _select(
     made = Made(fates, empty=job.empty)
     answered = {name: fate.question for name, fate in made.kept.items() if fate.draw.kind.answered}
     gold = {name: made.kept[name].gold for name in answered}
-    return Made(
-        fates,
-        choose_review(list(made.kept), job.wish.review, job.wish.seed),
-        search.measure(answered, gold, progress),
-        job.empty,
+    return replace(
+        made,
+        review=choose_review(list(made.kept), job.wish.review, job.wish.seed),
+        bias=search.measure(answered, gold, progress),
     )

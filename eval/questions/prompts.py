@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 
 from eval.questions.drawing import Draw, Passage
-from eval.questions.kinds import Kind
+from eval.questions.kinds import KINDS
 from eval.questions.words import find_identifiers
 from eval.ragas.judging import Question as Call
 from retrievers.store.digest import digest
@@ -120,12 +120,12 @@ def fence(text: str) -> str:
     return f"<{mark}>\n{text}\n</{mark}>"
 
 
-def digest_prompts(kind: Kind) -> str:
-    """Return eight hexadecimal digits that any word changes with which questions of a type and
-    their tests are asked, passages left out.
+def digest_prompts() -> str:
+    """Return eight hexadecimal digits that any word changes with which questions and their tests
+    are asked, passages left out.
     """
     words = [WRITE, PERSONA, ANSWERED, UNANSWERED, ANSWERS, ASKED, RECALL, AGREES, AGAIN, FENCES]
-    return digest("questions", words, kind.name, kind.wanted)[:8]
+    return digest("questions", words, [[kind.name, kind.wanted] for kind in KINDS.values()])[:8]
 
 
 def _describe(passage: Passage) -> str:
