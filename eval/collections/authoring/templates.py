@@ -34,7 +34,7 @@ NO_QUESTIONS = """\
 # Write a CSV with the columns question and quote (a passage, word for word, that answers it;
 # document, type, grade and id are optional), then:
 #   assay init FOLDER --questions questions.csv --force
-# or add lines to the two files below.
+# or add lines to the two files below; or let a language model write some: assay questions --help
 """
 
 PIPELINE = """\
