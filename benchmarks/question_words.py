@@ -1,9 +1,9 @@
 """`python -m benchmarks.question_words NAME…`: what tests of written questions make of real ones.
 
-Queries of judged collections were asked by people, or judged as if. Shown are how many of them the
-three tests would drop that ask no model: those that speak of a text they were made from; those of
-which more than half of the runs of three words stand in the best judged text; those whose cosine
-with an earlier query is above 0.92, by the encoder of `hybrid`.
+Queries of judged collections were not written from a passage as those of `assay questions` are.
+Shown are how many of them the three tests would drop that ask no model: those that speak of a text
+they were made from; those of which more than half of the runs of three words stand in the best
+judged text; those whose cosine with an earlier query is above 0.92, by the encoder of `hybrid`.
 """
 
 import argparse

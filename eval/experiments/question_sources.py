@@ -66,11 +66,11 @@ def open_documents(reference: str, workshop: Workshop) -> QuestionSource:
         return QuestionSource(name, origin, origin.read(), read.skipped)
     card, _ = find(reference)
     if isinstance(card, NativeCard):
-        origin = Origin(find_data(card) / card.documents)
+        origin = Origin(find_data(card) / card.documents, language=card.language)
     else:
         found = open_source(card, Problems(strict=True)).documents()
         folder = find_data(card) if card.has_folder else Path(card.name)
-        origin = Origin(folder, _write_texts(found))
+        origin = Origin(folder, _write_texts(found), card.language)
     return QuestionSource(card.name, origin, origin.read())
 
 

@@ -240,9 +240,12 @@ def test_collections_of_other_formats_become_plain_texts(
     succeed(folder, "--number", "3", "--types", "factual", "--output", "made")
     assert (tmp_path / "made/docs/a%2F0.txt").read_text().startswith("Paper 0\n\nLiver cells")
     assert len(load(str(tmp_path / "made")).queries) >= 2
+    made = tmp_path / "made/dataset.yaml"
+    made.write_text(made.read_text().replace("language: en", "language: sv"))
     native = succeed(tmp_path / "made", "--number", "2", "--types", "factual", "--output", "again")
     assert native["documents"] == 3
-    assert find_card(str(tmp_path / "again")).documents == "../made/docs"
+    card = find_card(str(tmp_path / "again"))
+    assert (card.documents, card.language) == ("../made/docs", "sv")
 
 
 def test_what_is_marked_for_a_person_is_a_table_to_label(

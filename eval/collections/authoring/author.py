@@ -46,10 +46,12 @@ class Origin:
     """Documents below `folder`: its .md and .txt files, which stay there, or else `texts`.
 
     `texts` are written into the collection, by id: what became of files in other formats.
+    `language` is a code of ISO 639-1, "" where only the script of the texts tells.
     """
 
     folder: Path
     texts: Mapping[str, str] | None = None
+    language: str = ""
 
     def read(self) -> dict[str, Document]:
         """Return the documents by id. Raises AssayError when there are none."""
@@ -107,7 +109,7 @@ def describe(
     where = _refer(origin.folder, target) if origin.texts is None else copies.FOLDER
     unspaced = find_unspaced(document.text for document in documents.values())
     most = next(iter(unspaced), None)
-    language = CODES[most] if most else "en"
+    language = origin.language or (CODES[most] if most else "en")
     card = card_text(name, reference, where, questions, language, description)
     parse_card(card, target / FILE)
     return {PIPELINE: pipeline_text(name, reference, most or "english"), FILE: card}
