@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from threading import Event
 from typing import Any
 
+from eval.asking.question import Ask
 from eval.experiments.llm_client import Asker, Estimator
 from eval.experiments.model_choice import is_charged
 from eval.experiments.question_job import Job
@@ -14,7 +15,6 @@ from eval.experiments.question_search import TOP, QuestionSearch, open_search
 from eval.questions.asking import Examiner, Fate
 from eval.questions.drawing import Draw
 from eval.questions.selection import Made, choose_review, drop_duplicates
-from eval.ragas.judging import Ask
 from retrievers.base import AssayError, Chunk, Progress
 from retrievers.language_models.ledger import Ledger
 

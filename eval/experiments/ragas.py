@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eval import tracking
+from eval.asking.question import Ask
 from eval.experiments.llm_client import Asker, Estimator
 from eval.experiments.model_choice import is_charged, read_settings
 from eval.experiments.workshop import make_workshop
@@ -139,7 +140,7 @@ def score(task: Task, desk: Desk | None, progress: Progress, *, track: bool) -> 
     judged = [metric for metric in task.metrics if metric.judged]
     found = []
     with ExitStack() as stack:
-        ask: judging.Ask | None = None
+        ask: Ask | None = None
         ledger = None
         at_once = 1
         if desk and judged:

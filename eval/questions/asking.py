@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from eval.asking.question import Ask, NoAnswerError
+from eval.asking.question import Question as Call
 from eval.collections.authoring.worksheet import trim
 from eval.collections.collection import GoldItem
 from eval.questions.drawing import Draw, Passage
@@ -25,8 +27,6 @@ from eval.questions.replies import (
     read_reply,
 )
 from eval.questions.words import find_leak, measure_overlap, split_words
-from eval.ragas.judging import Ask, NoAnswerError
-from eval.ragas.judging import Question as Call
 from retrievers.base import Chunk, Document
 from retrievers.base.quotes import Locator, Place
 

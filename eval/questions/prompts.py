@@ -7,10 +7,10 @@ digest of the passage itself.
 import json
 from collections.abc import Sequence
 
+from eval.asking.question import Question as Call
 from eval.questions.drawing import Draw, Passage
 from eval.questions.kinds import KINDS
 from eval.questions.words import find_identifiers
-from eval.ragas.judging import Question as Call
 from retrievers.store.digest import digest
 
 CODE = 12  # hexadecimal digits of a mark

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eval.asking.question import NoAnswerError, Question, Reply
 from eval.questions.asking import Examiner, Fate
 from eval.questions.drawing import Draw, Passage
 from eval.questions.kinds import KINDS
 from eval.questions.prompts import ask_question, fence
 from eval.questions.replies import UnreadableError, Written, read_reply
 from eval.questions.selection import Made, choose_review, drop_duplicates
-from eval.ragas.judging import NoAnswerError, Question, Reply
 from retrievers.base import Chunk, Document
 
 RULE = "Whoever keeps **hens** may have up to six of them, and a run of two square metres a bird."
