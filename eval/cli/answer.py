@@ -11,7 +11,7 @@ from eval.cli.output import make_console, make_table, present, print_places, pri
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from eval.experiments.answers import Forecast, Outcome, Result
+    from eval.experiments.answer_results import Forecast, Outcome, Result
     from eval.statistics.estimates import Estimate
 
 
@@ -113,7 +113,7 @@ def _print_result(console: "Console", result: "Result") -> None:
     ):
         if share:
             console.print(f"{words}: {_tell(share)}", markup=False, soft_wrap=True)
-    told = {"refusal": "refused", "length": "cut off", "unasked": "not asked: nothing returned"}
+    told = {"refusal": "refused", "length": "cut off", "unasked": "not asked: no passage to read"}
     counted = (f"{number} {told[name]}" for name, number in result.endings.items() if number)
     cost = "USD unknown" if result.usd is None else f"{dollars(result.usd)} USD"
     console.print("; ".join([f"{result.tokens:,} tokens, {cost} in all", *counted]), markup=False)

@@ -3,16 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
-from math import fsum
-from pathlib import Path
 from threading import Event
-from typing import Any
 
 from eval import tracking
-from eval.analysis.answering import find_unanswered, list_values
+from eval.analysis.answering import find_unanswered
 from eval.analysis.means import estimate_scores
 from eval.experiments.answer_prompts import TASK, Case, Task, read_answer
+from eval.experiments.answer_results import Forecast, Outcome, Result
 from eval.experiments.desk import Desk
 from eval.runs import answered
 from eval.runs.answered import Recipe, Span, StoredAnswer
@@ -34,102 +31,6 @@ EXAMPLE = (
     "Within thirty days, in writing, to the office that issued the permit [1]. A late filing is"
     " accepted only where the delay was not the filer's fault [3]."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """What a task should ask and cost."""
-
-    task: Task
-    counted: DryRun
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
-        counted = self.counted
-        tokens = {"input": counted.usage.input, "output": counted.usage.output}
-        return {
-            "runs": [run.manifest.id for run in self.task.runs],
-            "queries": sum(len(cases) for _, cases in self.task.cases),
-            "model": counted.model.name,
-            "known_before": counted.known,
-            "to_ask": counted.to_ask,
-            "estimate": {"tokens": tokens, "usd": counted.usd, "worst_usd": counted.worst_usd},
-        }
-
-
-@dataclass(frozen=True)
-class Result:
-    """The answers of a run: the mean of each measure, and what they took.
-
-    `abstained` is the share of queries that got no answer, of those that nothing answers (right)
-    and of the others (wrong); None where there are none. `means` are over the queries asked, which
-    may be a sample.
-    """
-
-    run: StoredRun
-    path: Path
-    recipe: Recipe
-    answers: Sequence[StoredAnswer]
-    means: Mapping[str, Estimate]
-    rightly_abstained: Estimate | None
-    wrongly_abstained: Estimate | None
-
-    @property
-    def endings(self) -> dict[str, int]:
-        """How many answers were refused or cut off, or not asked for as nothing was returned."""
-        found = [answer.ending for answer in self.answers]
-        return {name: found.count(name) for name in ("refusal", "length", "unasked")}
-
-    @property
-    def usd(self) -> float | None:
-        """What the answers cost, whenever they were paid for; None where that is not known."""
-        costs = [answer.usd for answer in self.answers]
-        return None if None in costs else fsum(cost for cost in costs if cost is not None)
-
-    @property
-    def tokens(self) -> int:
-        """The tokens of prompts and answers, as far as they are known."""
-        return sum((row.prompt_tokens or 0) + (row.output_tokens or 0) for row in self.answers)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
-        return {
-            "run": self.run.manifest.id,
-            "collection": self.run.manifest.collection.name,
-            "recipe": asdict(self.recipe),
-            "queries": len(self.answers),
-            "measures": {name: list_values(mean) for name, mean in self.means.items()},
-            "abstained": {
-                "unanswered": list_values(self.rightly_abstained),
-                "answered": list_values(self.wrongly_abstained),
-            },
-            "endings": self.endings,
-            "tokens": self.tokens,
-            "usd": self.usd,
-            "file": str(self.path),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The results by run, the ids of their MLflow runs, and the ledger, if anything was asked."""
-
-    results: Sequence[Result]
-    tracked: Sequence[str | None]
-    ledger: Ledger | None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
-        runs = [
-            {**result.as_json(), "mlflow_run": id_}
-            for result, id_ in zip(self.results, self.tracked, strict=True)
-        ]
-        asked = self.ledger and {
-            "run": self.ledger.run.as_json(),
-            "earlier": self.ledger.earlier.as_json(),
-            "budget_usd": self.ledger.budget,
-        }
-        return {"runs": runs, "asked": asked}
 
 
 def estimate(task: Task, desk: Desk) -> Forecast:

@@ -53,12 +53,20 @@ def find_target(source: QuestionSource, name: str | None, output: Path | None) -
 def check_target(target: Target, force: bool) -> None:
     """Raise AssayError where nothing can be written, or what is there would be overwritten.
 
-    The latter not with `force`.
+    The latter not with `force`. Nor may the collection lie among the documents, which its report
+    would be one of, or have a name that no card can have.
     """
     there = next(place for place in (target.folder, *target.folder.parents) if place.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
         raise AssayError(f"{target.folder}: cannot be written; say --output with a folder of yours")
-    author.check_target(target.source.origin, target.folder, FILES, force)
+    source = target.source
+    if target.folder.resolve().is_relative_to(source.origin.folder.resolve()):
+        raise AssayError(
+            f"{target.folder}: lies among the documents, and the report would be one of them; say "
+            "--output with a folder outside them"
+        )
+    author.describe(source.origin, target.name, target.folder, source.documents, "")
+    author.check_target(source.origin, target.folder, FILES, force)
 
 
 def write_set(target: Target, result: Result) -> Path:

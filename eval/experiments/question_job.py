@@ -10,7 +10,7 @@ from eval.experiments.config import RunConfig, load_config
 from eval.experiments.model_choice import read_settings
 from eval.experiments.question_search import find_legs
 from eval.experiments.question_sources import Stock, cut_passages
-from eval.questions.drawing import Draw, draw_all
+from eval.questions.drawing import Draw, can_ask, draw_all
 from eval.questions.kinds import Kind
 from retrievers.base import Document
 from retrievers.language_models.answers import AnswerCache
@@ -67,9 +67,13 @@ class Job:
 
     @cached_property
     def empty(self) -> list[str]:
-        """The types wanted of which nothing was drawn."""
-        drawn = {draw.kind.name for draw in self.draws}
-        return [kind.name for kind in self.wish.kinds if kind.name not in drawn]
+        """The types wanted that can be asked about no passage."""
+        passages, partners = self.stock.passages, self.stock.partners
+        return [
+            kind.name
+            for kind in self.wish.kinds
+            if not any(can_ask(kind, passage, partners) for passage in passages)
+        ]
 
     @cached_property
     def warnings(self) -> list[str]:

@@ -97,7 +97,8 @@ class Examiner:
             written = self._read(ask_question(draw), Written)
             question = " ".join(written.question.split())
             places = self._locate(draw, question, written.quotes)
-            overlap = self._check_words(draw, question)
+            overlap = max(measure_overlap(question, passage.text) for passage in draw.passages)
+            self._check_words(draw, question, overlap)
             if draw.kind.answered:
                 self._check_quotes(question, [self._read_text(place) for place, _ in places])
             else:
@@ -155,14 +156,12 @@ class Examiner:
                 if doc_id != place.doc_id and start >= 0:
                     yield Place(doc_id, start, start + len(text))
 
-    def _check_words(self, draw: Draw, question: str) -> float:
-        """Return how much of the passages the question copies."""
+    def _check_words(self, draw: Draw, question: str, overlap: float) -> None:
+        """Raise Dropped where the question speaks of its passages, or copies too much of them."""
         if leak := find_leak(question):
             raise Dropped("leak", leak)
-        overlap = max(measure_overlap(question, passage.text) for passage in draw.passages)
         if overlap > self.max_overlap and not draw.kind.copies:
             raise Dropped("copied", f"{overlap:.2f}")
-        return overlap
 
     def _check_quotes(self, question: str, quotes: Sequence[str]) -> None:
         """Raise Dropped unless the quotes answer the question, and nothing else does."""

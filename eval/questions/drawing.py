@@ -40,6 +40,11 @@ class Draw:
     persona: str = ""
 
 
+def can_ask(kind: Kind, passage: Passage, partners: Mapping[str, Collection[str]]) -> bool:
+    """Say whether a question of `kind` can be asked about `passage`, alone or with a partner."""
+    return kind.suits(passage.text) and (kind.passages == 1 or bool(partners.get(passage.id)))
+
+
 def draw_all(
     passages: Iterable[Passage],
     partners: Mapping[str, Collection[str]],
@@ -113,7 +118,7 @@ class _Stock:
         self.kind = kind
         self.documents: dict[str, dict[Section, set[str]]] = {}
         for passage in passages:
-            if kind.suits(passage.text) and (kind.passages == 1 or partners.get(passage.id)):
+            if can_ask(kind, passage, partners):
                 sections = self.documents.setdefault(passage.doc_id, {})
                 sections.setdefault(passage.section, set()).add(passage.id)
 

@@ -46,7 +46,13 @@ def make_answered_samples(run: StoredRun, limit: int | None = None) -> list[Samp
     for query in sample(tuple(known), limit):
         given = answers.answers[query.id]
         chunks = [hit.chunk for hit in run.rankings[query.id].hits]
-        shown = [_find_text(chunks, span) for span in given.context]
+        try:
+            shown = [_find_text(chunks, span) for span in given.context]
+        except ValueError:
+            raise AssayError(
+                f"{run.folder / answered.FILE}: query {query.id}: its context is not of this run's "
+                f"hits; `assay answer {id_}` makes answers anew"
+            ) from None
         references = answered.list_references(query.metadata)
         samples.append(
             Sample(
@@ -92,10 +98,11 @@ def make_samples(run: StoredRun, k: int, limit: int | None = None) -> list[Sampl
 
 
 def _find_text(chunks: Sequence[Chunk], span: answered.Span) -> tuple[str, str]:
-    """Return the title and the text of what a prompt held: a chunk, or its beginning."""
+    """Return the title and the text of what a prompt held: a chunk, or its beginning.
+
+    Raises ValueError where no chunk begins there.
+    """
     _, document, start, end = span
-    chunk = max(
-        (item for item in chunks if (item.doc_id, item.start) == (document, start)),
-        key=lambda item: item.end,
-    )
+    there = (item for item in chunks if (item.doc_id, item.start) == (document, start))
+    chunk = max(there, key=lambda item: item.end)
     return chunk.title, chunk.text if chunk.end == end else chunk.text[: end - start]

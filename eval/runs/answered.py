@@ -11,12 +11,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from eval.runs.stored import StoredRun, read_rows
 from eval.scoring import generated, measures
 from eval.scoring.calculation import Scores
 from eval.scoring.generated import Given, Wanted
 from eval.scoring.join import Retrieved
 from retrievers.base import AssayError, Chunk
+from retrievers.settings import explain_error
 from retrievers.store.files import write_atomically
 
 FILE = "answers.jsonl"
@@ -68,6 +71,9 @@ class StoredAnswer:
     usd: float | None
 
 
+_ROW = TypeAdapter(StoredAnswer)
+
+
 @dataclass(frozen=True)
 class Answered:
     """The answers of a run by query, and a digest of the file that they are in."""
@@ -94,10 +100,11 @@ def read(folder: Path) -> Answered | None:
         return None
     try:
         (recipe,) = {Recipe(**row.pop("recipe")) for row in rows}
-        answers = {row["query"]: _read(row) for row in rows}
+        answers = {row["query"]: _ROW.validate_python(row) for row in rows}
     except (LookupError, TypeError, ValueError) as error:
+        reason = explain_error(error) if isinstance(error, ValidationError) else repr(error)
         raise AssayError(
-            f"{path}: not answers that this version reads ({error!r}); `assay answer` writes them"
+            f"{path}: not answers that this version reads ({reason}); `assay answer` writes them"
             " anew"
         ) from None
     return Answered(recipe, answers, hashlib.sha256(path.read_bytes()).hexdigest()[:16])
@@ -174,10 +181,3 @@ def _gather(run: StoredRun, answer: StoredAnswer) -> Given:
     ]
     cited = [item for item in shown if item.chunk.id in answer.cited]
     return Given(answer.answer, answer.abstained, cited, shown)
-
-
-def _read(row: dict[str, Any]) -> StoredAnswer:
-    context = [
-        (str(id_), str(doc), int(start), int(end)) for id_, doc, start, end in row["context"]
-    ]
-    return StoredAnswer(**{**row, "context": context})

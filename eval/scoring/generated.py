@@ -3,9 +3,9 @@
 Each is between 0 and 1, and each query has one. Where something answers a query, `answering` gold
 items are those of a grade from which a text answers; where nothing does, every measure is 1 for
 saying nothing, be it by the model (answers, citations) or by the retriever (contexts), and 0 for
-anything else, as SQuAD 2.0 has it (Rajpurkar, Jia and Liang, ACL 2018). Tokens are those of SQuAD's
-script, lower case, without punctuation and English articles; a character of a script without blanks
-is one by itself.
+anything else, as SQuAD 2.0 has it (Rajpurkar, Jia and Liang, ACL 2018). Tokens are as in SQuAD's
+script, lower case, without punctuation and English articles, but punctuation parts words; a
+character of a script without blanks is one by itself.
 """
 
 import re

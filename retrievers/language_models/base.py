@@ -51,6 +51,12 @@ class Answer:
     usage: Usage
     note: str = ""
 
+    def __post_init__(self) -> None:
+        # JSON can name half a surrogate pair, which can be written nowhere.
+        for name in ("text", "note"):
+            whole = getattr(self, name).encode("utf-8", "replace").decode()
+            object.__setattr__(self, name, whole)
+
 
 class UnansweredError(Exception):
     """A call that may succeed when it is made again.

@@ -194,6 +194,18 @@ def test_a_sample_is_compared_on_what_both_answered(server: LanguageModelServer)
     assert any("and a model answered" in line for line in found["warnings"])
 
 
+def test_documents_are_data_and_an_odd_answer_is_kept(server: LanguageModelServer) -> None:
+    server.react = lambda _: Say("\ud800 is here [1].")
+    (run,) = call_json("answer", "mine", *ASKED[:3], "odd", *ASKED[4:])["runs"]
+    rows = [json.loads(line) for line in Path(run["file"]).read_text().splitlines()]
+    assert {row["answer"] for row in rows} == {"? is here."}
+    for sent in server.calls:
+        text = "\n".join(sent.texts)
+        assert re.match(r"<(passage-\w{12})>\n\[1\]\n.*\n</\1>\n\nWhat stands", text, re.S)
+    few = ("answer", "mine", *ASKED, "--context-tokens", "1")
+    assert "7 not asked: no passage to read" in call(*few)
+
+
 FAULTS: dict[str, tuple[Reaction, str]] = {
     "throttled": (Status(429, {"retry-after": "1000"}), "HTTP 429"),
     "malformed": (Body(b"[]"), "unreadable answer"),
@@ -247,6 +259,13 @@ def test_measures_of_answers_are_refused_where_there_are_none(server: LanguageMo
     path = Path(run["file"])
     path.write_text('{"query": "q0"}\n')
     assert "not answers that this version reads" in fail(*named, "CitationP")
+    (run,) = call_json("answer", "worse", *ASKED)["runs"]
+    path.write_text(re.sub(r'"answer": "[^"]*"', '"answer": 3', path.read_text(), count=1))
+    assert "answer: input should be a valid string" in fail(*named, "CitationP")
+    call("answer", "worse", *ASKED)
+    path.write_text(path.read_text().replace(".md", ".txt"))
+    judged = ("ragas", "worse", "--answers", *ASKED[:4], "--dry-run")
+    assert "its context is not of this run's hits" in fail(*judged)
 
 
 # What is scored, on answers and gold of any kind.
@@ -307,6 +326,7 @@ def test_tokens_are_compared_as_squad_does_and_without_blanks_by_character() -> 
         ("NO ANSWER", "", [], True),
         ("**No answer.** [1]", "", [], True),
         ("No answer is better than [1].", "No answer is better than.", [1], False),
+        ("NO ANSWER. The passages [1]\nsay nothing of it.", "", [], True),
         ("", "", [], True),
     ],
 )

@@ -166,6 +166,11 @@ def test_a_dry_run_needs_no_key_and_makes_no_call(
     assert "prices: not known" in shown
     assert not server.calls
     assert not (tmp_path / "datasets").exists()
+    one = ("--number", "1", "--dry-run", "--types", "definition,comparison,exact_id")
+    assert "no passage suits" not in call(docs, *one).stdout
+    (docs / "rules.md").unlink()
+    (docs / "fees.md").write_text("All who pay after the end of June lose the plot to others then.")
+    assert "no passage suits: comparison, exact_id\n" in call(docs, *one).stdout
 
 
 def test_the_budget_holds_and_the_same_call_goes_on(
@@ -267,6 +272,8 @@ def test_what_is_marked_for_a_person_is_a_table_to_label(
         (("--config", "semantic"), ("--config semantic", "needs a keyword leg")),
         (("--max-cost-usd", "1"), ("prices are not known", "--prices")),
         (("--output", "who.yaml"), ("who.yaml", "cannot be written")),
+        (("--output", "my-docs/made"), ("my-docs/made", "lies among the documents", "--output")),
+        (("--name", "a b"), ("a b/dataset.yaml", "name:", "not 'a b'")),
         (("retriever.fusion.kk=1",), ("kk",)),
     ],
 )

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eval.asking.fences import fence
 from eval.asking.question import NoAnswerError, Question, Reply
 from eval.questions.asking import Examiner, Fate
 from eval.questions.drawing import Draw, Passage
 from eval.questions.kinds import KINDS
-from eval.questions.prompts import ask_question, fence
+from eval.questions.prompts import ask_question
 from eval.questions.replies import UnreadableError, Written, read_reply
 from eval.questions.selection import Made, choose_review, drop_duplicates
 from retrievers.base import Chunk, Document
@@ -90,6 +91,8 @@ def test_what_is_dropped_before_anything_more_is_paid(kind: str, written: str, c
     fate = examine(ask, kind, FEES if kind == "exact_id" else HENS)
     assert (fate.cause, fate.gold) == (cause, ())
     assert len(calls) == 1
+    if cause == "copied":
+        assert f"{fate.overlap:.2f}" == fate.detail
 
 
 def test_an_identifier_may_be_copied() -> None:
