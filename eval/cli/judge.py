@@ -105,7 +105,8 @@ def judge(
     _print_outcome(outcome)
     _print_found(found)
     click.echo(f"report  {written[0]}\n        {written[1]}")
-    click.echo(f"next: assay label {job.table} adds its grades where no person has judged")
+    if any(at not in table.people for at in job.sheet.by_digest):
+        click.echo(f"next: assay label {job.table} adds its grades where no person has judged")
 
 
 def _print_forecast(forecast: "Forecast") -> None:

@@ -231,7 +231,7 @@ def run_job(job: Job) -> Outcome:
                 span = reply.span if counted else None
                 grades.add(asking.pair.digest, judge, counted, span, settles=False)
                 graded += 1
-        return Outcome(job, graded, ungraded, client.stopped, ledger.run, ledger.earlier)
+            return Outcome(job, graded, ungraded, client.stopped, ledger.run, ledger.earlier)
 
 
 def _land(

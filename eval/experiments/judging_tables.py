@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,16 @@ class Table:
     name: str
     collection: Collection
     rows: list[Row]
+
+    @cached_property
+    def people(self) -> dict[str, int]:
+        """The grade that people gave, by the digest of a pair: see `collect_people`."""
+        path = find_grade_file(self.job.table)
+        if not path.exists():
+            return collect_people(self.rows, self.collection, {}, {})
+        with closing(GradeFile(path)) as grades:
+            graded, settled = grades.read_grades(), grades.read_settled()
+        return collect_people(self.rows, self.collection, graded, settled)
 
 
 def open_table(pool: str, options: dict[str, Any], progress: Progress) -> Table:
@@ -89,7 +100,6 @@ def examine_grades(
     Configs among them run on the collection of the table. Raises AssayError for runs on another.
     """
     job, collection = table.job, table.collection
-    people = _read_people(table)
     with closing(GradeFile(find_model_file(job.table))) as grades:
         graded = grades.read_grades()
     least = collection.card.min_grade
@@ -113,7 +123,7 @@ def examine_grades(
     return examine(
         job.judge,
         make_items(job.sheet.pairs, collection),
-        count(people),
+        count(table.people),
         count(first),
         count(second),
         runs,
@@ -143,12 +153,3 @@ def _write_table(path: Path, content: bytes) -> None:
             f"{path}: is there already, with other pairs; say --output with another name"
         )
     write_atomically(path, content)
-
-
-def _read_people(table: Table) -> dict[str, int]:
-    path = find_grade_file(table.job.table)
-    if not path.exists():
-        return collect_people(table.rows, table.collection, {}, {})
-    with closing(GradeFile(path)) as grades:
-        graded, settled = grades.read_grades(), grades.read_settled()
-    return collect_people(table.rows, table.collection, graded, settled)
