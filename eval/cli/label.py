@@ -201,7 +201,8 @@ def _report(
     as_json: bool,
 ) -> None:
     if as_json:
-        print_json(_describe(labels, made, filled) | {"by_model": by_model})
+        marked = {"by_model": by_model} if by_model else {}
+        print_json(_describe(labels, made, filled) | marked)
         return
     if filled:
         given = ", ".join(f"{judge} {count}" for judge, count in filled.judges.items()) or "none"
