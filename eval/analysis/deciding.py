@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.statistics.estimates import SEED, TAIL
-from eval.statistics.significance import TIE
+from eval.statistics.significance import ALPHA, TIE
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -188,15 +188,13 @@ def _judge(differences: Floats) -> list[str]:
     from scipy.special import stdtrit
 
     n = differences.shape[1]
-    if n < 2:
-        return ["no difference shown"] * len(differences)
+    moved = np.count_nonzero(np.abs(differences) > TIE, axis=1)
     means = differences.mean(axis=1)
-    errors = differences.std(axis=1, ddof=1) / math.sqrt(n)
-    shown = (np.abs(means) > float(stdtrit(n - 1, 1 - TAIL)) * errors) & (np.abs(means) > TIE)
-    return [
-        VERDICTS[1 + int(np.sign(mean) * is_shown)]
-        for mean, is_shown in zip(means, shown, strict=True)
-    ]
+    errors = differences.std(axis=1, ddof=1) / math.sqrt(n) if n > 1 else np.zeros_like(means)
+    limit = float(stdtrit(max(n - 1, 1), 1 - TAIL))
+    shown = (np.abs(means) > limit * errors) & (np.abs(means) > TIE)
+    shown &= 2.0 ** (1 - moved) <= ALPHA  # fewer can give no such p-value
+    return [VERDICTS[at] for at in (1 + np.sign(means) * shown).astype(int).tolist()]
 
 
 def _sum(contest: Contest, grades: Ints) -> tuple[Floats, Ints]:

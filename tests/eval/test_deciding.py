@@ -1,12 +1,18 @@
 """Which judgments decide a comparison: bounds, order, and the verdict that is foretold."""
 
+import json
 import math
+import re
+from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planned_runs import make_collection, make_run
 
 from eval.analysis.deciding import (
     OPEN,
@@ -18,6 +24,14 @@ from eval.analysis.deciding import (
     order,
     score,
 )
+from eval.analysis.decision import decide
+from eval.analysis.pooling import make_pool
+from eval.cli.pool import pool
+from eval.collections.authoring import worksheet
+from eval.collections.collection import GoldItem
+from retrievers.base import AssayError
+
+RANKS = {"good": [1, 2] * 8, "poor": [2, 1] * 8}
 
 
 def make_contest(pairs: list[tuple[int, int, int]], highest: int = 1, **known) -> Contest:
@@ -134,3 +148,57 @@ def test_a_verdict_is_foretold_once_the_rest_cannot_change_it() -> None:
     assert foretell(contest, grades) == foretell(contest, grades)
     ties = np.where(contest.rank == 1, 0, OPEN)
     assert bound(contest, ties)[0] >= 0, "only the other has what is open"
+
+
+# Of stored runs
+
+
+def test_stored_runs_are_decided_or_not(tmp_path: Path) -> None:
+    """The answer stands first in one and third in the other, and all else is unjudged.
+
+    A text that answers no query, judged for each, tells that others are rarely relevant.
+    """
+    collection = make_collection(24)
+    nothing = {
+        query: (*items, GoldItem(query, "x", f"d{(at + 1) % 24}", 0, 13, 0))
+        for at, (query, items) in enumerate(collection.gold.items())
+    }
+    collection = replace(collection, gold=nothing)
+    good, poor = (
+        make_run(tmp_path, name, [rank] * 24, collection=collection)
+        for name, rank in (("good", 1), ("poor", 3))
+    )
+    found = decide([good, poor], 5)
+    assert found.measure == "nDCG@5"
+    assert found.difference == pytest.approx(1 / math.log2(4) - 1)
+    assert found.low <= found.difference < found.high
+    assert (found.verdict, found.is_decided) == ("worse", True)
+    turned = decide([poor, good], 5)
+    assert (turned.verdict, turned.difference) == ("better", -found.difference)
+    assert (turned.low, turned.high) == (pytest.approx(-found.high), pytest.approx(-found.low))
+    assert set(found.pool.pairs) == set(make_pool([good, poor], 5).pairs)
+    few = decide([run.take({"q0", "q1", "q2"}) for run in (good, poor)], 5)
+    assert few.verdict == "no difference shown", "three queries can show none"
+    assert few.as_json()["decided"] is True
+    with pytest.raises(AssayError, match="--decide: needs two runs to decide between, not 1"):
+        decide([good, good], 5)
+
+
+def test_a_pool_that_decides_is_written_until_it_is_decided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "reports"
+    good, poor = (make_run(folder, name, ranks).folder for name, ranks in RANKS.items())
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> Result:
+        return CliRunner().invoke(pool, [str(good), str(poor), "--depth", "3", *arguments])
+
+    result = call("--decide", "--limit", "7", "--json")
+    told = json.loads(result.stdout)
+    assert told["decision"]["decided"] is False
+    assert told["written"] == 7 == len(worksheet.read(tmp_path / "pool.csv"))
+    assert "decision" not in json.loads(call("--json", "--output", "all.csv").stdout)
+    shown = call("--decide", "--output", "more.csv").output
+    assert re.search(r"nDCG@3, second minus first: [+-]0\.\d{4} with open pairs", shown)
+    assert "verdict foretold: " in shown
