@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--spans", is_flag=True, help="Ask for the words that answer, too.")
 @click.option(
     "--twice",
-    type=click.FloatRange(0, 1),
+    type=options.Fraction(min_open=False),
     default=0.1,
     show_default=True,
     help="The share of pairs that is asked for twice.",

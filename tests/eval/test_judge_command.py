@@ -190,6 +190,33 @@ def test_a_budget_and_a_wrong_key_stop_it_and_the_same_command_goes_on(
     assert len(server.calls) - before == 7 - kept
 
 
+def test_of_a_collection_the_judged_pairs_are_held_against_people(
+    project: Path, server: LanguageModelServer
+) -> None:
+    """The model finds all that people found, but for one query."""
+    server.react = lambda each: (
+        Say('{"grade": 1}') if read_parts(each)["query"] == "word3" else answer(each)
+    )
+    found = read(ask("mine", "mine.yaml", "second.yaml"))["agreement"]
+    assert found["confusion"] == [[0, 0], [1, 5]], "grade 1 of 3 is none of 1"
+    assert found["agreement"]["same"] == pytest.approx(5 / 6)
+    assert (found["systems"]["queries"], found["systems"]["more"]) == (6, 0)
+    means = found["systems"]["means"]
+    assert [each["people"]["value"] for each in means] == [1, 1]
+    assert [each["model"]["value"] for each in means] == [pytest.approx(5 / 6)] * 2
+    assert found["verdict"] == "not shown either way", "the two runs are alike"
+    assert "one of the two judges ties all runs" in Path("mine.judged.csv.model.md").read_text()
+    made = len(server.calls)
+    shown = call(judge, "mine", "--provider", "openai", "--model", "some").output
+    assert re.search(r"model and people +6 +83.3 %", shown)
+    assert "next: assay label" not in shown, "people have judged all of it"
+    assert len(server.calls) == made
+    other = ask("mine", "--queries", "2")
+    assert "mine.judged.csv: is there already, with other pairs" in str(other.exception)
+    fewer = read(ask("mine", "--queries", "2", "--output", "two.csv"))
+    assert fewer["pairs"] == 2
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
