@@ -9,7 +9,8 @@ from eval.cli.output import make_console, make_table, print_json, print_table
 
 if TYPE_CHECKING:
     from eval.analysis.model_judge import ModelJudge
-    from eval.experiments.judging import Forecast, Job, Outcome
+    from eval.experiments.judging import Forecast, Job
+    from eval.experiments.judging_run import Outcome
 
 
 @click.command()
@@ -80,7 +81,8 @@ def judge(
     are kept: a call that was interrupted goes on where it stopped, and nothing is paid for twice.
     Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
     """
-    from eval.experiments.judging import estimate, run_job
+    from eval.experiments.judging import estimate
+    from eval.experiments.judging_run import run_job
     from eval.experiments.judging_tables import examine_grades, open_table, write_report
     from eval.progress import ConsoleProgress
     from retrievers.base import AssayError

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from eval.analysis.model_judge import LEAST_TAU, ModelJudge, Powered
+from eval.analysis.model_judge import LEAST_TAU, ModelJudge
+from eval.analysis.two_judges import Powered
 from eval.report.markdown import render_markdown
 from eval.statistics.agreement import Agreement
 from eval.statistics.estimates import Estimate
