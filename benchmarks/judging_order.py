@@ -7,7 +7,7 @@ of `assay pool --decide`, some at a time, until the foretold verdict has a share
 (`foretold`) or the sign of the difference is certain by its bounds (`certain`). Right is a verdict,
 by the randomisation test at .05 on nDCG@10, that is the one with all of these pairs judged; of
 `certain`, the sign alone counts. `to match` is the judgments as a share of those by which depth
-pooling is right as often. Each passage counts by itself, with the best grade of what it covers.
+pooling is right as often, on a straight line between depths. Each passage counts by itself, with the best grade of what it covers.
 """
 
 import argparse
@@ -34,12 +34,12 @@ from eval.experiments.locations import reports_folder
 from eval.runs.stored import StoredRun, find, load
 from eval.scoring.join import Retrieved, covers
 from eval.statistics.estimates import SEED
-from eval.statistics.significance import ALPHA, randomise
+from eval.statistics.significance import ALPHA, TIE, randomise
 from retrievers.base import AssayError
 
 telemetry.disable()
 DEPTH = 10
-DEPTHS = (1, 2, 3, 4, 5, 6, 8, 10)
+DEPTHS = range(1, DEPTH + 1)
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)  # of the pool, judged in the order
 STEP = 0.025  # of the pool, judged before looking again
 
@@ -61,7 +61,7 @@ def main() -> None:
     )
     parser.add_argument("runs", nargs="+", help="stored runs, two or more, of one collection")
     parser.add_argument("--queries", type=int, nargs="+", default=[50, 200])
-    parser.add_argument("--trials", type=int, default=10, help="draws of queries for each two runs")
+    parser.add_argument("--trials", type=int, default=5, help="draws of queries for each two runs")
     asked = parser.parse_args()
     try:
         runs = [load(find(reports_folder(), name)) for name in asked.runs]
@@ -111,10 +111,13 @@ def tabulate(cases: Sequence[Case], count: int, trials: int) -> Iterator[str]:
     means = {name: np.mean(np.array(rows, dtype=float), axis=0) for name, rows in found.items()}
     depths = [means[f"depth {depth}"] for depth in DEPTHS]
     for name, (judged, pool, is_right) in means.items():
-        # The judgments at which depth pooling is right as often, between two depths.
+        # The judgments by which depth pooling is right as often; a straight line between depths.
         correct = np.maximum.accumulate([row[2] for row in depths])
-        at = int(np.searchsorted(correct, is_right - 1e-9))
-        match = depths[min(at, len(depths) - 1)][0]
+        at = int(np.searchsorted(correct, is_right - TIE))
+        match = depths[at][0]
+        if at and correct[at] > is_right + TIE:
+            share = (is_right - correct[at - 1]) / (correct[at] - correct[at - 1])
+            match = depths[at - 1][0] + share * (match - depths[at - 1][0])
         beside = "" if name.startswith("depth") else f"{judged / match:>10.2f}"
         yield f"{name:<28}{judged:>10.0f}{judged / pool:>12.0%}{is_right:>8.1%}{beside}"
 

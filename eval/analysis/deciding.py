@@ -178,8 +178,9 @@ def foretell(contest: Contest, grades: Ints) -> Counter[str]:
     group, hits, others = believe(contest, grades)
     chances = rng.beta(hits, others, (DRAWS, GROUPS))[:, group[open_]]
     relevant = rng.random(chances.shape) < chances
-    kinds = rng.choice(len(given), size=chances.shape, p=given / given.sum()) + 1
-    drawn[:, open_] = np.where(relevant, kinds, 0)
+    kinds = np.zeros(chances.shape, dtype=np.int64)
+    kinds[relevant] = 1 + rng.choice(len(given), size=relevant.sum(), p=given / given.sum())
+    drawn[:, open_] = kinds
     return Counter(_judge(score(contest, drawn)))
 
 
