@@ -4,10 +4,11 @@ The runs are stored ones of a collection whose judgments are complete, which sta
 Of each two of them, and of queries drawn by chance, nothing is known at first. The pairs in the
 first ten hits of either are judged by depth, all of a rank before any of the next, and in the order
 of `assay pool --decide`, some at a time, until the foretold verdict has a share of at least .95
-(`foretold`) or the sign of the difference is certain by its bounds (`certain`). Right is a verdict,
-by the randomisation test at .05 on nDCG@10, that is the one with all of these pairs judged; of
-`certain`, the sign alone counts. `to match` is the judgments as a share of those by which depth
-pooling is right as often, on a straight line between depths. Each passage counts by itself, with the best grade of what it covers.
+(`foretold`) or the bounds make the sign of the difference certain (`certain sign`). Right is a
+verdict, by the randomisation test at .05 on nDCG@10, that is the one with all of these pairs
+judged; of `certain sign`, the sign alone counts. `to match` is the judgments as a share of those by
+which depth pooling is right as often, on a straight line between depths. Each passage counts by
+itself, with the best grade of what it covers.
 """
 
 import argparse
@@ -55,14 +56,14 @@ class Outcome:
     right: bool
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("runs", nargs="+", help="stored runs, two or more, of one collection")
     parser.add_argument("--queries", type=int, nargs="+", default=[50, 200])
     parser.add_argument("--trials", type=int, default=5, help="draws of queries for each two runs")
-    asked = parser.parse_args()
+    asked = parser.parse_args(arguments)
     try:
         runs = [load(find(reports_folder(), name)) for name in asked.runs]
         for run in runs[1:]:

@@ -190,6 +190,24 @@ def test_a_budget_and_a_wrong_key_stop_it_and_the_same_command_goes_on(
     assert len(server.calls) - before == 7 - kept
 
 
+def test_the_words_that_answer_become_the_judged_text(
+    project: Path, server: LanguageModelServer
+) -> None:
+    make_pool(5)
+
+    def react(each: Call) -> Reaction:
+        quote = "is here" if "is here" in read_parts(each)["passage"] else "there is no more"
+        return Say(json.dumps({"grade": 2, "quote": quote}))
+
+    server.react = react
+    assert read(ask("pool.csv", "--spans"))["graded_now"] == 6
+    assert read(call(label, "pool.csv", "--json"))["by_model"] == 5
+    rows = [json.loads(line) for line in Path("datasets/mine/gold.jsonl").read_text().splitlines()]
+    texts = {row["text"] for row in rows[6:]}
+    assert texts <= {"is here", "there is no more"}
+    assert all(row["end"] - row["start"] == len(row["text"]) for row in rows[6:])
+
+
 def test_of_a_collection_the_judged_pairs_are_held_against_people(
     project: Path, server: LanguageModelServer
 ) -> None:
