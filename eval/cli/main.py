@@ -23,6 +23,7 @@ COMMANDS = {
     "targets": ("eval.cli.targets:targets", "Measure every success criterion, with a verdict."),
     "baseline": ("eval.cli.baseline:baseline", "Accept or show the baselines of the gate."),
     "explain": ("eval.cli.explain:explain", "Tell where the answers of a run went."),
+    "answer": ("eval.cli.answer:answer", "Answers by a language model from what runs return."),
     "ragas": ("eval.cli.ragas:ragas", "Score runs with ragas, beside the measures here."),
     "pool": ("eval.cli.pool:pool", "Write the table of results that no one has judged."),
     "judge": ("eval.cli.judge:judge", "Let a language model judge it, and hold it to people."),

@@ -83,6 +83,8 @@ def score(
         for metric in metrics:
             if metric.referenced and not sample.answer:
                 missing[metric.name][sample.query] = "no reference answer"
+            elif metric.responded and sample.response == "":
+                missing[metric.name][sample.query] = "no answer was given"
             elif sample.passages:
                 jobs.append((metric, sample))
             elif metric.nearest:
@@ -132,7 +134,7 @@ def _score(metric: Metric, sample: Sample, ask: Ask) -> float:
     if metric.referenced:
         asked["reference"] = sample.answer
     if metric.responded:
-        asked["response"] = respond(sample, ask)
+        asked["response"] = sample.response or respond(sample, ask)
     made = getattr(load().metrics.collections, metric.name)(llm=judge)
     judge.learn(made)
     try:
