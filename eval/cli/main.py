@@ -35,6 +35,7 @@ COMMANDS = {
     "log": ("eval.cli.log:log", "Send stored runs to the MLflow tracking store."),
     "mlflow": ("eval.cli.mlflow_ui:mlflow", "Open the MLflow UI on the tracking store."),
     "init": ("eval.cli.init:init", "Make a judged collection of your documents and questions."),
+    "questions": ("eval.cli.questions:questions", "Let a language model write questions."),
     "ingest": ("eval.cli.ingest:ingest", "Convert, cut and index documents, and report on it."),
     "contexts": ("eval.cli.contexts:contexts", "Situate chunks with a language model."),
     "dataset": ("eval.cli.dataset:dataset", "List, show and check collections."),

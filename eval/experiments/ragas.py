@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eval import tracking
+from eval.asking.question import Ask
 from eval.experiments import desk as desks
 from eval.experiments.desk import Desk
 from eval.experiments.llm_client import Asker, Estimator
@@ -115,7 +116,7 @@ def score(task: Task, desk: Desk | None, progress: Progress, *, track: bool) -> 
     judged = [metric for metric in task.metrics if metric.judged]
     found = []
     with ExitStack() as stack:
-        ask: judging.Ask | None = None
+        ask: Ask | None = None
         ledger = None
         at_once = 1
         if desk and judged:
