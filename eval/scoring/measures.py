@@ -270,7 +270,7 @@ def _make(
 def _refuse(name: str, parts: Iterable[str]) -> AssayError:
     """Return what is said of a name that no measure has: near ones, and what is allowed."""
     stem, rest = re.match(r"(\w*)(.*)", name, re.S).groups()  # type: ignore[union-attr]
-    near = suggest(stem, sorted({*KINDS, *SHOWN}), rest)
+    near = suggest(stem, sorted({*KINDS, *SHOWN, *(() if rest else generated.NAMES)}), rest)
     added = "".join(f", {part}" for part in parts)
     return AssayError(
         f"measures: {name!r} is not a measure that can be computed here"

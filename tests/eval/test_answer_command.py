@@ -249,6 +249,7 @@ def test_measures_of_answers_are_refused_where_there_are_none(server: LanguageMo
     assert "is of answers" in fail("run", "mine.yaml", "measures=[AnswerF1]", "--no-track")
     named = ("compare", "mine", "worse", "--no-track", "--measures")
     assert "has no answers; `assay answer mine-" in fail(*named, "CitationP")
+    assert "did you mean CitationP" in fail(*named, "CitatonP")
     for path in Path("reports").glob("*/queries.jsonl"):
         path.write_text(path.read_text().replace('"answer"', '"other"'))
     for name in ("mine", "worse"):
