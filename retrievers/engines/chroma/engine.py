@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from retrievers.engines.bare import BareClient, Request
 from retrievers.engines.chroma.collection import (
     DATABASE,
     Opened,
@@ -71,3 +72,19 @@ class ChromaEngine(EmbeddedEngine[ChromaSettings, Opened]):
         )
         ids, distances = found["ids"][0], found["distances"][0]
         return ordered((int(id_), 1 - far) for id_, far in zip(ids, distances, strict=True))
+
+    def _open_bare(self, opened: Opened) -> BareClient:
+        """Return the collection itself: a second client of its files would be the same."""
+
+        def dense(vector: Vectors, limit: int) -> Request:
+            query, most = vector[None], min(limit, self._texts)
+
+            def ask() -> object:
+                found = opened.collection.query(
+                    query_embeddings=query, n_results=most, include=["distances"]
+                )
+                return list(zip(found["ids"][0], found["distances"][0], strict=True))
+
+            return ask
+
+        return BareClient(dense, None, lambda: None)

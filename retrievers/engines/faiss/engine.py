@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from retrievers.engines.bare import BareClient, Request
 from retrievers.engines.embedded import EmbeddedEngine
 from retrievers.engines.faiss.file import FILE, build_file, can_train, open_file
 from retrievers.engines.faiss.settings import FaissFileSettings
@@ -70,6 +71,21 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
         scores, positions = opened.search(vector[None], most, params=self._tell_search(most))
         found = zip(positions[0].tolist(), scores[0].tolist(), strict=True)
         return ordered(pair for pair in found if pair[0] >= 0)  # -1 fills what was not found
+
+    def _open_bare(self, opened: "faiss.Index") -> BareClient:
+        """Return the index itself: it has no client."""
+
+        def dense(vector: Vectors, limit: int) -> Request:
+            most = min(limit, self._texts)
+            query, params = vector[None], self._tell_search(most)
+
+            def ask() -> object:
+                scores, positions = opened.search(query, most, params=params)
+                return list(zip(positions[0].tolist(), scores[0].tolist(), strict=True))
+
+            return ask
+
+        return BareClient(dense, None, lambda: None)
 
     def _tell_search(self, most: int) -> "faiss.SearchParameters | None":
         import faiss

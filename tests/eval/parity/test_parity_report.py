@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,8 +15,9 @@ from eval.experiments.ann_sweep import list_variants, run_sweep
 from eval.experiments.engine_settings import list_features, read_engine
 from eval.experiments.recall_subjects import read_subject
 from eval.parity.results import Absence, Parity
+from eval.parity.timing import Timing, time_systems
 from eval.report import engines, parity, recall
-from retrievers.base import AssayError
+from retrievers.base import AssayError, Quiet
 from retrievers.engines.formulas import ReciprocalRanks
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
@@ -60,6 +62,28 @@ def test_an_engine_that_does_what_it_says(honest: Parity) -> None:
     assert all(item["p50"].value > 0 for item in honest.timing.systems.values())
     assert honest.recall == {}
     assert honest.command == "assay parity qdrant-edge harbour"
+
+
+def test_a_wait_of_the_network_is_told_on_every_page(honest: Parity, tmp_path: Path) -> None:
+    queries = range(30)
+
+    def take(query: int) -> float:
+        return 4 + 0.01 * query + 43 * (query % 2)
+
+    systems = {"dense": take, "keyword": lambda query: 4 + 0.01 * query}
+    timing = time_systems(systems, queries, 30, Quiet())
+    (line,) = timing.delays
+    assert line.startswith("dense: 50% of 30 queries take 43 ms longer than the others'")
+    waiting = replace(honest, timing=replace(timing_of(honest), delays=timing.delays))
+    assert line in unescape(parity.write(waiting, tmp_path).read_text())
+    page, _ = engines.write([waiting], [], [], tmp_path)
+    assert "connection that waits for delayed acknowledgements" in page.read_text()
+    assert parity.describe_waits(waiting) == [f"qdrant-edge: {line}"]
+
+
+def timing_of(found: Parity) -> Timing:
+    assert found.timing is not None
+    return found.timing
 
 
 def test_an_engine_that_lies_is_shown_with_examples(lying: Parity) -> None:
