@@ -12,10 +12,12 @@ from retrievers.engines.chroma.collection import (
     build_collection,
     open_collection,
 )
+from retrievers.engines.chroma.live import open_rows
 from retrievers.engines.chroma.settings import ChromaCollectionSettings
 from retrievers.engines.copies import OwnFolder
 from retrievers.engines.embedded import EmbeddedEngine
 from retrievers.engines.formulas import Formula
+from retrievers.engines.live import LiveRows
 from retrievers.engines.one_list import COSINE
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored, ordered
@@ -42,6 +44,10 @@ class ChromaEngine(EmbeddedEngine[ChromaSettings, Opened]):
     def formula(self) -> Formula:
         """The cosine."""
         return COSINE
+
+    def open_live(self, dimensions: int) -> LiveRows:
+        """Return rows of a collection, found by its graph."""
+        return open_rows(self._settings)
 
     @property
     def _exact(self) -> bool:

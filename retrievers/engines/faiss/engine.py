@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 from retrievers.engines.bare import BareClient, Request
 from retrievers.engines.embedded import EmbeddedEngine
 from retrievers.engines.faiss.file import FILE, build_file, can_train, open_file
+from retrievers.engines.faiss.live import FaissRows
 from retrievers.engines.faiss.settings import FaissFileSettings
 from retrievers.engines.formulas import Formula
+from retrievers.engines.live import LiveRows
 from retrievers.engines.one_list import COSINE, OneList
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored, ordered
@@ -46,6 +48,10 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
         """The cosine, or what stands for it where vectors are quantised."""
         index = self._settings.index
         return ESTIMATE if index.type == "ivf-pq" and index.refine_factor is None else COSINE
+
+    def open_live(self, dimensions: int) -> LiveRows:
+        """Return rows of a flat index, whatever the settings of the index."""
+        return FaissRows(dimensions)
 
     @property
     def _exact(self) -> bool:
