@@ -20,7 +20,7 @@ PAGE, FACTS = "engines.md", "engines.json"
 # What the page does not need of each; it is in the report of each.
 LEFT_OUT = ("environment", "examples", "verdicts", "trials")
 # What the engines of one collection must have in common, to stand in one table.
-SHARED = ("queries", "sampled", "encoder")
+SHARED = ("queries", "sampled", "encoder", "identity")
 # What not every version of a server has: its engine, what it is, the first version, what else it
 # needs.
 Features = Sequence[Mapping[str, str]]
@@ -96,11 +96,11 @@ def _merge(before: Mapping[str, Any], found: Mapping[str, Any], path: Path) -> d
     for item in parities:
         first = next(one for one in parities if one["collection"] == item["collection"])
         for key in SHARED:
-            if item[key] != first[key]:
+            if item.get(key) != first.get(key):
                 raise AssayError(
-                    f"{path}: {first['label']} on {item['collection']} has {key} {first[key]}, and "
-                    f"{item['label']} {item[key]}: ask as many queries, or measure all again, "
-                    "without --engine"
+                    f"{path}: {first['label']} on {item['collection']} has {key} "
+                    f"{first.get(key)}, and {item['label']} {item.get(key)}: ask as many queries "
+                    "of the same vectors, or measure all again, without --engine"
                 )
     used = {item["measured"] for item in parities}
     measurements = {**before["measurements"], **found["measurements"]}

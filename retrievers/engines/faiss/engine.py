@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from retrievers.engines.bare import BareClient, Request
 from retrievers.engines.embedded import EmbeddedEngine
 from retrievers.engines.faiss.file import FILE, build_file, can_train, open_file
@@ -13,7 +15,7 @@ from retrievers.engines.formulas import Formula
 from retrievers.engines.live import LiveRows
 from retrievers.engines.one_list import COSINE, OneList
 from retrievers.models.base import Vectors
-from retrievers.ranking import Scored, ordered
+from retrievers.ranking import Scored
 from retrievers.settings import Workshop
 
 if TYPE_CHECKING:
@@ -75,8 +77,10 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
     def _search_dense(self, opened: "faiss.Index", vector: Vectors, limit: int) -> list[Scored]:
         most = min(limit, self._texts)
         scores, positions = opened.search(vector[None], most, params=self._tell_search(most))
-        found = zip(positions[0].tolist(), scores[0].tolist(), strict=True)
-        return ordered(pair for pair in found if pair[0] >= 0)  # -1 fills what was not found
+        # Sorted as arrays: a search takes so little that sorting pairs would show beside it.
+        order = np.lexsort((positions[0], -scores[0]))
+        found = order[positions[0][order] >= 0]  # -1 fills what was not found
+        return list(zip(positions[0][found].tolist(), scores[0][found].tolist(), strict=True))
 
     def _open_bare(self, opened: "faiss.Index") -> BareClient:
         """Return the index itself: it has no client."""

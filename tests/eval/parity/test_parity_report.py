@@ -158,6 +158,8 @@ def test_engines_that_are_measured_again_stand_beside_the_others(
     assert "| milvus | harbour | no address | by contract, never met live |" in page.read_text()
     with pytest.raises(AssayError, match=r"sqlite on harbour has queries 8, and qdrant-edge 7"):
         engines.write([replace(again, queries=7)], [], FACTS, tmp_path, keep=True)
+    with pytest.raises(AssayError, match=r"has identity hashing, and qdrant-edge other"):
+        engines.write([replace(again, identity="other")], [], FACTS, tmp_path, keep=True)
     assert json.loads(facts.read_text()) == found
     facts.write_text("{}")
     with pytest.raises(AssayError, match=r"made by another version"):
