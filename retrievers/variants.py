@@ -1,7 +1,8 @@
 """Many pipelines over the same documents that share chunks, indexes and what legs have found."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Self
 
 from retrievers.base import Document, IndexReport, Retriever
@@ -88,7 +89,7 @@ class _Indexed:
     corpus: Corpus
     leg: Leg
     report: IndexReport
-    found: dict[tuple[str, int], tuple[int, LegResult]] = field(default_factory=dict)
+    found: dict[tuple[tuple[str, ...], int], tuple[int, LegResult]] = field(default_factory=dict)
 
 
 class SharedLeg(Leg):
@@ -109,14 +110,12 @@ class SharedLeg(Leg):
 
     def search(self, query: str, depth: int) -> LegResult:
         """Return what the leg found before, or let it search."""
-        if depth > MOST_REMEMBERED:
-            return self._own.leg.search(query, depth)
-        key = query, 0 if self._settings.prefix_stable else depth
-        asked, result = self._own.found.get(key, (0, None))
-        if result is None or asked < depth:
-            result = self._own.leg.search(query, depth)
-            self._own.found[key] = depth, result
-        return replace(result, candidates=result.candidates[:depth])
+        return self._remember((query,), depth, partial(self._own.leg.search, query))
+
+    def search_near(self, query: str, passages: Sequence[str], depth: int) -> LegResult:
+        """Return what the leg found before, or let it search."""
+        search = partial(self._own.leg.search_near, query, passages)
+        return self._remember((query, *passages), depth, search)
 
     def follow(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
         """Remember what depends on the query alone; let the leg itself follow other legs."""
@@ -133,6 +132,18 @@ class SharedLeg(Leg):
         if self._indexed is None:
             return self._settings.build(self._variants.workshop).facts()
         return self._indexed.leg.facts()
+
+    def _remember(
+        self, texts: tuple[str, ...], depth: int, search: Callable[[int], LegResult]
+    ) -> LegResult:
+        if depth > MOST_REMEMBERED:
+            return search(depth)
+        key = texts, 0 if self._settings.prefix_stable else depth
+        asked, result = self._own.found.get(key, (0, None))
+        if result is None or asked < depth:
+            result = search(depth)
+            self._own.found[key] = depth, result
+        return replace(result, candidates=result.candidates[:depth])
 
     @property
     def _own(self) -> _Indexed:
