@@ -1,4 +1,4 @@
-"""What a sweep would take: what its points share, which are finished, and how long the rest takes."""
+"""What a sweep would take: what its points share, which are finished, how long others take."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass

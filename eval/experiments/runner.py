@@ -146,7 +146,7 @@ class Runner:
     def store(
         self, tasks: Sequence[Task], done: Sequence[Done], chosen: Container[int]
     ) -> list[Done]:
-        """Return what became of tasks; those at the `chosen` places have a run and a report then."""
+        """Return what became of tasks, those at the `chosen` places with a run and its report."""
         found = list(done)
         places = [at for at, one in enumerate(done) if at in chosen and one.result.figures]
         with Variants(self._workshop, [tasks[at].config for at in places]) as variants:

@@ -190,7 +190,9 @@ def search(
     k = depth + collection.drop_self_matches
     with naming(f"{name_retriever(retriever)}: query {query.id}"):
         found = retriever.search(query.text, k)
-    ranking = check_ranking(found, retriever, query.id, k, collection.texts, {} if sound is None else sound)
+    ranking = check_ranking(
+        found, retriever, query.id, k, collection.texts, {} if sound is None else sound
+    )
     return _without_self(ranking, query.id, depth) if collection.drop_self_matches else ranking
 
 
