@@ -8,6 +8,9 @@ BIN := .venv/bin
 CONFIGS := $(sort $(filter-out gate targets,$(basename $(notdir $(wildcard configs/*.yaml)))))
 TORCH ?= torch==2.13.0
 
+# Where Python keeps no bytecode, each command compiles all that it imports anew: three seconds.
+unexport PYTHONDONTWRITEBYTECODE
+
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "Pipelines: $(CONFIGS)"

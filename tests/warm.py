@@ -13,8 +13,9 @@ import sys
 import threading
 from pathlib import Path
 
-HEAVY = ("mlflow", "mlflow.tracking", "pandas", "pyarrow.parquet", "scipy.stats", "ir_measures",
-         "rich.table", "jinja2", "bm25s", "tokenizers")  # fmt: skip
+HEAVY = ("mlflow", "mlflow.tracking", "mlflow.store.tracking.sqlalchemy_store", "pandas",
+         "pyarrow.parquet", "scipy.stats", "ir_measures", "rich.table", "jinja2", "bm25s",
+         "tokenizers", "eval.experiments.experiment", "eval.experiments.comparison")  # fmt: skip
 
 
 class Warm:

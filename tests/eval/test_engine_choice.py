@@ -1,6 +1,7 @@
 """`--engine NAME`: which legs move, and what they keep."""
 
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 

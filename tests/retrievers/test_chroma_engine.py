@@ -30,8 +30,8 @@ def test_it_searches_by_its_graph_and_says_so(tmp_path: Path) -> None:
             assert engine.facts()["exact"] is False
             return engine.facts()["recall_against_exact"], cached
 
-    poor, built = measure(m=2, ef_construction=2, ef=1)
-    wide, cached = measure(m=2, ef_construction=2, ef=350)
+    poor, built = measure(m=4, ef_construction=4, ef=1)
+    wide, cached = measure(m=4, ef_construction=4, ef=350)
     good, anew = measure()
     assert 0 < poor < wide <= good <= 1
     assert (built, cached, anew) == ((), ("engine",), ())
