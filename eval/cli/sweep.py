@@ -50,8 +50,9 @@ def sweep(
     Points share chunks, vectors, term counts, indexes and the lists of legs. The figures of each
     are those of `assay run`, and are kept: what was made before, here or there, is not made again,
     and after a kill the same call goes on. The best point of each collection is stored as a run
-    with its report. Overrides change single keys of every config. An axis `engine` has names of engines, null for the config as it is, or "*" for every
-    one that can be used here and to which the config can move; --engine gives or replaces it.
+    with its report. Overrides change single keys of every config. An axis `engine` has names of
+    engines, null for the config as it is, or "*" for every one that can be used here and to which
+    the config can move; --engine gives or replaces it.
 
     A point that fails is reported, and the others go on. Exit code: 0 all points ran, 1 some
     failed, 2 the file cannot be run.

@@ -45,9 +45,10 @@ LONGEST_DIGEST = 36
 class Record:
     """What MLflow is told of one run.
 
-    `folder` is None where the run is not stored. It lasted from `begin` to `time`, in ms since 1970. `headline` is the name and value of the one
-    measure that its parent shows. `metrics` are what runs are listed and compared by; `figures` are
-    all there are, with their intervals: rows of `FIGURES_COLUMNS`. `description` is Markdown.
+    `folder` is None where the run is not stored. It lasted from `begin` to `time`, in ms since
+    1970. `headline` is the name and value of the one measure that its parent shows. `metrics` are
+    what runs are listed and compared by; `figures` are all there are, with their intervals: rows of
+    `FIGURES_COLUMNS`. `description` is Markdown.
     """
 
     run: str
