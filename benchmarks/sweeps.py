@@ -28,7 +28,7 @@ def list_constants(points: int) -> tuple[list[float], list[float]]:
 def call(folder: Path, *words: str) -> float:
     """Return the CPU seconds of a command that keeps all it makes in `folder`."""
     return spend(
-        [sys.executable, "-c", ASSAY, *words, "--json"],
+        [sys.executable, ASSAY, *words, "--json"],
         ASSAY_CACHE=str(folder / "cache"),
         ASSAY_REPORTS=str(folder / "reports"),
         MLFLOW_TRACKING_URI=f"sqlite:///{folder}/mlflow.db",
