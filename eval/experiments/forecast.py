@@ -7,6 +7,7 @@ from typing import Any
 from eval.collections.loading import load
 from eval.experiments.kept_figures import SECONDS, name_point
 from eval.experiments.runner import Task, name_shared
+from retrievers.base import AssayError
 from retrievers.models.encoders import EncoderChoice
 from retrievers.pipeline import PipelineSettings
 from retrievers.store.cache import Cache
@@ -21,7 +22,7 @@ class Forecast:
     `chunkings` are ways to cut the documents of a collection, `indexes` legs on one of these, each
     of which searches once a query, `encodings` encoders of one. `seconds` are those that the points
     not `finished` should take, by what finished ones took on this machine; None where none is.
-    Reports and timing come on top.
+    Reports and timing come on top. `absent` says of each collection that cannot be read why not.
     """
 
     points: int
@@ -30,6 +31,7 @@ class Forecast:
     encodings: int
     finished: int
     seconds: float | None
+    absent: tuple[str, ...]
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -44,6 +46,7 @@ class Forecast:
             f"{self.points} points share {self.chunkings} chunkings, {self.encodings} encodings of "
             f"chunks, and {self.indexes} indexes with their lists",
             f"{self.finished} are finished, {left} left" + (f": {took}" if left else ""),
+            *self.absent,
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -53,10 +56,16 @@ class Forecast:
 
 def forecast(tasks: Sequence[Task], cache: Cache) -> Forecast:
     """Return what running `tasks` would take. Collections are read; nothing is run."""
-    collections = {name: load(name) for name in {task.config.dataset for task in tasks}}
+    collections, absent = {}, []
+    for name in dict.fromkeys(task.config.dataset for task in tasks):
+        try:
+            collections[name] = load(name)
+        except AssayError as error:
+            absent.append(str(error))
     names = [
         name_point(task.config.model_dump(mode="json"), collections[task.config.dataset])
         for task in tasks
+        if task.config.dataset in collections
     ]
     found = cache.get_many(SECONDS, names)
     mean = sum(map(float, found.values())) / len(found) if found else None
@@ -68,6 +77,7 @@ def forecast(tasks: Sequence[Task], cache: Cache) -> Forecast:
         encodings=len({one for task in tasks for one in _list_encodings(task)}),
         finished=finished,
         seconds=None if mean is None else mean * (len(tasks) - finished),
+        absent=tuple(absent),
     )
 
 
