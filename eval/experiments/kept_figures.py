@@ -1,8 +1,10 @@
 """What a parent command shows of a run: computed once, then found again without reading the run."""
 
+import gc
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -72,8 +74,9 @@ class Keeper:
 
         def make() -> Shown:
             begin = time.perf_counter()
-            run = search_unstored(plan, retriever, collection, ready, circumstances)
-            shown = _show(summarise(run, self._names))
+            with _uncollected():
+                run = search_unstored(plan, retriever, collection, ready, circumstances)
+                shown = _show(summarise(run, self._names))
             note_seconds(self._cache, plan, collection, time.perf_counter() - begin)
             return Shown(replace(shown.figures, run=""), replace(shown.record, folder=None))
 
@@ -89,6 +92,18 @@ class Keeper:
         if not shown.figures.degraded:  # what failed may work by now
             self._cache.put_many(KIND, {key: json.dumps(asdict(shown), default=str).encode()})
         return shown
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Let Python look for no circles of garbage in the block, which makes objects without them."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
 
 
 def _show(summary: Summary) -> Shown:
