@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from eval import telemetry
-from eval.analysis.comparison import DEFAULT
 from eval.analysis.differences import EFFECT
 from eval.collections.collection import Collection
 from eval.collections.tables import Table
@@ -119,7 +118,7 @@ def compare(
     base: "Result | System | Sequence[Result | System]",
     *others: "Result | System",
     collection: "Judged | None" = None,
-    measures: Sequence[str] = DEFAULT,
+    measures: Sequence[str] | None = None,
     effect: float = EFFECT,
     names: Sequence[str] | None = None,
     depth: int | None = None,
@@ -133,7 +132,8 @@ def compare(
             them.
         others: The others, unless `base` is a list.
         collection: What is to be run is run on this, as `run` has it.
-        measures: What is compared, by either name: `MRR@10` or `RR@10`.
+        measures: What is compared, by either name: `MRR@10` or `RR@10`. By default those of
+            `assay compare`.
         effect: The smallest difference that would matter.
         names: What the runs that are made are called, one for each, the base first.
         depth: Hits kept a query, as `run` has it.
@@ -172,7 +172,8 @@ def compare(
     from eval.progress import ConsoleProgress
     from eval.scoring.measures import check_names
 
-    wanted, progress = check_names(measures), ConsoleProgress()
+    wanted = check_names(measures) if measures is not None else None
+    progress = ConsoleProgress()
     systems = [*base, *others] if isinstance(base, list | tuple) else [base, *others]
     if names is not None and len(names) != len(systems):
         raise AssayError(f"names: there are {len(names)} for {len(systems)} runs; give one each")

@@ -56,6 +56,11 @@ class Fusion(Settings, ABC):
             boost / ranks[name] > top for name, boost in self.boosts.items() if name in ranks
         )
 
+    @property
+    def by_scores(self) -> bool:
+        """Whether it counts on what a leg's scores mean, beyond their order and distances."""
+        return False
+
     @abstractmethod
     def top(self, legs: Iterable[str]) -> float:
         """Return the highest score that a chunk can have, boosts apart."""
@@ -129,6 +134,11 @@ class LinearSettings(Fusion):
                 f"floors: {self.normalisation} has none; allowed with normalisation: theoretical"
             )
         return self
+
+    @property
+    def by_scores(self) -> bool:
+        """Where it knows floors, or takes distances for how sure a leg is."""
+        return self.normalisation == "theoretical" or self.confidence
 
     def top(self, legs: Iterable[str]) -> float:
         """Return the sum of the weights; of z-scores, which have no bound, six times that.

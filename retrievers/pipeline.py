@@ -112,8 +112,17 @@ class PipelineSettings(Settings):
         if problem := find_disorder([stage.type for stage in self.stages]):
             raise ValueError(f"stages: {problem}")
         searching = {name: leg.kind for name, leg in self.active.items()}
-        if problem := find_unscaled(self.stages, self.fusion, searching):
+        ranking = next((step.type for step in self.query if step.ranks_alone), "")
+        if problem := find_unscaled(self.stages, self.fusion, searching, ranking):
             raise ValueError(f"stages: {problem}")
+        if ranking and self.fusion and self.fusion.by_scores:
+            raise ValueError(
+                f"fusion: theoretical normalisation and confidence need the legs' own scores;"
+                f" {ranking} leaves ranks alone"
+            )
+        for at, step in enumerate(self.query):
+            if problem := step.find_misfit(self.active):
+                raise ValueError(f"query.{at}: {step.type}: {problem}")
         return self
 
     def build(self, documents: DocumentSettings, workshop: Workshop) -> "Pipeline":
@@ -225,7 +234,7 @@ class Pipeline(Retriever):
 
     def _search(self, query: str, k: int) -> Ranking:
         trace: list[StageTrace] = []
-        request = self._ask(query, trace)
+        request, degraded = self._ask(query, trace)
         down = dict(self._legs.down)
         results = self._legs.search(request, down)
         trace += self._legs.trace(results)
@@ -243,7 +252,7 @@ class Pipeline(Retriever):
             trace.append(_entry(name, "stage", begin, hits, result.note, result.counts, watched))
         returned = {hit.chunk.id for hit in hits[:k]}
         others = (chunk for id_, chunk in named.items() if id_ not in returned)
-        return Ranking(tuple(hits[:k]), tuple(trace), tuple(others), tuple(down.values()))
+        return Ranking(tuple(hits[:k]), tuple(trace), tuple(others), (*degraded, *down.values()))
 
     def without_query_cache(self) -> "Pipeline":
         """The same pipeline, on the same indexes, with every per-query cache off."""
@@ -260,7 +269,8 @@ class Pipeline(Retriever):
 
     def probe(self, query: str, depth: int) -> Mapping[str, Sequence[str]]:
         """Return each leg's list of chunk ids to `depth`."""
-        results = self._legs.search(self._ask(query, []), dict(self._legs.down), depth)
+        request, _ = self._ask(query, [])
+        results = self._legs.search(request, dict(self._legs.down), depth)
         chunks = self._corpus.chunks
         return {
             name: [chunks[at].id for at, _ in result.candidates] for name, result in results.items()
@@ -296,16 +306,18 @@ class Pipeline(Retriever):
         tokenizer = Tokenizer(self._documents.tokenizer, self._workshop)
         return {"window": window, "unread": count_unread(texts, window, tokenizer)}
 
-    def _ask(self, query: str, trace: list[StageTrace]) -> Request:
-        """Return the request that the query steps make of `query`."""
+    def _ask(self, query: str, trace: list[StageTrace]) -> tuple[Request, list[str]]:
+        """Return the request that the query steps make of `query`, and what they could not do."""
         request = Request(query)
+        degraded: list[str] = []
         for name, step in self._steps:
             begin = time.perf_counter()
             with charges.watch() as watched:
                 result = step.apply(request)
             request = result.request
+            degraded += [result.degraded] if result.degraded else []
             trace.append(_entry(name, "query", begin, (), result.note, result.counts, watched))
-        return request
+        return request, degraded
 
     def _fuse(
         self, results: Mapping[str, LegResult], factors: Mapping[str, float]

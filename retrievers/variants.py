@@ -1,8 +1,9 @@
 """Many pipelines over the same documents that share chunks, indexes and what legs have found."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Self
 
 from retrievers.base import Document, IndexReport, Retriever
@@ -104,7 +105,7 @@ class _Indexed:
     corpus: Corpus
     leg: Leg
     report: IndexReport
-    found: dict[tuple[str, int], tuple[int, LegResult]] = field(default_factory=dict)
+    found: dict[tuple[tuple[str, ...], int], tuple[int, LegResult]] = field(default_factory=dict)
 
 
 class SharedLeg(Leg):
@@ -125,14 +126,12 @@ class SharedLeg(Leg):
 
     def search(self, query: str, depth: int) -> LegResult:
         """Return what the leg found before, or let it search."""
-        if depth > MOST_REMEMBERED:
-            return self._own.leg.search(query, depth)
-        key = query, 0 if self._settings.prefix_stable else depth
-        asked, result = self._own.found.get(key, (0, None))
-        if result is None or asked < depth:
-            result = self._own.leg.search(query, depth)
-            self._own.found[key] = depth, result
-        return replace(result, candidates=result.candidates[:depth])
+        return self._remember((query,), depth, partial(self._own.leg.search, query))
+
+    def search_near(self, query: str, passages: Sequence[str], depth: int) -> LegResult:
+        """Return what the leg found before, or let it search."""
+        search = partial(self._own.leg.search_near, query, passages)
+        return self._remember((query, *passages), depth, search)
 
     def follow(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
         """Remember what depends on the query alone; let the leg itself follow other legs."""
@@ -154,6 +153,18 @@ class SharedLeg(Leg):
         if self._indexed is None:
             return self._settings.build(self._variants.workshop).facts()
         return self._indexed.leg.facts()
+
+    def _remember(
+        self, texts: tuple[str, ...], depth: int, search: Callable[[int], LegResult]
+    ) -> LegResult:
+        if depth > MOST_REMEMBERED:
+            return search(depth)
+        key = texts, 0 if self._settings.prefix_stable else depth
+        asked, result = self._own.found.get(key, (0, None))
+        if result is None or asked < depth:
+            result = search(depth)
+            self._own.found[key] = depth, result
+        return replace(result, candidates=result.candidates[:depth])
 
     @property
     def _own(self) -> _Indexed:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from eval.collections.collection import Query
+from eval.runs import answered
 from eval.runs.stored import StoredRun
 from retrievers.base import AssayError
 
@@ -27,6 +28,41 @@ def share_queries(runs: Sequence[StoredRun]) -> list[StoredRun]:
     if not shared or not any(run.manifest.sampled for run in runs):
         return list(runs)
     return [run if len(run.queries) == len(shared) else run.take(shared) for run in runs]
+
+
+def share_answered(runs: Sequence[StoredRun]) -> list[StoredRun]:
+    """Return the runs with the queries alone that a language model answered in all of them.
+
+    Raises AssayError where there are none, or where answers tell of more than the pipelines: other
+    models, prompts or budgets of the context.
+    """
+    found = {run.manifest.id: answered.read(run.folder) for run in runs}
+    if missing := [id_ for id_, answers in found.items() if answers is None]:
+        raise AssayError(f"{missing[0]}: has no answers; `assay answer {missing[0]}` makes them")
+    if problem := find_misfit(runs):
+        raise AssayError(problem)
+    shared = set[str].intersection(*(set(item.answers) for item in found.values() if item))
+    shared &= set[str].intersection(*(set(run.queries) for run in runs))
+    if not shared:
+        raise AssayError("no query is answered in all of the runs")
+    return [run if run.queries.keys() <= shared else run.take(shared) for run in runs]
+
+
+def find_misfit(runs: Sequence[StoredRun]) -> str:
+    """Say in words which two of the runs were answered in ways that are not compared; "" if none.
+
+    Runs without answers are passed over.
+    """
+    pairs = ((run.manifest.id, answered.read(run.folder)) for run in runs)
+    found = [(id_, item.recipe) for id_, item in pairs if item]
+    for id_, recipe in found[1:]:
+        first, other = found[0]
+        if not recipe.fits(other):
+            return (
+                f"{id_} was answered by {recipe.words}, {first} by {other.words}: answers of both"
+                " are not compared"
+            )
+    return ""
 
 
 def list_differences(base: StoredRun, other: StoredRun) -> list[str]:

@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from eval.analysis.comparability import check_comparable, share_queries
+from eval.analysis.comparability import (
+    check_comparable,
+    find_misfit,
+    share_answered,
+    share_queries,
+)
 from eval.analysis.differences import (
     EFFECT,
     Contrast,
@@ -19,6 +24,7 @@ from eval.analysis.differences import (
 )
 from eval.analysis.run_labels import label_runs
 from eval.analysis.summary import Summary, summarise
+from eval.runs import answered
 from eval.runs.interleaved_timing import InterleavedTiming
 from eval.runs.latency import TOTAL
 from eval.runs.stored import StoredRun, describe_unread, describe_without_hits
@@ -27,9 +33,11 @@ from eval.statistics.estimates import Estimate, estimate_percentile_ratio
 from eval.statistics.significance import ALPHA, POWER
 from retrievers.base import AssayError
 
+# Added to these where all runs have answers by one model and prompt.
 DEFAULT = ("nDCG@10", "MRR@10", "Hit@1", "Hit@5", "Recall@20", "Recall@2000tok")
 # What the reader needs beside the measures, of which neither more nor less is better.
 BESIDE = ("Judged@10", "Tokens@10")
+OF_ANSWERS = ("AnswerF1", "QuoteShare", "CitationP", "CitationR", "Abstention")
 PERCENTILES = (50, 95)
 
 
@@ -109,6 +117,11 @@ class Comparison:
         return label_runs(self.runs)
 
     @property
+    def of_answers(self) -> bool:
+        """Whether answers of a language model are compared too."""
+        return any(find(name).of_answers for name in self.measures)
+
+    @property
     def tests(self) -> int:
         """The number of differences over all queries that are tested, as one family."""
         return sum(item.p is not None for pair in self.pairs for item in pair.differences)
@@ -143,10 +156,13 @@ class Comparison:
         for pair, label in zip(self.pairs, self.labels[1:], strict=True):
             if resting := [item for item in pair.shown if item.presumes_symmetry]:
                 found.append(f"{label}: {describe_symmetry(resting)}")
+        if misfit := find_misfit(self.runs):
+            found.append(misfit)
         if set(self.searched) != {count}:
             each = ", ".join(map(str, self.searched))
             found.append(
-                f"the runs searched {each} queries: only the {count} that all share are compared"
+                f"the runs searched {each} queries: only the {count} that all share"
+                f"{', and a model answered,' if self.of_answers else ''} are compared"
             )
         return tuple(found)
 
@@ -179,11 +195,14 @@ class Comparison:
 
 def compare(
     runs: Sequence[StoredRun],
-    measures: Sequence[str] = DEFAULT,
+    measures: Sequence[str] | None = None,
     effect: float = EFFECT,
     timing: InterleavedTiming | None = None,
 ) -> Comparison:
     """Compare every run with the first, on `measures`.
+
+    Without `measures` they are `DEFAULT` and, where one model has answered all queries of all runs
+    by one prompt, those of `OF_ANSWERS` that all have.
 
     `timing` is of those of the pipelines that were timed in one job; without it no latency is held
     against another.
@@ -193,7 +212,7 @@ def compare(
     figures. Where some searched a sample, all are compared on the queries they share. Raises
     AssayError when runs were not judged alike, naming what differs.
     """
-    wanted = [find(name) for name in measures]
+    wanted = [find(name) for name in measures or (*DEFAULT, *_list_of_answers(runs))]
     if not 0 < effect <= 1:
         raise AssayError(f"effect: must lie above 0 and be at most 1, not {effect}")
     tested = tuple(dict.fromkeys(item.name for item in wanted if item.is_ranked))
@@ -206,6 +225,8 @@ def compare(
             raise AssayError(f"{run.manifest.id} is given twice; a comparison needs different runs")
     searched = tuple(len(run.queries) for run in runs)
     runs = share_queries(runs)
+    if any(item.of_answers for item in wanted):
+        runs = share_answered(runs)
     for run in runs[1:]:
         check_comparable(runs[0], run)
     base, *others = [summarise(run, [*tested, *beside]) for run in runs]
@@ -232,6 +253,14 @@ def compare(
         effect=effect,
         searched=searched,
     )
+
+
+def _list_of_answers(runs: Sequence[StoredRun]) -> list[str]:
+    """Return the measures of answers that are compared where none are named."""
+    if find_misfit(runs):
+        return []
+    available = [answered.list_available(run) for run in runs]
+    return [name for name in OF_ANSWERS if all(name in names for names in available)]
 
 
 def _contrast(base: Summary, other: Summary, tested: Sequence[str]) -> list[Contrast]:

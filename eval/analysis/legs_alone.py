@@ -41,7 +41,9 @@ class LegAlone:
 
 
 def score_legs(run: StoredRun, measure: str) -> tuple[LegAlone, ...]:
-    """Return the legs of a run in their order; none where nothing was fused."""
+    """Return the legs of a run in their order; none where nothing was fused, or of answers."""
+    if measures.find(measure).of_answers:
+        return ()
     trails = follow(run)
     fused = _score(run, trails, FUSION, measure)
     if not fused:

@@ -11,6 +11,7 @@ from eval.analysis.cost import Cost, find_cost
 from eval.analysis.legs_alone import LegAlone, score_legs
 from eval.analysis.means import estimate_scores
 from eval.analysis.unjudged import Unjudged, examine
+from eval.runs import answered
 from eval.runs.ann_recall import find_recalls
 from eval.runs.delays import describe_delays
 from eval.runs.latency import TOTAL, collect_times
@@ -124,7 +125,7 @@ class Summary:
 
 def summarise(run: StoredRun, names: Sequence[str] = measures.DEFAULT) -> Summary:
     """Compute the measures `names` and the latencies of a stored run."""
-    scores = measures.score(names, run.joined, run.gold)
+    scores = answered.score(run, names)
     means = {name: estimate_scores(name, found.values()) for name, found in scores.items()}
     samples = collect_times(run.latency)
     latency = {stage: estimate_percentiles(times) for stage, times in samples.items()}

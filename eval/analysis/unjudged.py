@@ -54,9 +54,11 @@ class Unjudged:
 def examine(run: StoredRun, scores: Mapping[str, Mapping[str, float]]) -> tuple[Unjudged, ...]:
     """Return what is open in every measure of `scores` ({measure: {query id: score}}).
 
-    Unjudged hits leave nothing open in those that are neither better nor worse.
+    Unjudged hits leave nothing open in those that are neither better nor worse; what they leave
+    open in measures of answers is not told.
     """
-    names = [name for name in scores if measures.find(name).is_ranked]
+    known = {name: measures.find(name) for name in scores}
+    names = [name for name, item in known.items() if item.is_ranked and not item.of_answers]
     condensed = condense(names, run.joined, run.gold)
     grid = lay_out(run.joined, run.gold)
     found = []

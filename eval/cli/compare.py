@@ -47,11 +47,11 @@ def compare(
     the id of a run, the beginning of one, its folder, or the id of a run in MLflow. With --engine
     every config that names no engine is compared in each of those given. All must have been
     judged alike: same collection, queries, judgments and join rule; where one searched a sample,
-    the queries that all share are compared. The report is a folder of its own among the runs; the
+    the queries that all share are compared. Where all have answers (`assay answer`) by one model
+    and prompt, these are compared too. The report is a folder of its own among the runs; the
     same comparison gives the same files.
     """
     from eval import tracking
-    from eval.analysis.comparison import DEFAULT
     from eval.analysis.differences import EFFECT
     from eval.experiments.comparison import compare_references
     from eval.experiments.locations import reports_folder
@@ -64,7 +64,7 @@ def compare(
     from eval.runs.stored import load
     from eval.scoring.measures import split_names
 
-    wanted = split_names(measures) if measures else DEFAULT
+    wanted = split_names(measures) if measures else None
     named, overrides = split_overrides(runs)
     references = add_engines(named, engines)
     progress = ConsoleProgress()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from eval.cli import options
+from eval.cli.asking import print_expected, print_ledger
 from eval.cli.output import make_console, make_table, present, print_places, print_table
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ EXCERPT = 60  # characters of a query
 @click.option(
     "-k", default=5, type=options.at_least(1), help="How many hits count.", show_default=True
 )
+@click.option("--answers", is_flag=True, help="Of `assay answer`, with the context of each.")
 @click.option("--limit", type=options.at_least(1), help="Only so many queries, evenly spaced.")
 @click.option(
     "--provider",
@@ -51,6 +53,7 @@ def ragas(
     runs: tuple[str, ...],
     metrics: str | None,
     k: int,
+    answers: bool,
     limit: int | None,
     dry_run: bool,
     no_track: bool,
@@ -68,13 +71,18 @@ def ragas(
     from eval.experiments.run_references import resolve_all
     from eval.progress import ConsoleProgress
     from eval.ragas.metrics import choose
-    from eval.ragas.samples import make_samples
+    from eval.ragas.samples import make_answered_samples, make_samples
 
-    chosen = choose(options.split_names(metrics) if metrics else [], judge=bool(asked["provider"]))
+    names = options.split_names(metrics) if metrics else []
+    chosen = choose(names, judge=bool(asked["provider"]), answers=answers)
     progress = ConsoleProgress()
     desk = make_desk(asked, progress, dry_run=dry_run)
     stored = resolve_all(runs, progress)
-    task = Task(chosen, k, [(run, make_samples(run, k, limit)) for run in stored])
+    samples = [
+        (run, make_answered_samples(run, limit) if answers else make_samples(run, k, limit))
+        for run in stored
+    ]
+    task = Task(chosen, None if answers else k, samples)
     if desk and dry_run:
         present(estimate(task, desk), as_json, _print_forecast)
         return
@@ -82,22 +90,9 @@ def ragas(
 
 
 def _print_forecast(forecast: "Forecast") -> None:
-    from eval.experiments.model_choice import PRICE_LIST
-
     task, counted = forecast.task, forecast.counted
-    click.echo(
-        f"{task.queries} queries, {task.k} hits each: {counted.known} answers known,"
-        f" {counted.to_ask} to ask {counted.model.name}"
-    )
-    usage = counted.usage
-    click.echo(f"about {usage.input:,} tokens of prompts, {usage.output:,} of answers")
-    if forecast.charged is None:
-        click.echo("prices: not known; --prices gives them")
-    elif forecast.charged:
-        click.echo(
-            f"about {counted.usd:.4f} USD, at most {counted.worst_usd:.4f} USD by the bytes sent"
-            f" (prices of {PRICE_LIST}, unless given; nothing read from the provider's cache)"
-        )
+    what = "answers" if task.k is None else f"{task.k} hits each"
+    print_expected(f"{task.queries} queries, {what}", counted, forecast.charged)
 
 
 def _print_scored(scored: "Scored") -> None:
@@ -110,15 +105,16 @@ def _print_scored(scored: "Scored") -> None:
         " queries.\ndiffer: queries whose scores differ. docs/ragas.md explains where, and why."
     )
     if scored.ledger:
-        _print_ledger(scored)
+        print_ledger(scored.ledger)
 
 
 def _print_result(console: "Console", result: "Result") -> None:
     manifest = result.run.manifest
     sample = "" if result.queries == len(result.run.queries) else ", a sample"
+    shown = "answers and contexts" if result.k is None else f"first {result.k} hits"
     judge = f", judged by {result.judge}" if result.judge else ""
     console.print(
-        f"{manifest.id}: first {result.k} hits of {result.queries} queries{sample}{judge}",
+        f"{manifest.id}: {shown} of {result.queries} queries{sample}{judge}",
         markup=False,
         soft_wrap=True,
     )
@@ -166,21 +162,3 @@ def _print_gaps(console: "Console", item: "Beside", queries: int) -> None:
 
 def _number(estimate: "Estimate | None") -> str:
     return f"{estimate.value:.3f}" if estimate else "–"
-
-
-def _print_ledger(scored: "Scored") -> None:
-    assert scored.ledger
-    budget = scored.ledger.budget
-    run, earlier = scored.ledger.run, scored.ledger.earlier
-    click.echo(
-        f"asked   {run.calls} calls, {run.usage.prompt:,} + {run.usage.output:,} tokens,"
-        f" {run.usd:.4f} USD; earlier {earlier.calls} calls, {earlier.usd:.4f} USD"
-    )
-    lost = run + earlier
-    if lost.lost:
-        click.echo(
-            f"        {lost.lost} calls brought no answer and may have cost {lost.lost_usd:.4f} USD"
-        )
-    if budget is not None:
-        spent = run.committed_usd + earlier.committed_usd
-        click.echo(f"budget  {spent:.4f} of {budget:.4f} USD")

@@ -18,7 +18,7 @@ TIMING = "timing.json"  # in the folder of a comparison
 def compare_references(
     references: Sequence[str],
     overrides: Sequence[str],
-    measures: Sequence[str],
+    measures: Sequence[str] | None,
     effect: float,
     progress: Progress,
 ) -> Comparison:
@@ -34,7 +34,7 @@ def compare_references(
 
 def compare_systems(
     systems: Sequence[StoredRun | Experiment],
-    measures: Sequence[str],
+    measures: Sequence[str] | None,
     effect: float,
     progress: Progress,
 ) -> Comparison:

@@ -86,7 +86,7 @@ def make_config(
         lines = explain_errors(error, RunConfig, values)
         raise AssayError("\n".join(f"{source}: {line}" for line in lines)) from None
     try:
-        named = measures.check_names(config.measures)
+        named = measures.check_ranking(config.measures)
     except AssayError as error:
         raise AssayError(f"{source}: {error}") from None
     if named != config.measures:

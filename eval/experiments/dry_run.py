@@ -11,10 +11,14 @@ from eval.runs.execution import sample
 from retrievers.base import AssayError, Progress
 from retrievers.documents.preparation import prepare
 from retrievers.language_models.prices import FREE, Prices, Usage
+from retrievers.legs.base import LegSettings
 from retrievers.models.base import CrossEncoder
 from retrievers.models.encoders import CachingEncoder, EncoderChoice
 from retrievers.pipeline import PipelineSettings
 from retrievers.query.expand import ExpandSettings
+from retrievers.query.hyde import HydeSettings
+from retrievers.query.multi_query import MultiQuerySettings
+from retrievers.query.writing import WritingSettings
 from retrievers.settings import Workshop
 from retrievers.stages.rerank import RerankSettings
 
@@ -91,10 +95,22 @@ def estimate_run(settings: RunConfig, progress: Progress) -> DryRun:
     extra = 2 * timed + min(latency.warm_up, timed)
     searches = len(queries) + extra
     items = [
+        *_list_writings(pipeline, queries, searches, workshop),
         *_list_encodings(pipeline, texts, queries, searches, workshop),
         *_list_rerankings(pipeline, texts, queries, searches, workshop),
     ]
     return DryRun(settings.name, collection.name, len(chunks), searches, tuple(items))
+
+
+def _list_writings(
+    pipeline: PipelineSettings, queries: Sequence[str], searches: int, workshop: Workshop
+) -> Iterator[Item]:
+    """Yield what each language model that writes about queries is asked."""
+    for step in pipeline.query:
+        if isinstance(step, WritingSettings) and (prices := step.open(workshop).prices) != FREE:
+            asked = sum(map(step.expect, queries), Usage())
+            usage = _scale(asked, searches, len(queries))
+            yield _price(f"query.{step.type}", f"{searches:,} calls", usage, prices)
 
 
 def _list_encodings(
@@ -120,9 +136,23 @@ def _list_encodings(
             usage, what = encoder.expect(missing), f"{len(missing):,} {kind} not embedded before"
             yield _price(part, what, usage, encoder.prices)
         if part.startswith(("legs.", "query.")):
-            asked = sum(map(encoder.expect_query, queries), Usage())
+            asked = sum((_expect(encoder, query, settings, pipeline) for query in queries), Usage())
             usage = _scale(asked, searches, len(queries))
             yield _price(part, f"queries of {searches:,} searches", usage, encoder.prices)
+
+
+def _expect(encoder: CachingEncoder, query: str, part: Any, pipeline: PipelineSettings) -> Usage:
+    """Return what an encoder counts for a query, with all that query steps add to it for a leg."""
+    asked = encoder.expect_query(query)
+    if not isinstance(part, LegSettings):
+        return asked
+    usage = asked
+    for step in pipeline.query:
+        if isinstance(step, MultiQuerySettings):
+            usage += sum([asked] * step.queries, Usage())
+        if isinstance(step, HydeSettings) and part.by_vector:
+            usage += encoder.expect(step.examples)
+    return usage
 
 
 def _find_encoders(

@@ -66,7 +66,7 @@ def make_experiment(
     """
     given = {key: value for key, value in options.items() if value is not None}
     if "measures" in given:
-        given["measures"] = measures.check_names(given["measures"])
+        given["measures"] = measures.check_ranking(given["measures"])
     if collection is not None:
         named = isinstance(collection, str | Path)
         collection = str(collection) if named else find_collection(collection)
@@ -189,7 +189,7 @@ def _judge_object(what: Any, collection: Any, given: Mapping[str, Any], again: b
         if key in given and (type(given[key]) is not int or given[key] < 1):
             raise AssayError(f"{key}: must be a whole number from 1, not {given[key]!r}")
     wanted = given.get("measures") or list(measures.DEFAULT)
-    measures.check_names(wanted)
+    measures.check_ranking(wanted)
     depth, limit = given.get("depth", DEPTH), given.get("limit")
     config = {
         "name": name,

@@ -1,6 +1,6 @@
-"""The questions of ragas put to a language model, for real or for an estimate."""
+"""Questions put to a language model, for real or for an estimate."""
 
-from eval.ragas.judging import NoAnswerError, Question, Reply
+from eval.asking.question import NoAnswerError, Question, Reply
 from retrievers.language_models.answers import KeptAnswer
 from retrievers.language_models.base import Prompt, TooLongError
 from retrievers.language_models.client import LanguageModelClient

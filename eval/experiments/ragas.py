@@ -6,57 +6,37 @@ from dataclasses import dataclass
 from typing import Any
 
 from eval import tracking
+from eval.asking.question import Ask
+from eval.experiments import desk as desks
+from eval.experiments.desk import Desk
 from eval.experiments.llm_client import Asker, Estimator
-from eval.experiments.model_choice import is_charged, read_settings
-from eval.experiments.workshop import make_workshop
+from eval.experiments.model_choice import is_charged
 from eval.ragas import judging, plain, results
 from eval.ragas.metrics import Metric
 from eval.ragas.samples import Sample
 from eval.runs.stored import StoredRun
 from eval.tracking.ragas import log_ragas
 from retrievers.base import AssayError, Progress, Quiet
-from retrievers.language_models.answers import AnswerCache
-from retrievers.language_models.base import LanguageModel
-from retrievers.language_models.client import CallSettings, find_prices
 from retrievers.language_models.ledger import Ledger
-from retrievers.language_models.prices import Prices
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest
 
-LEDGERS = "ragas-ledger"
 MAX_TOKENS = 1024  # a judge repeats each statement and gives its reasons
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is asked for: metrics over the first `k` hits of samples of runs."""
+    """What is asked for: metrics over the first `k` hits of samples of runs.
+
+    Without `k` they are of answers and their contexts.
+    """
 
     metrics: list[Metric]
-    k: int
+    k: int | None
     samples: list[tuple[StoredRun, list[Sample]]]
 
     @property
     def queries(self) -> int:
         """The number of queries, those of each run counted."""
         return sum(len(samples) for _, samples in self.samples)
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """The language model that judges, and what is known of it."""
-
-    model: LanguageModel
-    settings: CallSettings
-    prices: Prices | None
-    library: AnswerCache
-    workshop: Workshop
-
-    def ledger(self, task: Task) -> Ledger:
-        """Return the ledger, not yet open, of all that this model is asked about these runs."""
-        runs = sorted(run.manifest.id for run, _ in task.samples)
-        job = digest("ragas job", runs, self.model.identity)
-        path = self.workshop.cache.root / LEDGERS / f"{job}.jsonl"
-        return Ledger(path, self.prices, self.settings.max_cost_usd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +98,7 @@ def make_desk(options: dict[str, Any], progress: Progress, *, dry_run: bool) -> 
         if wrong := [*given, *(["dry_run"] if dry_run else [])]:
             raise AssayError(f"--{wrong[0].replace('_', '-')}: only with --provider")
         return None
-    workshop = make_workshop(progress)
-    model, settings = read_settings({"max_tokens": MAX_TOKENS} | given, workshop)
-    prices = find_prices(model, settings)
-    return Desk(model, settings, prices, AnswerCache(workshop.cache, model), workshop)
+    return desks.make_desk(options, MAX_TOKENS, progress)
 
 
 def estimate(task: Task, desk: Desk) -> Forecast:
@@ -139,17 +116,16 @@ def score(task: Task, desk: Desk | None, progress: Progress, *, track: bool) -> 
     judged = [metric for metric in task.metrics if metric.judged]
     found = []
     with ExitStack() as stack:
-        ask: judging.Ask | None = None
+        ask: Ask | None = None
         ledger = None
         at_once = 1
         if desk and judged:
             ask = expected = estimate(task, desk).counted
             if expected.to_ask:
-                ledger = stack.enter_context(desk.ledger(task))
+                ledger = stack.enter_context(desk.ledger("ragas", (run for run, _ in task.samples)))
                 model = stack.enter_context(desk.model)
                 ask = stack.enter_context(Asker(model, ledger, desk.settings, desk.library))
-                wanted = desk.settings.concurrency
-                at_once = min(wanted, model.calls_at_once or wanted)
+                at_once = desk.at_once
         for run, samples in task.samples:
             scores = plain.score(by_text, samples, progress)
             if desk and ask:
@@ -169,7 +145,7 @@ def score(task: Task, desk: Desk | None, progress: Progress, *, track: bool) -> 
 def _track(result: results.Result, progress: Progress) -> str | None:
     """Add the scores to the run's MLflow run; return its id, None where there is none."""
     return tracking.attempt(
-        lambda: log_ragas(result.run, result.found, result.path),
+        lambda: log_ragas(result.run, result.found, result.path, result.path.stem),
         f"the scores are kept in {result.path}",
         progress,
     )

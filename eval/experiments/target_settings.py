@@ -7,7 +7,7 @@ from pathlib import Path
 from eval.collections.authoring.known_item_collections import KINDS
 from eval.collections.catalog import find
 from eval.experiments.target_measurer import ProjectTargetMeasurer
-from eval.scoring.measures import check_names
+from eval.scoring.measures import check_ranking
 from eval.targets.measurements import COMPLEMENT, Change, Score
 from eval.targets.settings import Target, TargetsSettings
 from retrievers.base import AssayError
@@ -43,7 +43,7 @@ def check(settings: TargetsSettings, measurer: ProjectTargetMeasurer, path: Path
                     measurer.config(pipeline, measurement.dataset)
             if isinstance(measurement, Score | Change):
                 with _naming(f"{place}.measure"):
-                    check_names([measurement.measure.removeprefix(COMPLEMENT)])
+                    check_ranking([measurement.measure.removeprefix(COMPLEMENT)])
 
 
 @contextmanager

@@ -12,8 +12,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from eval.analysis.summary import summarise
+from eval.runs import answered
+from eval.runs.answered import Recipe
 from eval.runs.stored import Manifest, StoredRun
 from eval.scoring.kinds import show_name
+from eval.scoring.measures import find
 from retrievers.base import AssayError
 from retrievers.settings import explain_error
 from retrievers.store.files import write_atomically
@@ -40,6 +43,7 @@ class Baseline(BaseModel):
     `config` is the resolved config, `code` the git commit (or the version of a package outside a
     checkout) and `run` the id of the run accepted. No times are kept: latency is compared by
     running that commit again beside the new one. `scores` is {query id: {measure: score}}.
+    `answered_by` is who gave the answers that some of them are of, if any are.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -55,6 +59,7 @@ class Baseline(BaseModel):
     created: str
     means: dict[str, float]
     scores: dict[str, dict[str, float]]
+    answered_by: Recipe | None = None
 
     @field_validator("means")
     @classmethod
@@ -130,7 +135,16 @@ def make(run: StoredRun, measures: Sequence[str]) -> Baseline:
             query: {name: round(found[query], DIGITS) for name, found in summary.scores.items()}
             for query in run.queries
         },
+        answered_by=_find_recipe(run, measures),
     )
+
+
+def _find_recipe(run: StoredRun, measures: Sequence[str]) -> Recipe | None:
+    """Return who gave the answers of a run, where some of `measures` are of these."""
+    if not any(find(name).of_answers for name in measures):
+        return None
+    found = answered.read(run.folder)
+    return found.recipe if found else None
 
 
 def describe_code(manifest: Manifest) -> str:
@@ -143,7 +157,8 @@ def describe_code(manifest: Manifest) -> str:
 
 def render(baseline: Baseline) -> str:
     """Return the text of a baseline's file."""
-    values = baseline.model_dump(exclude={"scores"})
+    absent = set() if baseline.answered_by else {"answered_by"}
+    values = baseline.model_dump(exclude={"scores", *absent})
     head = json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False)
     lines = ",\n".join(
         f"  {json.dumps(query, ensure_ascii=False)}: {json.dumps(scores, sort_keys=True)}"
@@ -186,7 +201,18 @@ def list_obstacles(baseline: Baseline, head: StoredRun) -> list[str]:
         )
     elif not manifest.sampled and head.queries.keys() != baseline.scores.keys():
         obstacles.append("the baseline's file lacks queries or has others; accept a new one")
-    return obstacles
+    return obstacles + _list_misfits(baseline, head)
+
+
+def _list_misfits(baseline: Baseline, head: StoredRun) -> list[str]:
+    """Return in words that answers to `head` were given in another way than the baseline's."""
+    found = answered.read(head.folder) if baseline.answered_by else None
+    if baseline.answered_by is None or found is None or found.recipe.fits(baseline.answered_by):
+        return []
+    return [
+        f"it was answered by {found.recipe.words}, the baseline by {baseline.answered_by.words};"
+        " answer it alike, or accept a new one"
+    ]
 
 
 def list_changes(baseline: Baseline, head: StoredRun) -> list[str]:

@@ -8,8 +8,8 @@ from typing import Any
 from eval.analysis.means import estimate_scores
 from eval.ragas.metrics import Metric
 from eval.ragas.scores import Scores
+from eval.runs import answered
 from eval.runs.stored import StoredRun
-from eval.scoring import measures
 from eval.statistics.estimates import SHARE, Estimate, estimate_mean
 
 SHOWN = 10  # queries on which a metric and its measure disagree most
@@ -67,11 +67,12 @@ class Beside:
         }
 
 
-def compare(run: StoredRun, scores: Sequence[Scores], k: int) -> list[Beside]:
-    """Return each metric beside its measure at the cutoff `k`."""
-    wanted = {item.metric.nearest.format(k=k) for item in scores} - {""}
-    found = measures.score(sorted(wanted), run.joined, run.gold)
-    return [_compare(run, item, item.metric.nearest.format(k=k), found) for item in scores]
+def compare(run: StoredRun, scores: Sequence[Scores], k: int | None) -> list[Beside]:
+    """Return each metric beside its measure at the cutoff `k`; of answers' contexts without one."""
+    wanted = {item.metric.find_measure(k) for item in scores} - {""}
+    scored = run.take({query for item in scores for query in item.values})
+    found = answered.score(scored, sorted(wanted)) if scored.queries else {}
+    return [_compare(run, item, item.metric.find_measure(k), found) for item in scores]
 
 
 def _compare(

@@ -5,12 +5,12 @@ answers are kept is not known here.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
+from eval.asking.question import Ask, NoAnswerError, Question, Reply
 from eval.ragas.library import load
 from eval.ragas.metrics import Metric
 from eval.ragas.samples import Sample
@@ -29,34 +29,6 @@ USUAL_RESPONSE = (
 )
 # What ragas puts between its instructions, which all queries share, and what it asks about.
 DIVIDE = "\nNow perform the same with the following input\n"
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One call: `beginning` and `rest` with a line break between.
-
-    `shared` says that many calls begin so. `example` is an answer of the usual form and length.
-    """
-
-    beginning: str
-    rest: str
-    example: str
-    shared: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What the model answered, or in one phrase why it did not."""
-
-    text: str
-    problem: str = ""
-
-
-Ask = Callable[[Question], Reply]
-
-
-class NoAnswerError(Exception):
-    """A question that has no answer that can be used; the message says why, in one phrase."""
 
 
 def score(
@@ -83,6 +55,8 @@ def score(
         for metric in metrics:
             if metric.referenced and not sample.answer:
                 missing[metric.name][sample.query] = "no reference answer"
+            elif metric.responded and sample.response == "":
+                missing[metric.name][sample.query] = "no answer was given"
             elif sample.passages:
                 jobs.append((metric, sample))
             elif metric.nearest:
@@ -132,7 +106,7 @@ def _score(metric: Metric, sample: Sample, ask: Ask) -> float:
     if metric.referenced:
         asked["reference"] = sample.answer
     if metric.responded:
-        asked["response"] = respond(sample, ask)
+        asked["response"] = sample.response or respond(sample, ask)
     made = getattr(load().metrics.collections, metric.name)(llm=judge)
     judge.learn(made)
     try:

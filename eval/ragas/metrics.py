@@ -11,7 +11,8 @@ from retrievers.base.suggestions import suggest
 class Metric:
     """A metric by the name of its class in ragas.
 
-    `nearest` is a measure's name with `{k}` for the cutoff; empty where nothing comes near.
+    `nearest` is a measure's name with `{k}` for the cutoff, `of_context` the one that comes nearest
+    where the context of a stored answer is judged; empty where nothing comes near.
     `judged` metrics ask a language model; `referenced` ones need the reference answer of a query,
     `responded` ones an answer generated from the passages. `relation` says how the metric and its
     nearest measure come to differ.
@@ -23,6 +24,11 @@ class Metric:
     judged: bool = True
     referenced: bool = False
     responded: bool = False
+    of_context: str = ""
+
+    def find_measure(self, k: int | None) -> str:
+        """Return the nearest measure, at the cutoff `k`, or without one of the context."""
+        return self.of_context if k is None else self.nearest.format(k=k)
 
 
 METRICS = (
@@ -56,18 +62,21 @@ METRICS = (
         "AP@{k}",
         "average precision over the chunks that the model finds useful for the reference answer",
         referenced=True,
+        of_context="ContextP",
     ),
     Metric(
         "ContextPrecisionWithoutReference",
         "AP@{k}",
         "average precision over the chunks that the model finds useful for its own answer",
         responded=True,
+        of_context="ContextP",
     ),
     Metric(
         "ContextRecall",
         "Recall@{k}",
         "the share of the reference answer's sentences that the model finds in the chunks",
         referenced=True,
+        of_context="ContextR",
     ),
     Metric(
         "ContextRelevance",
@@ -83,13 +92,16 @@ METRICS = (
 )
 
 
-def choose(names: Sequence[str], *, judge: bool) -> list[Metric]:
+def choose(names: Sequence[str], *, judge: bool, answers: bool = False) -> list[Metric]:
     """Return the metrics `names`; all there are where none is named, judged ones if `judge`.
 
-    Raises AssayError for a name that is none, and for a judged metric without a judge.
+    Of `answers` there are judged ones alone. Raises AssayError for a name that is none, and for a
+    judged metric without a judge.
     """
+    if answers and not judge:
+        raise AssayError("--answers: asks a language model: give --provider")
     if not names:
-        return [metric for metric in METRICS if judge or not metric.judged]
+        return [item for item in METRICS if (judge or not item.judged) and item.judged >= answers]
     known = {metric.name: metric for metric in METRICS}
     for name in names:
         if name not in known:
@@ -99,4 +111,6 @@ def choose(names: Sequence[str], *, judge: bool) -> list[Metric]:
             )
         if known[name].judged and not judge:
             raise AssayError(f"--metrics: {name} asks a language model: give --provider")
+        if answers and not known[name].judged:
+            raise AssayError(f"--metrics: {name} is of hits, not of answers; leave out --answers")
     return [metric for metric in METRICS if metric.name in names]

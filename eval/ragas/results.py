@@ -13,17 +13,19 @@ from eval.runs.stored import StoredRun
 from retrievers.store.files import write_atomically
 
 FILE = "ragas.json"
+OF_ANSWERS = "ragas_answers.json"
 
 
 @dataclass(frozen=True)
 class Result:
     """Each metric beside its measure over the first `k` hits of `queries` queries.
 
+    Without `k` it is of the stored answers and the contexts that they were given from.
     `judge` is the name of the language model, empty where none was asked.
     """
 
     run: StoredRun
-    k: int
+    k: int | None
     queries: int
     judge: str
     found: Sequence[Beside]
@@ -31,7 +33,7 @@ class Result:
     @property
     def path(self) -> Path:
         """The file that it is kept in, in the folder of its run."""
-        return self.run.folder / FILE
+        return self.run.folder / (OF_ANSWERS if self.k is None else FILE)
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -47,7 +49,7 @@ class Result:
 
 
 def make_result(
-    run: StoredRun, k: int, queries: int, judge: str, scores: Sequence[Scores]
+    run: StoredRun, k: int | None, queries: int, judge: str, scores: Sequence[Scores]
 ) -> Result:
     """Return the scores of a run beside its measures."""
     return Result(run, k, queries, judge, compare(run, scores, k))

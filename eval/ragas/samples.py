@@ -1,11 +1,13 @@
 """What ragas is shown of a stored run: the first k hits of a query, and its gold."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from eval.runs import answered
 from eval.runs.execution import sample
 from eval.runs.stored import StoredRun
 from eval.scoring import calculation
+from retrievers.base import AssayError, Chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +17,8 @@ class Sample:
     `ids` are those the rank measures are computed on: at each of the first k places the gold item
     that counts there, else the chunk. `contexts` are the chunks as they stand in their documents,
     `passages` the same below their titles. `answer` is the reference answer, empty where the
-    collection has none.
+    collection has none. `response` is the answer that was given, empty where none was; None: the
+    judge gives one itself.
     """
 
     query: str
@@ -26,6 +29,39 @@ class Sample:
     gold_ids: tuple[str, ...]
     gold_contexts: tuple[str, ...]
     answer: str
+    response: str | None = None
+
+
+def make_answered_samples(run: StoredRun, limit: int | None = None) -> list[Sample]:
+    """Return a sample for each query, or for `limit` of them, of its stored answer and its context.
+
+    Raises AssayError where the run has no answers.
+    """
+    id_ = run.manifest.id
+    answers = answered.read(run.folder)
+    if answers is None:
+        raise AssayError(f"--answers: {id_} has none; `assay answer {id_}` makes them")
+    known = [query for query in run.queries.values() if query.id in answers.answers]
+    samples = []
+    for query in sample(tuple(known), limit):
+        given = answers.answers[query.id]
+        chunks = [hit.chunk for hit in run.rankings[query.id].hits]
+        shown = [_find_text(chunks, span) for span in given.context]
+        references = answered.list_references(query.metadata)
+        samples.append(
+            Sample(
+                query=query.id,
+                text=query.text,
+                ids=(),
+                contexts=tuple(text for _, text in shown),
+                passages=tuple(f"{title}\n{text}" if title else text for title, text in shown),
+                gold_ids=(),
+                gold_contexts=(),
+                answer=references[0] if references else "",
+                response=given.answer,
+            )
+        )
+    return samples
 
 
 def make_samples(run: StoredRun, k: int, limit: int | None = None) -> list[Sample]:
@@ -49,11 +85,17 @@ def make_samples(run: StoredRun, k: int, limit: int | None = None) -> list[Sampl
                 ),
                 gold_ids=tuple(gold),
                 gold_contexts=tuple(run.gold_texts[id_] for id_ in gold),
-                answer=_text(query.metadata.get("answer")),
+                answer=next(iter(answered.list_references(query.metadata)), ""),
             )
         )
     return samples
 
 
-def _text(value: Any) -> str:
-    return value.strip() if isinstance(value, str) else ""
+def _find_text(chunks: Sequence[Chunk], span: answered.Span) -> tuple[str, str]:
+    """Return the title and the text of what a prompt held: a chunk, or its beginning."""
+    _, document, start, end = span
+    chunk = max(
+        (item for item in chunks if (item.doc_id, item.start) == (document, start)),
+        key=lambda item: item.end,
+    )
+    return chunk.title, chunk.text if chunk.end == end else chunk.text[: end - start]

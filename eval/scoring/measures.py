@@ -6,7 +6,8 @@ asked for, ir-measures' (`Success@3`, `RR@10`, `R@20`) is taken too. Four more a
 chunks differ in length, `Tokens@k`, the tokens of the first k chunks, and `Recall@<n>tok`, recall
 within the chunks that fit into n tokens of a prompt; `hit_nDCG@k`, nDCG with a hit counting once
 however many gold items it covers; and `Empty`, 1 where nothing is returned, which is right for a
-query that nothing answers. An installed package may add its own (see eval.scoring.own).
+query that nothing answers. Those of eval.scoring.generated are of a run's answers, if it has any.
+An installed package may add its own (see eval.scoring.own).
 """
 
 import re
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
-from eval.scoring import calculation, own, standard
+from eval.scoring import calculation, generated, own, standard
 from eval.scoring.calculation import ByQuery, Gold, Joined, Qrels, Run, Scores
 from eval.scoring.kinds import ANY, KINDS, SHOWN, Bounds, Kind, Range, show_name
 from retrievers.base import AssayError
@@ -54,6 +55,7 @@ class Measure:
     None where it has none. `bounds` is its kind's where they are known with these parameters.
     `compute` is there for what TREC run and qrels do not give, `compute_trec` for what they give by
     a call of its own; a measure without either is computed by ir-measures together with others.
+    Measures `of_answers` are of what a language model answers, which rankings do not tell.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Measure:
     bounds: Bounds = ""
     compute: Callable[[Joined, Gold], ByQuery] | None = None
     compute_trec: Callable[[Qrels, Run], ByQuery] | None = None
+    of_answers: bool = False
 
     @property
     def meaning(self) -> str:
@@ -97,6 +100,10 @@ def find(name: str) -> Measure:
     """
     if match := OURS.fullmatch(name):
         return _find_ours(name, match)
+    if name in generated.KINDS:
+        return Measure(
+            name, generated.KINDS[name], of_answers=True, compute=partial(generated.refuse, name)
+        )
     if measure := standard.parse(name):
         return _find_standard(name, measure)
     parts = find_parts(own.GROUP)
@@ -119,8 +126,18 @@ def check_names(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(find(name).name for name in names))
 
 
+def check_ranking(names: Iterable[str]) -> list[str]:
+    """As `check_names`, and raise AssayError for a measure of answers, which no run begins with."""
+    shown = check_names(names)
+    for name in shown:
+        if find(name).of_answers:
+            generated.refuse(name)
+    return shown
+
+
 def check_rising(name: str) -> str:
     """Return the shown name of a measure. Raises AssayError where a lower score is better."""
+    check_ranking([name])
     measure = find(name)
     if measure.sign < 0:
         raise AssayError(f"measures: {name}: lower is better; allowed: a measure that is to rise")

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from retrievers.language_models.base import Answer, Ending, LanguageModel, Prompt
+from retrievers.language_models.prices import Usage
 from retrievers.store.cache import Cache
 from retrievers.store.digest import digest
 
@@ -13,11 +15,12 @@ CACHE_KIND = "answers"
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """An answer without what it used: its text, and why the model stopped (see Answer)."""
+    """An answer as it is kept (see Answer); `usage` is None where it was kept without."""
 
     text: str
     ending: Ending
     note: str = ""
+    usage: Usage | None = field(default=None, compare=False)
 
 
 class AnswerCache:
@@ -35,11 +38,16 @@ class AnswerCache:
     def find(self, keys: Iterable[str]) -> dict[str, KeptAnswer]:
         """Return the kept answers of those `keys` that have one."""
         found = self._cache.get_many(self._kind, keys)
-        return {key: KeptAnswer(**json.loads(value)) for key, value in found.items()}
+        return {key: _read(json.loads(value)) for key, value in found.items()}
 
     def keep(self, key: str, answer: Answer) -> KeptAnswer:
         """Keep an answer, and return it as it is kept."""
-        kept = KeptAnswer(answer.text, answer.ending, answer.note)
+        kept = KeptAnswer(answer.text, answer.ending, answer.note, answer.usage)
         value = json.dumps(asdict(kept), ensure_ascii=False).encode()
         self._cache.put_many(self._kind, {key: value})
         return kept
+
+
+def _read(row: dict[str, Any]) -> KeptAnswer:
+    usage = row.pop("usage", None)
+    return KeptAnswer(**row, usage=usage and Usage(**usage))

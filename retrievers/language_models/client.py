@@ -6,7 +6,7 @@ from retrievers.base import AssayError
 from retrievers.language_models.answers import AnswerCache, KeptAnswer
 from retrievers.language_models.base import LanguageModel, Prompt
 from retrievers.language_models.calls import Calls, PaceSettings
-from retrievers.language_models.ledger import Ledger
+from retrievers.language_models.ledger import Book
 from retrievers.language_models.prices import Prices
 
 
@@ -36,7 +36,7 @@ class LanguageModelClient(Calls):
     """Asks an open model, once each question, and enters each call into an open ledger."""
 
     def __init__(
-        self, model: LanguageModel, ledger: Ledger, settings: CallSettings, answers: AnswerCache
+        self, model: LanguageModel, ledger: Book, settings: PaceSettings, answers: AnswerCache
     ) -> None:
         super().__init__(model.name, ledger, settings, model.calls_at_once)
         self._model = model

@@ -54,6 +54,13 @@ class Leg(ABC):
         """As `search`, for a leg that starts from what the legs before it `found`."""
         return self.search(query, depth)
 
+    def search_near(self, query: str, passages: Sequence[str], depth: int) -> LegResult:
+        """As `search`, by the mean of the vectors of the query and of `passages`.
+
+        It is called of legs alone whose settings say that they go `by_vector`.
+        """
+        raise NotImplementedError
+
     def without_query_cache(self) -> "Leg":
         """The same leg, on the same index, with every per-query cache off."""
         return self
@@ -76,6 +83,8 @@ class LegSettings(Settings, ABC):
     tunable: ClassVar[Mapping[str, Sequence[Any]]] = {}
     # Whether its list to a smaller depth is the head of that to a larger one.
     prefix_stable: ClassVar[bool] = False
+    # Whether it searches by one vector of the query, and so has `search_near`.
+    by_vector: ClassVar[bool] = False
     # The type of the plain leg that does as it does: its own for those of a plain pipeline.
     plain: ClassVar[str] = ""
     # The type of the leg that does in an engine, named by the key `engine`, what it does here.

@@ -28,6 +28,7 @@ class DenseLegSettings(LegSettings):
 
     kind: ClassVar[Kind] = "semantic"
     prefix_stable: ClassVar[bool] = True
+    by_vector: ClassVar[bool] = True
     plain: ClassVar[str] = "dense"
     in_engine: ClassVar[str] = "engine_dense"
     type: Literal["dense"]
@@ -122,11 +123,15 @@ class DenseLeg(Leg):
 
     def search(self, query: str, depth: int) -> LegResult:
         """Return the `depth` chunks of greatest cosine; a blank query matches none."""
+        return self.search_near(query, (), depth)
+
+    def search_near(self, query: str, passages: Sequence[str], depth: int) -> LegResult:
+        """Return the `depth` chunks of greatest cosine to the mean of query and `passages`."""
         if not query.strip() or not len(self._matrix):
             return LegResult([], {"encode": 0.0, "search": 0.0})
         begin = time.perf_counter()
         with charges.watch() as watched:
-            vector = self._encoder.encode_query(query)
+            vector = self._encoder.encode_near(query, passages)
         encoded = time.perf_counter()
         if self._compressed:
             candidates = self._compressed.search(vector, depth)

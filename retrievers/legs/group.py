@@ -1,12 +1,14 @@
 """The legs of one pipeline: indexed and asked one after the other, some of them done without."""
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from retrievers.base import AssayError, Hit, IndexReport, Placed, StageTrace
 from retrievers.corpus import Corpus
+from retrievers.fusion import RrfSettings
 from retrievers.legs.base import Leg, LegResult, LegSettings
 from retrievers.query.base import Request
 from retrievers.ranking import Scored
@@ -58,14 +60,14 @@ class LegGroup:
         """
         results: dict[str, LegResult] = {}
         found: dict[str, Sequence[Scored]] = {}
-        for name, leg in self._legs.items():
+        for name in self._legs:
             if name in down:
                 continue
             wanted = depth or self._settings[name].depth
             # What may not be found is dropped from the full list, so that depth stays depth.
             asked = wanted if request.allowed is None else len(self._corpus.chunks)
             try:
-                result = leg.follow(request.ask(name), asked, found)
+                result = self._search(name, request, asked, found)
             except Exception as error:
                 down[name] = self._do_without(name, "asked", error)
                 continue
@@ -111,6 +113,20 @@ class LegGroup:
         for leg in self._legs.values():
             leg.close()
 
+    def _search(
+        self, name: str, request: Request, depth: int, found: Mapping[str, Sequence[Scored]]
+    ) -> LegResult:
+        """Return what a leg finds for the query, and, if there are any, for its variants."""
+        leg, settings = self._legs[name], self._settings[name]
+        if request.passages and settings.by_vector:
+            result = leg.search_near(request.ask(name), request.passages, depth)
+        else:
+            result = leg.follow(request.ask(name), depth, found)
+        if not request.variants or settings.kind == "graph":  # which goes by what others found
+            return result
+        others = [leg.follow(variant, depth, found) for variant in request.variants]
+        return _fuse([result, *others], request.damping, depth)
+
     def _trace(self, name: str, result: LegResult) -> list[StageTrace]:
         *before, (_, last) = result.milliseconds.items()
         chunks = self._corpus.chunks
@@ -132,3 +148,21 @@ class LegGroup:
         if all(leg.kind != "semantic" for leg in self._settings.values()):
             raise AssayError(f"{problem}; there is no semantic leg to search with") from error
         return f"{problem}; searched without it"
+
+
+def _fuse(results: Sequence[LegResult], damping: int, depth: int) -> LegResult:
+    """Return a leg's lists for several wordings as one; times and counts are those of all."""
+    lists = {str(at): result.candidates for at, result in enumerate(results)}
+    times: dict[str, float] = {}
+    counts: Counter[str] = Counter()
+    for result in results:
+        for step, taken in result.milliseconds.items():
+            times[step] = times.get(step, 0.0) + taken
+        counts.update(result.counts)
+    return LegResult(
+        RrfSettings(k=damping).fuse(lists)[:depth],
+        times,
+        results[0].note,
+        counts,
+        sum(result.waited for result in results),
+    )

@@ -2,7 +2,7 @@
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -50,11 +50,15 @@ class EngineLeg(Leg):
 
     def search(self, query: str, depth: int) -> LegResult:
         """Return the engine's best `depth` chunks; a blank query matches none."""
+        return self.search_near(query, (), depth)
+
+    def search_near(self, query: str, passages: Sequence[str], depth: int) -> LegResult:
+        """Return the engine's best, by the mean of the vectors of query and `passages`."""
         if not query.strip():
             return LegResult([], {"encode": 0.0, "search": 0.0})
         begin = time.perf_counter()
         with charges.watch() as watched:
-            vector = self._encode(query)
+            vector = self._encode(query, passages)
         encoded = time.perf_counter()
         with count_retries() as cost:
             candidates = self._ask(query, vector, depth)
@@ -78,8 +82,8 @@ class EngineLeg(Leg):
         """Close the engine."""
         self._engine.close()
 
-    def _encode(self, query: str) -> Vectors:
-        return self._encoder.encode_query(query)
+    def _encode(self, query: str, passages: Sequence[str]) -> Vectors:
+        return self._encoder.encode_near(query, passages)
 
     @abstractmethod
     def _ask(self, query: str, vector: Vectors, depth: int) -> list[Scored]:
@@ -103,7 +107,7 @@ class EngineDenseLeg(EngineLeg):
 class EngineKeywordLeg(EngineLeg):
     """The keyword list alone, for which no query is encoded."""
 
-    def _encode(self, query: str) -> Vectors:
+    def _encode(self, query: str, passages: Sequence[str]) -> Vectors:
         return NO_VECTOR
 
     def _ask(self, query: str, vector: Vectors, depth: int) -> list[Scored]:
@@ -154,6 +158,7 @@ class NativeHybridSettings(EngineLegSettings):
     """An engine's own hybrid query: dense and keyword lists fused inside the engine."""
 
     kind: ClassVar[Kind] = "hybrid"
+    by_vector: ClassVar[bool] = True
     leg = NativeHybridLeg
     search: ClassVar[Search] = "hybrid"
     in_engine: ClassVar[str] = "native_hybrid"
@@ -164,6 +169,7 @@ class EngineDenseSettings(EngineLegSettings):
     """An engine's dense search alone."""
 
     kind: ClassVar[Kind] = "semantic"
+    by_vector: ClassVar[bool] = True
     leg = EngineDenseLeg
     search: ClassVar[Search] = "dense"
     in_engine: ClassVar[str] = "engine_dense"

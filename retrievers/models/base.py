@@ -19,13 +19,15 @@ TEXTS_PER_PART = 64  # what a killed run loses at most
 @dataclass(frozen=True, slots=True)
 class Part:
     """Some of the texts given, by their positions: a row each, the seconds that all took, and what
-    a service counted for all.
+    a service counted for all; calls that failed first, and the milliseconds lost on them.
     """
 
     positions: Sequence[int]
     vectors: Vectors
     seconds: float
     usage: Usage = field(default_factory=Usage)
+    retries: int = 0
+    waited: float = 0.0
 
 
 class Encoder(ABC):

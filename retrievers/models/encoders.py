@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from pydantic import Field, field_validator
 
+from retrievers import charges
 from retrievers.base import AssayError
+from retrievers.engines.retries import count_wait
 from retrievers.language_models.prices import FREE, Prices, Usage
 from retrievers.models.base import Encoder, Vectors
 from retrievers.models.choice import ModelSettings, check_tokens
@@ -29,6 +31,7 @@ CACHE_KIND = "embeddings"
 SECONDS_KIND = "embedding_seconds"  # of each vector, by the same key
 TOKENS_KIND = "embedding_tokens"  # of each vector that a service was asked for
 NUMBER = struct.Struct("<d")
+ROUNDING = 1e-6  # a mean of unit vectors no longer than this has no direction
 
 
 class EncoderChoice(Settings, ABC):
@@ -208,6 +211,24 @@ class CachingEncoder(Encoder):
                 f" passages {self._size}"
             )
         return vector
+
+    def encode_near(self, query: str, passages: Sequence[str]) -> Vectors:
+        """Return the mean of the vectors of `query` and of `passages`, at unit length.
+
+        It is the query's alone where there are no passages, or where all cancel out. Passages are
+        encoded each time, as queries are: they are of one query.
+        """
+        vector = self.encode_query(query)
+        if not passages:
+            return vector
+        rows = [vector]
+        for part in self._encoder.encode_parts(passages):
+            charges.record(part.usage, self.prices)
+            count_wait(part.retries, part.waited / 1e3)
+            rows.extend(part.vectors)
+        mean = np.mean(rows, axis=0, dtype=np.float64)
+        length = np.linalg.norm(mean)
+        return np.asarray(mean / length, np.float32) if length > ROUNDING else vector
 
     def expect(self, texts: Sequence[str]) -> Usage:
         """As the encoder behind the cache expects it."""

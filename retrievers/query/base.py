@@ -3,10 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from retrievers.corpus import Corpus
-from retrievers.legs.base import Kind
+from retrievers.legs.base import Kind, LegSettings
 from retrievers.settings import Settings, Workshop
 
 
@@ -17,13 +17,18 @@ class Request:
     `text` is as it was typed, but for what a step took out of it; stages are given it too. `texts`
     holds what single legs are asked instead and `factors` what their weights in fusion are
     multiplied by, both by the leg's name. `allowed` are the positions of the chunks that may be
-    found; None: all.
+    found; None: all. `passages` might answer the query: legs that search by one vector take the
+    mean of theirs and the query's. `variants` are other wordings, which every leg is asked
+    besides; a leg's lists are fused by the sum of 1 / (`damping` + rank).
     """
 
     text: str
     texts: Mapping[str, str] = field(default_factory=dict)
     factors: Mapping[str, float] = field(default_factory=dict)
     allowed: frozenset[int] | None = None
+    passages: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
+    damping: int = 60
 
     def ask(self, leg: str) -> str:
         """Return the text that the leg of this name is asked."""
@@ -32,11 +37,15 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """The request a step hands on; in words and numbers what it did, if that is not plain."""
+    """The request a step hands on; in words and numbers what it did, if that is not plain.
+
+    `degraded` says that the step could not do its work, and what was done without it.
+    """
 
     request: Request
     note: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
+    degraded: str = ""
 
 
 # The kind of each leg by its name.
@@ -66,6 +75,13 @@ class QueryStepSettings(Settings, ABC):
     """Base of every query step's settings."""
 
     type: str = "python"
+
+    # Whether legs then hand on ranks alone, whatever scores they give.
+    ranks_alone: ClassVar[bool] = False
+
+    def find_misfit(self, legs: Mapping[str, LegSettings]) -> str:
+        """Say in words why the step is of no use to a pipeline of these `legs`; "" where it is."""
+        return ""
 
     @abstractmethod
     def build(self, workshop: Workshop, legs: LegKinds) -> QueryStep:

@@ -188,10 +188,24 @@ def assemble(hits: Sequence[Hit]) -> str:
     text, under a heading that names the path to them. Passages of a section that touch or overlap
     are joined; others are set apart by a rule. What terms mean comes last, where hits tell.
     """
-    return SEPARATOR.join(
-        (stretch.headline + close(stretch.text.strip("\r\n").rstrip())).rstrip()
-        for stretch in _gather(hits)
-    )
+    return SEPARATOR.join(map(_write, _gather(hits)))
+
+
+def assemble_marked(hits: Sequence[Hit]) -> tuple[str, list[tuple[Chunk, ...]]]:
+    """Return `hits` as `assemble` does, with a number before each passage, and their chunks.
+
+    The chunks of number 1 come first. What terms mean has no number.
+    """
+    parts, chunks = [], []
+    for stretch in _gather(hits):
+        if stretch.chunks:
+            chunks.append(stretch.chunks)
+        parts.append(f"[{len(chunks)}]\n{_write(stretch)}" if stretch.chunks else _write(stretch))
+    return SEPARATOR.join(parts), chunks
+
+
+def _write(stretch: Stretch) -> str:
+    return (stretch.headline + close(stretch.text.strip("\r\n").rstrip())).rstrip()
 
 
 def _gather(hits: Sequence[Hit]) -> Iterator[Stretch]:

@@ -8,18 +8,23 @@ from retrievers.stages.base import Comparison, StageSettings
 
 
 def find_unscaled(
-    stages: Sequence[StageSettings], fusion: FusionSettings | None, legs: Mapping[str, Kind]
+    stages: Sequence[StageSettings],
+    fusion: FusionSettings | None,
+    legs: Mapping[str, Kind],
+    ranking: str = "",
 ) -> str:
     """Say in words which stage compares scores that have no scale; empty if none does.
 
     `legs` are those that search, in order. Without `fusion` there is a single one; a semantic one
     gives cosines. Fused scores have no scale before they are calibrated, and lose it where a stage
-    gives scores of its own that have none.
+    gives scores of its own that have none. `ranking` is the query step, if any, that makes every
+    leg hand on ranks alone.
     """
     kind = next(iter(legs.values()))
-    scaled = fusion is None and kind == "semantic"
+    scaled = fusion is None and kind == "semantic" and not ranking
     fused = fusion is not None
-    missing = "put calibrate before it" if fusion else f"those of a single {kind} leg have none"
+    lacking = f"{ranking} leaves" if ranking else f"those of a single {kind} leg have"
+    missing = "put calibrate before it" if fusion else f"{lacking} none"
     for stage in stages:
         if stage.scale == "calibrated":
             if not fused:
@@ -29,12 +34,16 @@ def find_unscaled(
             scaled = True
         compared = stage.comparison
         if compared and compared.leg:
+            if ranking:
+                return f"{compared.key}: needs the leg's own scores; {ranking} leaves ranks alone"
             if problem := _find_wrong_leg(compared, legs):
                 return problem
         elif compared:
             if not scaled:
                 way_out = f"{missing}{compared.way_out}"
                 return f"{compared.key}: needs scores on a scale: {way_out}"
+            if compared.beyond_ranks and fused and ranking:
+                return f"{compared.key}: {ranking} knows ranks, not {compared.beyond_ranks}"
             if compared.beyond_ranks and fused and fusion and fusion.type == "rrf":
                 return (
                     f"{compared.key}: rrf knows ranks, not {compared.beyond_ranks}; use linear "

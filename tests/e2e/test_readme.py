@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from language_model_server import KEY, LanguageModelServer
 from processes import ROOT, find_free_port, finish, start, wait_for_port
+from scripted_questions import make_cache, write
 
 BLOCKS = re.findall(r"```console\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
 COMMANDS = [line.removeprefix("$ ") for block in BLOCKS for line in block.splitlines()]
@@ -20,9 +22,14 @@ def test_the_readme_has_its_commands() -> None:
     assert len(COMMANDS) >= 8
 
 
-@pytest.mark.parametrize("command", [line for line in COMMANDS if line != "make test"])
+# `make test` is what runs this; the page to judge on ends by Ctrl-C, and has tests of its own.
+RUN = [line for line in COMMANDS if line != "make test" and " --serve" not in line]
+PRICES = "1,1.25,0.1,5"  # of a model that the price list does not know
+
+
+@pytest.mark.parametrize("command", RUN)
 def test_command(command: str, places, tmp_path: Path) -> None:
-    """`make test` is what runs this; the others run as printed, from the project's root."""
+    """They run as printed, from the project's root; a server of this machine plays the model."""
     bin_ = Path(sys.executable).parent
     command = command.replace(".venv/bin/assay", str(bin_ / "assay"))
     if command.startswith("make eval"):
@@ -30,10 +37,17 @@ def test_command(command: str, places, tmp_path: Path) -> None:
         command += f" BIN={shlex.quote(str(bin_))} -o setup"
     if "assay init" in command:
         command += " --force"
-    done = subprocess.run(
-        command, shell=True, cwd=ROOT, env=os.environ | places, capture_output=True, text=True,
-        check=False, timeout=600,
-    )  # fmt: skip
+    with LanguageModelServer(write) as server:
+        environment = os.environ | places
+        if "assay questions" in command and "--dry-run" not in command:
+            pytest.importorskip("anthropic", reason="needs the extra `anthropic`")
+            command += f" --force --prices {PRICES}"
+            asked = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": server.url}
+            environment |= asked | {"ASSAY_CACHE": str(make_cache(tmp_path))}
+        done = subprocess.run(
+            command, shell=True, cwd=ROOT, env=environment, capture_output=True, text=True,
+            check=False, timeout=600,
+        )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from language_model_server import KEY
+from language_model_server import KEY, LanguageModelServer, Say
 from model_server import ModelServer
 from small_project import QUERIES, write_project
 
@@ -179,3 +179,39 @@ def test_a_sweep_tells_costs_where_there_are_any(server: ModelServer) -> None:
     unknown = Figures.of(run(make_config(server, encoder=1.0)))
     assert (_usd(figures), _usd(unknown)) == ("2.00", "–")
     assert _usd(replace(figures, cost=None)) == "0"
+
+
+def test_a_language_model_that_writes_about_queries_is_priced(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("openai", reason="needs the extra `openai`")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    config = make_config(server, encoder=1.0)
+    plain = estimate_run(config, Quiet()).items[1]
+    with LanguageModelServer(lambda call: Say("<passage>a passage</passage>")) as writer:
+        model = {"type": "openai", "model": "m", "base_url": writer.url}
+        prices = dict.fromkeys(("input", "cache_write", "cache_read", "output"), 1.0)
+        steps = [
+            {"type": "hyde", "model": model, "prices": prices},
+            {"type": "multi_query", "model": model, "prices": prices},
+        ]
+        legs = config.model_dump(mode="json", exclude_unset=True)["retriever"]["legs"]
+        values = config.model_dump(exclude={"retriever"})
+        asked = RunConfig.model_validate({**values, "retriever": {"query": steps, "legs": legs}})
+        hyde, others, _, queries = estimate_run(asked, Quiet()).items
+        assert [hyde.part, others.part] == ["query.hyde", "query.multi_query"]
+        assert hyde.what == others.what == f"{len(QUERIES)} calls"
+        assert queries.units > 4 * plain.units, "each wording and each passage is embedded"
+        assert not writer.calls
+        summary = run(asked)
+        assert len(writer.calls) == 2 * len(QUERIES)
+        again = run(asked, again=True)
+        assert len(writer.calls) == 2 * len(QUERIES), "answers are kept"
+    tokens = sum(
+        len(text.encode()) // 4 for call in writer.calls for text in call.texts
+    ) + 10 * len(writer.calls)
+    assert summary.cost is not None
+    assert summary.cost == again.cost
+    assert summary.cost.queries is not None
+    assert summary.cost.queries > 1000 * tokens / 1e6 / len(QUERIES)
+    assert (hyde.usd or 0) + (others.usd or 0) > tokens / 1e6, "answers of the longest form"

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from language_model_server import KEY, LanguageModelServer, Say
 from scripted_judge import CALLS, HITS, MEANS, QUERIES, TEXT, judge, make_judged
 
+from eval.cli.main import assay
 from eval.cli.ragas import ragas
 from retrievers.base import AssayError
 from retrievers.store.cache import Cache, default_root
@@ -91,6 +92,34 @@ def test_every_metric_with_its_answers_paid_for_once(
     assert len(server.calls) == estimated["to_ask"]
 
 
+def test_stored_answers_are_judged_with_the_contexts_they_were_given(
+    reports: Path, model_cache: Path, server: LanguageModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_judged(reports)
+    monkeypatch.setenv("ASSAY_CACHE", str(model_cache))
+    asked = ("--provider", "openai", "--answers")
+    done = CliRunner().invoke(ragas, ["judged", *asked])
+    assert "has none; `assay answer" in str(done.exception)
+    server.react = lambda call: Say("NO ANSWER" if "question 3" in call.texts[-1] else "So [1].")
+    words = ["answer", "judged", "--provider", "openai", "--no-track"]
+    assert CliRunner().invoke(assay, words).exit_code == 0
+    server.react = judge
+    before = len(server.calls)
+    rows = metrics(json.loads(call(*asked, "--json")))
+    assert not set(TEXT) & set(rows)
+    assert rows["Faithfulness"]["mean"]["n"] == QUERIES - 1
+    assert rows["Faithfulness"]["missing"] == {"no answer was given": 1}
+    assert rows["ContextRecall"]["measure"] == "ContextR"
+    assert rows["ContextPrecisionWithReference"]["measure"] == "ContextP"
+    # The first hits of the run hold the gold of three queries, whatever their rank.
+    assert rows["ContextRecall"]["measure_mean"]["value"] == pytest.approx(3 / QUERIES)
+    answers = {"\n".join(sent.texts).count("So.") for sent in server.calls[before:]}
+    assert answers - {0}, "what is judged is the stored answer"
+    assert (run.folder / "ragas_answers.json").exists()
+    assert not (run.folder / "ragas.json").exists()
+    assert "answers and contexts of 4 queries" in call(*asked)
+
+
 def test_without_reference_answers(reports: Path, server: LanguageModelServer) -> None:
     make_judged(reports, answers=False)
     rows = metrics(call_json())
@@ -153,6 +182,7 @@ def test_a_model_on_this_machine(
     [
         (["--metrics", "nDCG@10"], "'nDCG@10' is not one of ragas'"),
         (["--metrics", "Faithfulness"], "give --provider"),
+        (["--answers"], "--answers: asks a language model: give --provider"),
         (["--model", "x"], "--model: only with --provider"),
         (["--dry-run"], "--dry-run: only with --provider"),
         (["--provider", "openai"], "OPENAI_API_KEY: not set"),

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from eval.asking.question import Ask, NoAnswerError, Question, Reply
 from eval.ragas import judging
-from eval.ragas.judging import RESPOND, UNREADABLE, NoAnswerError, Question, Reply
+from eval.ragas.judging import RESPOND, UNREADABLE
 from eval.ragas.metrics import METRICS, choose
 from eval.ragas.samples import Sample
 from eval.ragas.scores import Scores
@@ -39,7 +40,7 @@ def judge(question: Question) -> Reply:
     return Reply('{"statements": ["Dogs travel free.", "Nothing of cats."]}')
 
 
-def score(name: str, sample: Sample = SAMPLE, ask: judging.Ask = judge) -> Scores:
+def score(name: str, sample: Sample = SAMPLE, ask: Ask = judge) -> Scores:
     (found,) = judging.score(choose([name], judge=True), [sample], ask, 2, Quiet())
     return found
 

@@ -173,8 +173,17 @@ def test_an_answer_is_kept_under_the_key_that_is_given(room: MakeRoom) -> None:
 def test_answers_that_were_paid_for_are_found_again(room: MakeRoom) -> None:
     """Their kind, keys and form are those of every cache that is out there."""
     here = room(say)
-    with here.client() as client:
-        client.ask(ask("q"))
     key = digest("answer", here.model.identity, "Some instructions.\nq")
-    found = here.cache.get_many("answers", [key])
-    assert found == {key: b'{"text": "to q", "ending": "end", "note": ""}'}
+    here.cache.put_many("answers", {key: b'{"text": "to q", "ending": "end", "note": ""}'})
+    with here.client() as client:
+        assert client.ask(ask("q")) == end("to q")
+        assert client.ask(ask("q")).usage is None
+        assert (
+            client.ask(ask("other")).usage
+            == here.answers.find(
+                [digest("answer", here.model.identity, "Some instructions.\nother")]
+            )
+            .popitem()[1]
+            .usage
+        )
+    assert len(here.server.calls) == 1

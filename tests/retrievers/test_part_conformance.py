@@ -3,10 +3,12 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from language_model_server import LanguageModelServer, Say
 from pydantic import TypeAdapter
 
 from examples.abbreviation_step import Abbreviations, AbbreviationSettings
@@ -82,6 +84,16 @@ def test_reranking_keeps_the_rules_however_it_is_set(workshop: Workshop) -> None
 @pytest.mark.parametrize("values", STEPS, ids=lambda values: values["type"])
 def test_the_query_steps_keep_the_rules(values: Mapping[str, Any], workshop: Workshop) -> None:
     check_query_step(read(AnyQueryStep, values), workshop)
+
+
+@pytest.mark.parametrize("type_", ["hyde", "multi_query"])
+def test_steps_by_a_language_model_keep_the_rules(type_: str, tmp_path: Path) -> None:
+    pytest.importorskip("openai", reason="needs the extra `openai`")
+    with LanguageModelServer(lambda call: Say("some text\nand more")) as server:
+        model = {"type": "openai", "base_url": server.url}
+        check_query_step(
+            read(AnyQueryStep, {"type": type_, "model": model}), Workshop(Cache(tmp_path))
+        )
 
 
 def test_the_models_keep_the_rules(workshop: Workshop) -> None:

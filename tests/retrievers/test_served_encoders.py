@@ -134,6 +134,29 @@ def test_the_wait_of_retries_is_not_in_the_latency_of_a_leg(
     assert found.counts["retries"] == 1
 
 
+def test_passages_beside_a_query_are_billed_and_their_waits_are_in_no_latency(
+    serve: Serve, workshop: Workshop
+) -> None:
+    failed = threading.Event()
+
+    def react(call: Call) -> Reaction:
+        if "b" in str(call.body["input"]) and not failed.is_set():
+            failed.set()
+            return Status(429, {"retry-after": "0.2"})
+        return None
+
+    server = serve(react)
+    leg = DenseLegSettings(type="dense", encoder=choose(server, price_usd=1.0)).build(workshop)
+    leg.index(Corpus([Chunk("c", "d", 0, 1, "x y")]))
+    result = leg.search_near("a", ["b c", "d"], 1)
+    mean = np.mean([unit(text) for text in ("a", "b c", "d")], axis=0)
+    expected = unit("x y") @ (mean / np.linalg.norm(mean))
+    assert result.candidates[0][1] == pytest.approx(expected, abs=1e-6)
+    assert result.counts["retries"] == 1
+    assert result.waited >= 200 > result.milliseconds["encode"]
+    assert result.counts["tokens"] == 2 + 3 + 2
+
+
 def test_the_wait_of_retries_is_not_in_the_seconds_of_passages(
     serve: Serve, workshop: Workshop
 ) -> None:

@@ -17,10 +17,11 @@ from pydantic import TypeAdapter, ValidationError
 from retrievers import charges
 from retrievers.base import AssayError, Chunk, Hit
 from retrievers.language_models.anthropic import AnthropicSettings
+from retrievers.language_models.search_model import LEDGERS
 from retrievers.models.conformance import check_cross_encoder
 from retrievers.models.cross_encoders import CrossEncoderChoice
 from retrievers.models.registry import AnyCrossEncoder
-from retrievers.models.served.listwise import LEDGERS, read_permutation
+from retrievers.models.served.listwise import read_permutation
 from retrievers.settings import Workshop
 from retrievers.stages.rerank import RerankSettings
 from retrievers.store.cache import Cache

@@ -5,7 +5,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -46,10 +46,12 @@ class Origin:
     """Documents below `folder`: its .md and .txt files, which stay there, or else `texts`.
 
     `texts` are written into the collection, by id: what became of files in other formats.
+    `language` is a code of ISO 639-1, "" where only the script of the texts tells.
     """
 
     folder: Path
     texts: Mapping[str, str] | None = None
+    language: str = ""
 
     def read(self) -> dict[str, Document]:
         """Return the documents by id. Raises AssayError when there are none."""
@@ -71,43 +73,74 @@ def author(
     the questions can be placed nothing is written.
     """
     target = find_target(origin.folder, name, output)
-    name = name or _slug(origin.folder.resolve().name)
+    name = name or slug(origin.folder.resolve().name)
     documents = origin.read()
     judged = locate(read_questions(questions), documents) if questions else Judged()
     made = Authored(name, target / FILE, target / PIPELINE, len(documents), judged)
     if questions and not judged.queries:
         return replace(made, written=False)
-    reference = name if target == Path("datasets").absolute() / name else _refer(target, Path.cwd())
-    where = _refer(origin.folder, target) if origin.texts is None else copies.FOLDER
-    unspaced = find_unspaced(document.text for document in documents.values())
-    most = next(iter(unspaced), None)
-    language = CODES[most] if most else "en"
-    card = card_text(name, reference, where, questions.name if questions else "", language)
-    parse_card(card, target / FILE)  # a wrong name stops here, before anything is written
     asked = {
-        QUERIES: _jsonl(list(judged.queries.values())),
-        JUDGMENTS: _jsonl(judged.judgments),
+        QUERIES: render_rows(list(judged.queries.values())),
+        JUDGMENTS: render_rows(judged.judgments),
     }
     if not questions and all((target / file).exists() for file in asked):
         asked = {}
-    files = {
-        **asked,
-        PIPELINE: pipeline_text(name, reference, most or "english"),
-        FILE: card,  # last, since with it the folder becomes a collection
-    }
-    _refuse_overwriting([target / file for file in files], force)
-    if origin.texts is not None:
-        copies.check_copies(target, origin.folder, force)
-        copies.write_copies(target, origin.texts)
-    for file, text in files.items():
-        write_atomically(target / file, text.encode())
+    files = asked | describe(origin, name, target, documents, questions.name if questions else "")
+    check_target(origin, target, list(files), force)
+    write_files(origin, target, files)
     _finish(target, judged)
     return made
 
 
+def describe(
+    origin: Origin,
+    name: str,
+    target: Path,
+    documents: Mapping[str, Document],
+    questions: str,
+    description: str = "",
+) -> dict[str, str]:
+    """Return config and card of a collection in the folder `target`, by file; the card is last.
+
+    `questions` says where they come from, "" where there are none. Raises AssayError for a name
+    that a card cannot have.
+    """
+    reference = refer_to(name, target)
+    where = _refer(origin.folder, target) if origin.texts is None else copies.FOLDER
+    unspaced = find_unspaced(document.text for document in documents.values())
+    most = next(iter(unspaced), None)
+    language = origin.language or (CODES[most] if most else "en")
+    card = card_text(name, reference, where, questions, language, description)
+    parse_card(card, target / FILE)
+    return {PIPELINE: pipeline_text(name, reference, most or "english"), FILE: card}
+
+
+def check_target(origin: Origin, target: Path, files: Sequence[str], force: bool) -> None:
+    """Raise AssayError where writing `files` would overwrite something, unless `force`."""
+    _refuse_overwriting([target / file for file in files], force)
+    if origin.texts is not None:
+        copies.check_copies(target, origin.folder, force)
+
+
+def write_files(origin: Origin, target: Path, files: Mapping[str, str]) -> None:
+    """Write a collection: copies of its documents where it has some, then `files` in order.
+
+    The card should be the last, since with it the folder becomes a collection.
+    """
+    if origin.texts is not None:
+        copies.write_copies(target, origin.texts)
+    for file, text in files.items():
+        write_atomically(target / file, text.encode())
+
+
+def refer_to(name: str, target: Path) -> str:
+    """Return what commands call the collection `name` in the folder `target`."""
+    return name if target == Path("datasets").absolute() / name else _refer(target, Path.cwd())
+
+
 def find_target(folder: Path, name: str | None, output: Path | None) -> Path:
     """Return where the collection of the documents in `folder` goes: see `author`."""
-    target = output or Path("datasets", name or _slug(folder.resolve().name))
+    target = output or Path("datasets", name or slug(folder.resolve().name))
     return Path(os.path.normpath(target.absolute()))
 
 
@@ -130,8 +163,8 @@ def add(questions: Path, target: Path) -> Authored:
     made = Authored(card.name, target / FILE, target / PIPELINE, len(documents), judged)
     if len(judged.judgments) == len(judgments):
         return replace(made, written=False)
-    write_atomically(paths[0], _jsonl(list(judged.queries.values())).encode())
-    write_atomically(paths[1], _jsonl(judged.judgments).encode())
+    write_atomically(paths[0], render_rows(list(judged.queries.values())).encode())
+    write_atomically(paths[1], render_rows(judged.judgments).encode())
     _finish(target, judged)
     return made
 
@@ -144,11 +177,12 @@ def _finish(target: Path, judged: Judged) -> None:
     seal(read_card(target / FILE))
 
 
-def _slug(folder_name: str) -> str:
-    slug = re.sub(r"[^a-z0-9_.]+", "-", folder_name.casefold()).strip("-._")
-    if not slug:
+def slug(folder_name: str) -> str:
+    """Return the name of a collection of the documents in a folder. Raises AssayError for none."""
+    name = re.sub(r"[^a-z0-9_.]+", "-", folder_name.casefold()).strip("-._")
+    if not name:
         raise AssayError(f"{folder_name}: gives no name; say --name NAME")
-    return slug
+    return name
 
 
 def _refer(folder: Path, target: Path) -> str:
@@ -175,7 +209,8 @@ def _refuse_overwriting(paths: list[Path], force: bool) -> None:
         raise AssayError(f"{there[-1]}: is there already; --force overwrites it")
 
 
-def _jsonl(rows: list[dict[str, Any]]) -> str:
+def render_rows(rows: list[dict[str, Any]]) -> str:
+    """Return `rows` as JSON Lines."""
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 

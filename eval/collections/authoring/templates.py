@@ -8,7 +8,7 @@ CARD = """\
 #   assay dataset seal {reference}    writes sizes and digests anew after a change
 name: {name}
 title: {name}
-description: ""
+description: {description}
 licence: ""
 source: {source}
 language: {language}
@@ -34,7 +34,7 @@ NO_QUESTIONS = """\
 # Write a CSV with the columns question and quote (a passage, word for word, that answers it;
 # document, type, grade and id are optional), then:
 #   assay init FOLDER --questions questions.csv --force
-# or add lines to the two files below.
+# or add lines to the two files below; or let a language model write some: assay questions --help
 """
 
 PIPELINE = """\
@@ -67,12 +67,17 @@ retriever:
 
 
 def card_text(
-    name: str, reference: str, documents: str, questions: str, language: str = "en"
+    name: str,
+    reference: str,
+    documents: str,
+    questions: str,
+    language: str = "en",
+    description: str = "",
 ) -> str:
     """Return a card for documents in the folder `documents`.
 
     `reference` is what commands call the collection; `questions` is the name of the file the
-    questions came from, "" for none; `language` is a code of ISO 639-1.
+    questions came from, or who wrote them, "" for none; `language` is a code of ISO 639-1.
     """
     source = f"documents and {questions}" if questions else "documents"
     head = CARD.format(
@@ -81,6 +86,7 @@ def card_text(
         source=_scalar(source),
         documents=_scalar(documents),
         language=_scalar(language),
+        description=_scalar(description) if description else '""',
     )
     return head + ("" if questions else NO_QUESTIONS) + QUESTIONS
 

@@ -3,12 +3,14 @@
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 from eval.analysis.comparison import Comparison
 from eval.report.comparison.view import make_view
 from eval.report.files import COMPARING
 from eval.report.markdown import render_markdown
 from eval.report.page import dump, render_page
+from eval.runs.answered import read
 from eval.runs.files import encode_json
 from retrievers.store.files import write_atomically
 
@@ -44,12 +46,14 @@ def name_comparison(compared: Comparison) -> str:
     """Return the name of a comparison's folder: what was compared, and a digest of all it is of."""
     runs = compared.runs
     collection = compared.base.run.manifest.collection.name
-    parts = [
+    parts: list[Any] = [
         [run.manifest.id for run in runs],
         compared.measures,
         compared.beside,
         compared.effect,
     ]
+    if compared.of_answers:
+        parts.append([found.digest for run in runs if (found := read(run.folder))])
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]
     names = "-".join(run.manifest.name for run in runs)[:LONGEST]
     return f"compare-{names}-{collection.replace(':', '.').replace('/', '.')}-{digest}"

@@ -186,7 +186,8 @@ class ServedEncoder(Encoder):
         with charges.watch() as watched:
             vectors, tokens = self._ask([texts[at] for at in batch], "document")
         taken = time.perf_counter() - start - watched.waited / 1e3
-        return Part(batch, vectors, taken, Usage(tokens))
+        retries = watched.retried.retries
+        return Part(batch, vectors, taken, Usage(tokens), retries, watched.waited)
 
     def _ask(self, texts: Sequence[str], kind: Kind) -> tuple[Vectors, int]:
         """Return a row a text, and the tokens of all; what is too long is sent in smaller calls."""

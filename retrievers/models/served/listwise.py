@@ -5,34 +5,23 @@ EMNLP 2023 (RankGPT).
 """
 
 import re
-import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from retrievers import charges
 from retrievers.base import AssayError
-from retrievers.language_models.base import (
-    USUAL_BYTES_PER_TOKEN,
-    Answer,
-    LanguageModel,
-    Prompt,
-    TooLongError,
-)
-from retrievers.language_models.calls import Calls, PaceSettings
-from retrievers.language_models.ledger import Book, NoLedger, SharedLedger
-from retrievers.language_models.openai import OpenAiSettings
-from retrievers.language_models.prices import Prices, Usage
-from retrievers.language_models.providers import LanguageModelSettings
-from retrievers.language_models.remote import RemoteSettings
+from retrievers.language_models.answers import KeptAnswer
+from retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Prompt, TooLongError
+from retrievers.language_models.prices import Usage
+from retrievers.language_models.search_model import SearchModel, SearchModelSettings
 from retrievers.models.base import CrossEncoder
 from retrievers.models.cross_encoders import CrossEncoderChoice
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the prompt or the reading of answers changes
-LEDGERS = "served-ledger"
 TOKENS_PER_PLACE = 6  # of an answer: `[12] > `
 NUMBER = re.compile(r"\d+")
 TASK = (
@@ -46,7 +35,7 @@ QUESTION = (
 )
 
 
-class ListwiseSettings(PaceSettings, CrossEncoderChoice):
+class ListwiseSettings(SearchModelSettings, CrossEncoderChoice):
     """A language model that reads passages side by side and puts them in order."""
 
     listwise: ClassVar[bool] = True
@@ -54,20 +43,9 @@ class ListwiseSettings(PaceSettings, CrossEncoderChoice):
     scores: Literal["probability"] = Field(
         "probability", description="numbers between 0 and 1, which tell ranks and nothing else"
     )
-    model: Annotated[LanguageModelSettings, Field(discriminator="type")] = Field(
-        default_factory=OpenAiSettings, description="the language model"
-    )
     window: int = Field(20, ge=2, le=100, description="passages that are read at once")
     step: int = Field(10, ge=1, description="by how many passages the window moves up")
     words: int = Field(300, ge=10, description="what is read of a passage, in words")
-    prices: Prices | None = Field(
-        None, description="US dollars per million tokens; else those known of the model"
-    )
-    max_cost_usd: float | None = Field(
-        None,
-        ge=0,
-        description="what this model may cost over all runs that share the cache; never exceeded",
-    )
 
     @model_validator(mode="after")
     def _window_overlaps(self) -> "ListwiseSettings":
@@ -79,13 +57,8 @@ class ListwiseSettings(PaceSettings, CrossEncoderChoice):
 
     def build(self, workshop: Workshop) -> CrossEncoder:
         """Return the model. It is not asked before a query needs it."""
-        changes: dict[str, Any] = {
-            "max_tokens": max(self.model.max_tokens, self.window * TOKENS_PER_PLACE)
-        }
-        if isinstance(self.model, RemoteSettings) and self.model.base_url:
-            # A config may come from elsewhere: it says which key is meant for its address.
-            changes["key_variable"] = self.model.key_variable or ""
-        return ListwiseReranker(self, self.model.model_copy(update=changes), workshop)
+        most_tokens = self.window * TOKENS_PER_PLACE
+        return ListwiseReranker(self, self.open_model("listwise", most_tokens, workshop))
 
 
 class ListwiseReranker(CrossEncoder):
@@ -93,23 +66,17 @@ class ListwiseReranker(CrossEncoder):
 
     listwise = True
 
-    def __init__(
-        self, settings: ListwiseSettings, model: LanguageModelSettings, workshop: Workshop
-    ) -> None:
+    def __init__(self, settings: ListwiseSettings, model: SearchModel) -> None:
         self._settings = settings
-        self._model: LanguageModel = model.build(workshop)
-        self.prices = settings.prices or self._model.prices
-        book = self._open_book(workshop)
-        self._calls = Calls(self._model.name, book, settings, self._model.calls_at_once)
-        self._lock = threading.Lock()
-        self._opened = False
+        self._model = model
+        self.prices = model.prices
 
     @property
     def identity(self) -> str:
         """Digest of the model, the window and the words read."""
         given = self._settings
         kept = [given.window, given.step, given.words]
-        return digest("listwise", REVISION, self._model.identity, *kept)
+        return digest("listwise", REVISION, self._model.model.identity, *kept)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return a score a text that tells its rank alone: from near 1 for the first to near 0."""
@@ -133,12 +100,11 @@ class ListwiseReranker(CrossEncoder):
         """The model, the window, and the prices."""
         given = self._settings
         return {
-            "model": self._model.name,
+            **self._model.facts(),
             "backend": "listwise",
             "window": given.window,
             "step": given.step,
             "words": given.words,
-            "usd_per_million_tokens": self.prices.model_dump() if self.prices else None,
         }
 
     def _windows(self, number: int) -> Iterable[tuple[int, int]]:
@@ -153,26 +119,17 @@ class ListwiseReranker(CrossEncoder):
 
     def _ask(self, query: str, texts: Sequence[str]) -> list[int]:
         prompt = self._write(query, texts)
-        with self._lock:
-            if not self._opened:
-                self._model.open()
-                self._opened = True
         try:
-            answer = self._calls.make(
-                prompt.most_tokens,
-                self._model.most_output,
-                lambda: self._model.answer(prompt),
-                lambda answer: answer,
-            )
+            # The stage keeps what comes of the answers.
+            answer = self._model.ask(prompt, anew=True)
         except TooLongError as error:
             raise AssayError(
-                f"{self._model.name}: cannot read {len(texts)} passages at once; allowed: a smaller"
-                f" window, fewer words; {error}"
+                f"{self._model.model.name}: cannot read {len(texts)} passages at once; allowed: a"
+                f" smaller window, fewer words; {error}"
             ) from None
-        charges.record(answer.usage, self.prices)
         return self._read(answer, len(texts))
 
-    def _read(self, answer: Answer, number: int) -> list[int]:
+    def _read(self, answer: KeptAnswer, number: int) -> list[int]:
         places = read_permutation(answer.text, number)
         if answer.ending == "refusal":
             charges.note("refused")
@@ -187,20 +144,6 @@ class ListwiseReranker(CrossEncoder):
         )
         document = "\n\n".join([TASK.format(number=len(texts)), *shown, ""])
         return Prompt(document, QUESTION.format(number=len(texts), query=query))
-
-    def _open_book(self, workshop: Workshop) -> Book:
-        budget = self._settings.max_cost_usd
-        if budget is None:
-            return NoLedger()
-        if self.prices is None:
-            raise AssayError(
-                f"{self._model.name}: its prices are not known, and max_cost_usd needs them: give"
-                " prices"
-            )
-        # Not by the model's identity: the longest answer, which is in it, depends on the window.
-        name = digest("listwise", self._model.name, self._model.url)
-        path = workshop.cache.root / LEDGERS / f"{name}.jsonl"
-        return SharedLedger(path, self.prices, budget)
 
 
 def read_permutation(text: str, number: int) -> list[int]:

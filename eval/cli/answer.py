@@ -1,0 +1,123 @@
+"""`assay answer`: answers from what runs returned, and their scores."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from eval.cli import options
+from eval.cli.asking import print_expected, print_ledger
+from eval.cli.output import make_console, make_table, present, print_places, print_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from eval.experiments.answers import Forecast, Outcome, Result
+    from eval.statistics.estimates import Estimate
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN... [KEY.PATH=VALUE]...")
+@options.dataset("runs")
+@click.option(
+    "--provider",
+    type=click.Choice(["anthropic", "openai", "local"]),
+    required=True,
+    help="Who answers. openai: or a compatible service.",
+)
+@options.MODEL
+@options.BASE_URL
+@click.option(
+    "--context-tokens",
+    type=options.at_least(1),
+    help="Of passages in a prompt, for runs without a stage `context`.  [default: 4500]",
+)
+@options.LIMIT
+@click.option(
+    "--max-cost-usd", type=float, help="Budget of these runs and this model; never exceeded."
+)
+@options.PRICES
+@options.CONCURRENCY
+@click.option("--max-tokens", type=int, help="Longest answer.  [default: 400]")
+@options.THINKING
+@options.TIMEOUT
+@options.DRY_RUN
+@options.NO_TRACK
+@options.JSON
+def answer(
+    runs: tuple[str, ...],
+    context_tokens: int | None,
+    limit: int | None,
+    dry_run: bool,
+    no_track: bool,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Let a language model answer every query from what runs returned, and score the answers.
+
+    Each is a config (run where no equal run is stored; overrides apply to every config), the id of
+    a run, the beginning of one, its folder, or the id of a run in MLflow. Answers are kept: nothing
+    is paid for twice, and a command that was cut off goes on. They stand in `answers.jsonl` in the
+    run's folder. `assay compare` and the gate then take measures of them: AnswerF1, AnswerEM,
+    QuoteShare, CitationP, CitationR, ContextP, ContextR, Abstention. Keys come from
+    ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
+    """
+    from eval.experiments import answers
+    from eval.experiments.answer_prompts import make_task
+    from eval.experiments.desk import make_desk
+    from eval.experiments.run_references import resolve_all
+    from eval.progress import ConsoleProgress
+
+    progress = ConsoleProgress()
+    desk = make_desk(asked, answers.MAX_TOKENS, progress)
+    stored = resolve_all(runs, progress)
+    task = make_task(stored, context_tokens, limit, desk.workshop)
+    if dry_run:
+        present(answers.estimate(task, desk), as_json, _print_forecast)
+        return
+    present(answers.answer(task, desk, progress, track=not no_track), as_json, _print_outcome)
+
+
+def _print_forecast(forecast: "Forecast") -> None:
+    from eval.experiments.model_choice import is_charged
+
+    counted = forecast.counted
+    queries = sum(len(cases) for _, cases in forecast.task.cases)
+    charged = None if counted.prices is None else is_charged(counted.prices)
+    print_expected(f"{queries} queries", counted, charged)
+
+
+def _print_outcome(outcome: "Outcome") -> None:
+    console = make_console()
+    for result, run_id in zip(outcome.results, outcome.tracked, strict=True):
+        _print_result(console, result)
+        print_places(answers=result.path, mlflow_run=run_id)
+    click.echo("Intervals: 95 %, Student's over queries. docs/answers.md has the measures.")
+    if outcome.ledger:
+        print_ledger(outcome.ledger)
+
+
+def _print_result(console: "Console", result: "Result") -> None:
+    from eval.analysis.cost import dollars
+
+    count, of = len(result.answers), len(result.run.queries)
+    sample = "" if count == of else f" of {of}, a sample"
+    line = f"{result.run.manifest.id}: {count} queries{sample}, answered by {result.recipe.words}"
+    console.print(line, markup=False, soft_wrap=True)
+    table = make_table("measure", "mean", "95 % interval", "n", whole=True)
+    for name, mean in result.means.items():
+        table.add_row(name, f"{mean.value:.3f}", f"{mean.low:.3f} – {mean.high:.3f}", str(mean.n))
+    print_table(console, table)
+    for words, share in (
+        ("nothing answers them, and the model says so", result.rightly_abstained),
+        ("something answers them, and the model gives no answer", result.wrongly_abstained),
+    ):
+        if share:
+            console.print(f"{words}: {_tell(share)}", markup=False, soft_wrap=True)
+    told = {"refusal": "refused", "length": "cut off", "unasked": "not asked: nothing returned"}
+    counted = (f"{number} {told[name]}" for name, number in result.endings.items() if number)
+    cost = "USD unknown" if result.usd is None else f"{dollars(result.usd)} USD"
+    console.print("; ".join([f"{result.tokens:,} tokens, {cost} in all", *counted]), markup=False)
+
+
+def _tell(share: "Estimate") -> str:
+    return f"{share.value:.3f} ({share.low:.3f} – {share.high:.3f}, n = {share.n})"

@@ -1,0 +1,46 @@
+"""What commands print of calls to a language model: those to come, and those that were made."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from eval.experiments.desk import DryRun, Ledger
+
+
+def print_expected(what: str, counted: "DryRun", charged: bool | None) -> None:
+    """Print how many answers are known and what the others should cost.
+
+    `charged` says whether calls cost anything; None where no prices are known.
+    """
+    from eval.experiments.model_choice import PRICE_LIST
+
+    click.echo(
+        f"{what}: {counted.known} answers known, {counted.to_ask} to ask {counted.model.name}"
+    )
+    usage = counted.usage
+    click.echo(f"about {usage.input:,} tokens of prompts, {usage.output:,} of answers")
+    if charged is None:
+        click.echo("prices: not known; --prices gives them")
+    elif charged:
+        click.echo(
+            f"about {counted.usd:.4f} USD, at most {counted.worst_usd:.4f} USD by the bytes sent"
+            f" (prices of {PRICE_LIST}, unless given; nothing read from the provider's cache)"
+        )
+
+
+def print_ledger(ledger: "Ledger") -> None:
+    """Print what calls were made, by this command and before, and what is left of the budget."""
+    run, earlier = ledger.run, ledger.earlier
+    click.echo(
+        f"asked   {run.calls} calls, {run.usage.prompt:,} + {run.usage.output:,} tokens,"
+        f" {run.usd:.4f} USD; earlier {earlier.calls} calls, {earlier.usd:.4f} USD"
+    )
+    lost = run + earlier
+    if lost.lost:
+        click.echo(
+            f"        {lost.lost} calls brought no answer and may have cost {lost.lost_usd:.4f} USD"
+        )
+    if ledger.budget is not None:
+        spent = run.committed_usd + earlier.committed_usd
+        click.echo(f"budget  {spent:.4f} of {ledger.budget:.4f} USD")

@@ -1,0 +1,216 @@
+"""`assay questions`: documents without questions become a judged collection."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from eval.cli import options
+from eval.cli.output import make_console, make_table, present, print_table
+
+if TYPE_CHECKING:
+    from eval.experiments.question_job import Job
+    from eval.experiments.questions import Forecast, Result
+
+
+@click.command()
+@click.argument("documents", metavar="FOLDER|COLLECTION")
+@options.OVERRIDES
+@click.option(
+    "--provider",
+    type=click.Choice(["anthropic", "openai", "local"]),
+    required=True,
+    help="openai: also any service that speaks its chat completions, by --base-url.",
+)
+@options.MODEL
+@options.BASE_URL
+@click.option(
+    "--number",
+    type=options.at_least(1),
+    default=100,
+    show_default=True,
+    help="Questions to ask for; fewer pass the tests.",
+)
+@click.option("--types", help="By name, separated by commas, in equal shares.  [default: all]")
+@click.option("--personas", type=options.FILE, help="YAML: who asks, in what situation.")
+@click.option("--seed", type=options.at_least(0), default=0, show_default=True, help="Of the draw.")
+@click.option(
+    "--max-overlap",
+    type=options.Fraction(),
+    default=0.5,
+    show_default=True,
+    help="Drop a question of which more runs of three words stand in the passage.",
+)
+@click.option(
+    "--max-similarity",
+    type=options.Fraction(),
+    default=0.92,
+    show_default=True,
+    help="Drop a question whose cosine with an earlier one is above this.",
+)
+@click.option(
+    "--review",
+    type=options.Fraction(),
+    default=0.1,
+    show_default=True,
+    help="Share that is marked for a person to look at.",
+)
+@click.option(
+    "--config",
+    default="hybrid",
+    show_default=True,
+    help="The pipeline by whose legs questions are tested; KEY.PATH=VALUE changes it.",
+)
+@click.option("--name", help="Name of the new collection.  [default: NAME-questions]")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Where the card goes.  [default: ./datasets/NAME]",
+)
+@click.option("--force", is_flag=True, help="Overwrite a collection that is there already.")
+@click.option(
+    "--max-cost-usd",
+    type=float,
+    help="Budget of these documents and this model; never exceeded.",
+)
+@options.PRICES
+@options.CONCURRENCY
+@click.option("--max-tokens", type=int, help="Longest reply.  [default: 1024]")
+@options.THINKING
+@options.TIMEOUT
+@options.DRY_RUN
+@options.JSON
+def questions(
+    documents: str,
+    overrides: tuple[str, ...],
+    number: int,
+    types: str | None,
+    personas: Path | None,
+    seed: int,
+    max_overlap: float,
+    max_similarity: float,
+    review: float,
+    config: str,
+    name: str | None,
+    output: Path | None,
+    force: bool,
+    dry_run: bool,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Write questions about the documents below FOLDER, or of COLLECTION, by a language model.
+
+    Passages are drawn over all documents and sections. For each the model writes a question, with
+    the words that answer it. What cannot be located, gives itself away, copies the passage, is not
+    answered by its quotes, is known without them, or comes twice, is dropped and counted. The rest
+    becomes a judged collection, a share of which is marked for a person: review.csv, for
+    `assay label`.
+
+    Replies are kept: a run that was interrupted goes on where it stopped, and nothing is paid for
+    twice. Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
+    """
+    from eval.cli.skipped_files import describe_skipped
+    from eval.experiments.question_files import (
+        REVIEW,
+        check_target,
+        find_target,
+        write_set,
+    )
+    from eval.experiments.question_job import Wish, prepare_job
+    from eval.experiments.question_sources import open_documents
+    from eval.experiments.questions import estimate, write_questions
+    from eval.experiments.workshop import make_workshop
+    from eval.questions.kinds import choose_kinds
+    from eval.questions.personas import read_personas
+
+    wish = Wish(
+        number=number,
+        kinds=choose_kinds(options.split_names(types) if types else []),
+        personas=read_personas(personas) if personas else [],
+        seed=seed,
+        max_overlap=max_overlap,
+        max_similarity=max_similarity,
+        review=review,
+    )
+    workshop = make_workshop()
+    source = open_documents(documents, workshop)
+    target = find_target(source, name, output)
+    if not as_json:
+        for line in describe_skipped(source.skipped):
+            click.echo(line)
+    if not dry_run:
+        check_target(target, force)
+    job = prepare_job(source.documents, wish, config, overrides, asked, workshop)
+    if dry_run:
+        present(estimate(job), as_json, _print_forecast)
+        return
+    result = write_questions(job)
+    card = write_set(target, result) if result.made.kept else None
+    present(result, as_json, _print_result, card=card)
+    if card is None:
+        sys.exit(2)
+    if not as_json:
+        click.echo(f"next: assay label {target.folder / REVIEW} --serve --judge NAME")
+
+
+def _print_forecast(forecast: "Forecast") -> None:
+    from eval.experiments.model_choice import PRICE_LIST
+
+    counted = forecast.counted
+    _print_head(forecast.job)
+    click.echo(f"{counted.known} replies known, {counted.to_ask} calls to {counted.model.name}")
+    usage = counted.usage
+    click.echo(f"about {usage.input:,} tokens of prompts, {usage.output:,} of replies")
+    if forecast.charged is None:
+        click.echo("prices: not known; --prices gives them")
+    elif forecast.charged:
+        click.echo(
+            f"about {counted.usd:.4f} USD, at most {counted.worst_usd:.4f} USD by the bytes sent"
+            f" (prices of {PRICE_LIST}, unless given), if no reply has to be asked for again"
+        )
+
+
+def _print_result(result: "Result") -> None:
+    from eval.analysis.differences import foretell
+    from eval.report.questions import describe_bias, list_causes
+
+    console, made = make_console(), result.made
+    _print_head(result.job)
+    if result.ledger:
+        run = result.ledger.run
+        usage = run.usage
+        click.echo(
+            f"asked: {run.calls} calls, {usage.prompt:,} tokens of prompts, {usage.output:,} of"
+            f" replies, {run.usd:.4f} USD"
+        )
+    kinds = make_table("type", "asked for", "kept", "median overlap")
+    overlaps = made.find_overlaps()
+    for kind, (asked, kept) in made.count_kinds().items():
+        shown = f"{overlaps[kind]:.3f}" if kind in overlaps else "–"
+        kinds.add_row(kind, str(asked), str(kept), shown)
+    print_table(console, kinds)
+    causes = make_table("dropped", "questions", "because", left=("because",))
+    for cause, count, meaning in list_causes(made):
+        if count:
+            causes.add_row(cause, str(count), meaning)
+    if causes.row_count:
+        print_table(console, causes)
+    if not made.kept:
+        click.echo("no question passed the tests; nothing is written")
+        return
+    click.echo(describe_bias(made))
+    click.echo(f"{len(made.kept)} questions kept, {len(made.review)} marked for a person")
+    click.echo(foretell(len(made.kept)))
+
+
+def _print_head(job: "Job") -> None:
+    stock = job.stock
+    click.echo(
+        f"{len(job.documents)} documents, {len(stock.passages)} passages to ask about"
+        f" ({stock.short} say too little), {len(job.draws)} drawn"
+    )
+    if job.empty:
+        click.echo(f"no passage suits: {', '.join(job.empty)}")
+    for line in job.warnings:
+        click.echo(f"warning: {line}")

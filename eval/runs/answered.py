@@ -1,0 +1,183 @@
+"""The answers that a language model gave from what a run returned: `answers.jsonl` in its folder.
+
+A line is a query: what was answered, which chunks the model was shown and which it cited, who was
+asked how, and what that took. Scores are computed from these lines and the run's judgments.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from eval.runs.stored import StoredRun, read_rows
+from eval.scoring import generated, measures
+from eval.scoring.calculation import Scores
+from eval.scoring.generated import Given, Wanted
+from eval.scoring.join import Retrieved
+from retrievers.base import AssayError, Chunk
+from retrievers.store.files import write_atomically
+
+FILE = "answers.jsonl"
+Span = tuple[str, str, int, int]  # a chunk's id, its document, and where it begins and ends
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Who was asked, and how: answers of other recipes are not compared.
+
+    `identity` is the model's digest, `prompt` that of the words around context and question.
+    `context_tokens` is the budget of the context, None where the pipeline itself sets one.
+    """
+
+    model: str
+    identity: str
+    prompt: str
+    context_tokens: int | None
+
+    def fits(self, other: "Recipe") -> bool:
+        """Say whether answers by both tell of the pipelines alone."""
+        budgets = {self.context_tokens, other.context_tokens} - {None}
+        return (self.identity, self.prompt) == (other.identity, other.prompt) and len(budgets) < 2
+
+    @property
+    def words(self) -> str:
+        """The recipe for people."""
+        budget = f", {self.context_tokens:,} tokens of context" if self.context_tokens else ""
+        return f"{self.model}, prompt {self.prompt[:8]}{budget}"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """An answer; `asked` is the digest of all that the model read.
+
+    `ending` is `refusal` where it refused, `length` where it was cut off, and `unasked` where the
+    context was empty. Tokens and US dollars are None where they are not known.
+    """
+
+    query: str
+    answer: str
+    abstained: bool
+    ending: str
+    cited: Sequence[str]
+    context: Sequence[Span]
+    asked: str
+    prompt_tokens: int | None
+    output_tokens: int | None
+    usd: float | None
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The answers of a run by query, and a digest of the file that they are in."""
+
+    recipe: Recipe
+    answers: Mapping[str, StoredAnswer]
+    digest: str
+
+
+def write(folder: Path, recipe: Recipe, answers: Sequence[StoredAnswer]) -> Path:
+    """Write the answers of the run in `folder`, in place of any before; return the file."""
+    rows = ({**asdict(answer), "recipe": asdict(recipe)} for answer in answers)
+    text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+    path = folder / FILE
+    write_atomically(path, text.encode())
+    return path
+
+
+def read(folder: Path) -> Answered | None:
+    """Return the answers of the run in `folder`; None where there are none. Raises AssayError."""
+    path = folder / FILE
+    rows = list(read_rows(path))
+    if not rows:
+        return None
+    try:
+        (recipe,) = {Recipe(**row.pop("recipe")) for row in rows}
+        answers = {row["query"]: _read(row) for row in rows}
+    except (LookupError, TypeError, ValueError) as error:
+        raise AssayError(
+            f"{path}: not answers that this version reads ({error!r}); `assay answer` writes them"
+            " anew"
+        ) from None
+    return Answered(recipe, answers, hashlib.sha256(path.read_bytes()).hexdigest()[:16])
+
+
+def score(run: StoredRun, names: Sequence[str]) -> Scores:
+    """Return {measure: {query id: score}}, of measures of rankings and of answers.
+
+    Raises AssayError where a measure of answers is asked for and the run has none.
+    """
+    of_answers = [name for name in names if measures.find(name).of_answers]
+    others = [name for name in names if name not in of_answers]
+    found = measures.score(others, run.joined, run.gold)
+    if of_answers:
+        found |= _score_answers(run, of_answers)
+    return {name: found[name] for name in (measures.find(name).name for name in names)}
+
+
+def list_available(run: StoredRun) -> list[str]:
+    """Return the measures of answers that a run has scores of, for each of its queries."""
+    answered = read(run.folder)
+    if answered is None or not answered.answers.keys() >= run.queries.keys():
+        return []
+    lacking = _find_unreferenced(run)
+    return [name for name in generated.NAMES if not (lacking and name in generated.REFERENCED)]
+
+
+def list_references(metadata: Mapping[str, Any]) -> list[str]:
+    """Return the reference answers of a query, by its metadata: `answer`, a text or several."""
+    value = metadata.get("answer")
+    texts = value if isinstance(value, list) else [value]
+    return [text.strip() for text in texts if isinstance(text, str) and text.strip()]
+
+
+def _score_answers(run: StoredRun, names: Sequence[str]) -> Scores:
+    answered = read(run.folder)
+    id_ = run.manifest.id
+    if answered is None:
+        raise AssayError(f"{names[0]}: {id_} has no answers; `assay answer {id_}` makes them")
+    if missing := [query for query in run.queries if query not in answered.answers]:
+        raise AssayError(
+            f"{names[0]}: {id_} has no answer to {len(missing)} of {len(run.queries)} queries;"
+            f" `assay answer {id_}` without --limit makes them"
+        )
+    lacking = _find_unreferenced(run)
+    if lacking and (named := [name for name in names if name in generated.REFERENCED]):
+        raise AssayError(
+            f"{named[0]}: {len(lacking)} of {len(run.queries)} queries have no reference answer"
+            " (`answer` in their metadata; a run keeps those there were when it was made, and"
+            " `assay run --again` makes another)"
+        )
+    given = {query: _gather(run, answered.answers[query]) for query in run.queries}
+    wanted = {query: _want(run, query) for query in run.queries}
+    return {name: generated.score(name, given, wanted) for name in names}
+
+
+def _find_unreferenced(run: StoredRun) -> list[str]:
+    """Return the queries that something answers and that have no reference answer."""
+    wanted = {query: _want(run, query) for query in run.queries}
+    return [query for query, right in wanted.items() if right.items and not right.references]
+
+
+def _want(run: StoredRun, query: str) -> Wanted:
+    least = run.manifest.collection.answers_from
+    items = [item for item in run.gold[query] if item.grade >= least]
+    texts = [run.gold_texts.get(item.id, "") for item in items]
+    return Wanted(items, texts, list_references(run.queries[query].metadata))
+
+
+def _gather(run: StoredRun, answer: StoredAnswer) -> Given:
+    shown = [
+        Retrieved(Chunk(id_, document, start, end, ""), id_ in run.prescribed)
+        for id_, document, start, end in answer.context
+    ]
+    cited = [item for item in shown if item.chunk.id in answer.cited]
+    return Given(answer.answer, answer.abstained, cited, shown)
+
+
+def _read(row: dict[str, Any]) -> StoredAnswer:
+    context = [
+        (str(id_), str(doc), int(start), int(end)) for id_, doc, start, end in row["context"]
+    ]
+    return StoredAnswer(**{**row, "context": context})

@@ -1,0 +1,26 @@
+"""What is found out about a run after MLflow was given it."""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from eval.runs.stored import StoredRun
+from eval.tracking.delivery import LOGGED, find_logged, log_metrics
+from eval.tracking.store import connect, tracking_uri
+
+
+def add_to_run(run: StoredRun, metrics: Mapping[str, float], file: Path) -> str | None:
+    """Add `metrics` and `file` to the MLflow run of `run`; return its id, None where there is none.
+
+    Raises TrackingError.
+    """
+    if not (run.folder / LOGGED).exists():
+        return None
+    uri = tracking_uri()
+    with connect(uri) as client:
+        logged = find_logged(client, uri, {run.folder: run.manifest.id}).get(run.folder)
+        if logged is None:
+            return None
+        log_metrics(client, logged.run_id, metrics, int(time.time() * 1000))
+        client.log_artifact(logged.run_id, str(file))
+    return logged.run_id

@@ -1,0 +1,122 @@
+"""A language model that searches ask: opened when first needed, charged to the step that asks."""
+
+import threading
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from retrievers import charges
+from retrievers.base import AssayError
+from retrievers.language_models.answers import AnswerCache, KeptAnswer
+from retrievers.language_models.base import LanguageModel, Prompt
+from retrievers.language_models.calls import PaceSettings
+from retrievers.language_models.client import LanguageModelClient
+from retrievers.language_models.ledger import Book, NoLedger, SharedLedger
+from retrievers.language_models.openai import OpenAiSettings
+from retrievers.language_models.prices import Prices, Usage
+from retrievers.language_models.providers import LanguageModelSettings
+from retrievers.language_models.remote import RemoteSettings
+from retrievers.settings import Workshop
+from retrievers.store.digest import digest
+
+LEDGERS = "served-ledger"
+
+
+class SearchModelSettings(PaceSettings):
+    """Which language model a part of a pipeline asks, and what that may cost."""
+
+    model: Annotated[LanguageModelSettings, Field(discriminator="type")] = Field(
+        default_factory=OpenAiSettings, description="the language model"
+    )
+    prices: Prices | None = Field(
+        None, description="US dollars per million tokens; else those known of the model"
+    )
+    max_cost_usd: float | None = Field(
+        None,
+        ge=0,
+        description="what this model may cost over all runs that share the cache; never exceeded",
+    )
+
+    def open_model(self, purpose: str, most_tokens: int, workshop: Workshop) -> "SearchModel":
+        """Return the model, whose answers need up to `most_tokens`. It is not asked yet.
+
+        The budget is that of all models of one name that serve one `purpose`. Raises AssayError
+        where it has no prices.
+        """
+        changes: dict[str, Any] = {"max_tokens": max(self.model.max_tokens, most_tokens)}
+        if isinstance(self.model, RemoteSettings) and self.model.base_url:
+            # A config may come from elsewhere: it says which key is meant for its address.
+            changes["key_variable"] = self.model.key_variable or ""
+        model = self.model.model_copy(update=changes).build(workshop)
+        return SearchModel(self, model, purpose, workshop)
+
+
+class SearchModel:
+    """Answers prompts, and records what each answer was charged for, whenever that was made.
+
+    Safe to call from threads.
+    """
+
+    def __init__(
+        self,
+        settings: SearchModelSettings,
+        model: LanguageModel,
+        purpose: str,
+        workshop: Workshop,
+    ) -> None:
+        self.model = model
+        self.prices = settings.prices or model.prices
+        book = self._open_book(settings.max_cost_usd, purpose, workshop)
+        self._answers = AnswerCache(workshop.cache, model)
+        self._client = LanguageModelClient(model, book, settings, self._answers)
+        self._lock = threading.Lock()
+        self._opened = False
+
+    def ask(self, prompt: Prompt, *, anew: bool = False) -> KeptAnswer:
+        """Return the answer to `prompt`: the kept one, where there is one and it is not `anew`.
+
+        Raises TooLongError where the prompt is longer than the model can read, and AssayError once
+        no further call can succeed.
+        """
+        key = self._answers.key(prompt)
+        answer = None if anew else self._answers.find([key]).get(key)
+        if answer is None:
+            self._open()
+            answer = self._make(prompt) if anew else self._client.ask(prompt, key)
+        charges.record(answer.usage or Usage(), self.prices)
+        return answer
+
+    def facts(self) -> Mapping[str, Any]:
+        """The model, and its prices."""
+        return {
+            "model": self.model.name,
+            "usd_per_million_tokens": self.prices.model_dump() if self.prices else None,
+        }
+
+    def _make(self, prompt: Prompt) -> KeptAnswer:
+        return self._client.make(
+            prompt.most_tokens,
+            self.model.most_output,
+            lambda: self.model.answer(prompt),
+            lambda answer: KeptAnswer(answer.text, answer.ending, answer.note, answer.usage),
+        )
+
+    def _open(self) -> None:
+        with self._lock:
+            if not self._opened:
+                self.model.open()
+                self._opened = True
+
+    def _open_book(self, budget: float | None, purpose: str, workshop: Workshop) -> Book:
+        if budget is None:
+            return NoLedger()
+        if self.prices is None:
+            raise AssayError(
+                f"{self.model.name}: its prices are not known, and max_cost_usd needs them: give"
+                " prices"
+            )
+        # Not by the model's identity: the longest answer, which is in it, depends on the settings.
+        name = digest(purpose, self.model.name, self.model.url)
+        path = workshop.cache.root / LEDGERS / f"{name}.jsonl"
+        return SharedLedger(path, self.prices, budget)

@@ -1,0 +1,117 @@
+"""Query steps by a language model: it writes texts about the query, which legs search by."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import Field
+
+from retrievers import charges
+from retrievers.base import AssayError, cut
+from retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Prompt, TooLongError
+from retrievers.language_models.prices import Usage
+from retrievers.language_models.search_model import SearchModel, SearchModelSettings
+from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
+from retrievers.settings import Workshop
+
+SHOWN = 60  # characters of each text in a note
+PURPOSE = "query step"  # whose budget it is
+
+
+class WritingSettings(SearchModelSettings, QueryStepSettings, ABC):
+    """What every step by a language model has."""
+
+    on_failure: Literal["stop", "query"] = Field(
+        "stop",
+        description=(
+            "where no usable answer comes: stop ends the run with one line; query searches with"
+            " the query alone, and marks what is found as degraded"
+        ),
+    )
+
+    @property
+    @abstractmethod
+    def wanted(self) -> int:
+        """How many texts are asked for."""
+
+    @property
+    @abstractmethod
+    def tokens(self) -> int:
+        """Tokens that an answer may have."""
+
+    @abstractmethod
+    def write_prompt(self, query: str) -> Prompt:
+        """Return what the model is asked."""
+
+    @abstractmethod
+    def read(self, answer: str, *, cut_off: bool) -> list[str]:
+        """Return the texts in an answer, none of them blank; none where it holds none."""
+
+    @abstractmethod
+    def extend(self, request: Request, texts: Sequence[str]) -> Request:
+        """Return `request` with the `texts`."""
+
+    def open(self, workshop: Workshop) -> SearchModel:
+        """Return the model. It is not asked before a query needs it."""
+        return self.open_model(PURPOSE, self.tokens, workshop)
+
+    def build(self, workshop: Workshop, legs: LegKinds) -> QueryStep:
+        """Return the step."""
+        return WritingStep(self, self.open(workshop))
+
+    def expect(self, query: str) -> Usage:
+        """Return about how many tokens a call takes, found out without making it."""
+        size = len(self.write_prompt(query).text.encode("utf-8", "replace"))
+        return Usage(size // USUAL_BYTES_PER_TOKEN, output=self.tokens)
+
+
+class WritingStep(QueryStep):
+    """Asks for texts, and hands the request on with them. Answers are kept unless `anew`."""
+
+    def __init__(
+        self, settings: WritingSettings, model: SearchModel, *, anew: bool = False
+    ) -> None:
+        self._settings = settings
+        self._model = model
+        self._anew = anew
+
+    def apply(self, request: Request) -> StepResult:
+        """Return `request` with the texts; as it is where it is blank."""
+        if not request.text.strip():
+            return StepResult(request, "a blank query")
+        try:
+            texts = self._write(request.text)
+        except AssayError as error:
+            if self._settings.on_failure == "stop":
+                raise
+            line = f"{self._settings.type}: {error}; searched with the query alone"
+            return StepResult(request, line, {"added": 0}, degraded=line)
+        note = "; ".join(f"+ {cut(' '.join(text.split()), SHOWN)}" for text in texts)
+        return StepResult(self._settings.extend(request, texts), note, {"added": len(texts)})
+
+    def without_query_cache(self) -> QueryStep:
+        """The same step, asking the model each time."""
+        return WritingStep(self._settings, self._model, anew=True)
+
+    def facts(self) -> Mapping[str, Any]:
+        """The model and its prices."""
+        return self._model.facts()
+
+    def _write(self, query: str) -> list[str]:
+        """Return the texts. Raises AssayError where there are none."""
+        settings, name = self._settings, self._model.model.name
+        sendable = query.encode("utf-8", "replace").decode()
+        try:
+            answer = self._model.ask(settings.write_prompt(sendable), anew=self._anew)
+        except TooLongError as error:
+            raise AssayError(f"{name}: a query is longer than the model reads: {error}") from None
+        if answer.ending == "refusal":
+            raise AssayError(f"{name}: refused: {cut(answer.note, SHOWN)}")
+        texts = settings.read(answer.text, cut_off=answer.ending == "length")
+        if not texts:
+            raise AssayError(f"{name}: an answer without text")
+        if answer.ending == "length":
+            charges.note("cut_off")
+        if len(texts) < settings.wanted:
+            charges.note("incomplete")
+        return texts[: settings.wanted]
