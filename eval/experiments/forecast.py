@@ -7,6 +7,7 @@ from typing import Any
 from eval.collections.loading import load
 from eval.experiments.kept_figures import SECONDS, name_point
 from eval.experiments.runner import Task, name_shared
+from eval.report.formats import count
 from retrievers.base import AssayError
 from retrievers.models.encoders import EncoderChoice
 from retrievers.pipeline import PipelineSettings
@@ -43,8 +44,9 @@ class Forecast:
             else f"about {self.seconds:.0f} s by what finished ones took, reports and timing apart"
         )
         return (
-            f"{self.points} points share {self.chunkings} chunkings, {self.encodings} encodings of "
-            f"chunks, and {self.indexes} indexes with their lists",
+            f"{count(self.points, 'point')} share {count(self.chunkings, 'chunking')}, "
+            f"{count(self.encodings, 'encoding')} of chunks, and "
+            f"{count(self.indexes, 'index', 'indexes')} with their lists",
             f"{self.finished} are finished, {left} left" + (f": {took}" if left else ""),
             *self.absent,
         )
