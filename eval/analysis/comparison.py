@@ -149,6 +149,8 @@ class Comparison:
             for run in self.runs
             if (line := describe_without_hits(run))
         ]
+        if self.base.models:
+            found.append(self.base.models)
         count = len(self.base.run.queries)
         if any(run.manifest.sampled for run in self.runs):
             of = self.base.run.manifest.collection.queries

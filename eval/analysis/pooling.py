@@ -52,6 +52,25 @@ def make_pool(runs: Sequence[StoredRun], depth: int = DEPTH) -> Pool:
     shallow.
     """
     runs = list({run.manifest.id: run for run in runs}.values())
+    found, overlapping = list_open(runs, depth)
+    found.sort(key=_by_discounts)
+    return collect(runs, depth, [one.pair for one in found], overlapping)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPair:
+    """A pair that nobody has judged, and the rank of the first hit of each run that a judgment of
+    it would count for, 0 for none.
+    """
+
+    pair: Pair
+    ranks: tuple[int, ...]
+
+
+def list_open(runs: Sequence[StoredRun], depth: int) -> tuple[list[OpenPair], int]:
+    """Return what no one has judged of the first `depth` hits, query by query, and how many of them
+    overlap another. Raises AssayError as `make_pool` does.
+    """
     for run in runs:
         check_comparable(runs[0], run)
         if run.manifest.depth < depth:
@@ -59,7 +78,7 @@ def make_pool(runs: Sequence[StoredRun], depth: int = DEPTH) -> Pool:
                 f"{run.manifest.id}: keeps {run.manifest.depth} hits a query; "
                 f"allowed: a depth of 1 to {run.manifest.depth}, not {depth}"
             )
-    found: list[tuple[float, float, Pair]] = []
+    found: list[OpenPair] = []
     overlapping = 0
     for query in runs[0].queries:
         heads = [_head(run, query, depth) for run in runs]
@@ -68,13 +87,18 @@ def make_pool(runs: Sequence[StoredRun], depth: int = DEPTH) -> Pool:
             any(covers(one.retrieved, other.item) for other in candidates if other is not one)
             for one in candidates
         )
-        for candidate in candidates:
-            at = [_discount(candidate, head) for head in heads]
-            found.append((max(at) - min(at), math.fsum(at) / len(at), candidate.pair))
-    found.sort(key=lambda entry: (-entry[0], -entry[1]))
+        found += [
+            OpenPair(candidate.pair, tuple(_find_rank(candidate, head) for head in heads))
+            for candidate in candidates
+        ]
+    return found, overlapping
+
+
+def collect(runs: Sequence[StoredRun], depth: int, pairs: Sequence[Pair], overlapping: int) -> Pool:
+    """Return a pool of `pairs` in their order, with what was judged of the runs before."""
     name = f"Judged@{depth}"
     return Pool(
-        pairs=tuple(pair for _, _, pair in found),
+        pairs=tuple(pairs),
         judged={
             run.manifest.id: estimate_scores(
                 name, measures.score([name], run.joined, run.gold)[name].values()
@@ -145,9 +169,19 @@ def _title(chunk: Chunk) -> str:
     return " > ".join(part for part in (chunk.title, *chunk.headings) if part)
 
 
-def _discount(candidate: _Candidate, head: Sequence[_Ranked]) -> float:
-    """Return the discount of the first hit that a judgment would count for, 0 without any."""
+def _find_rank(candidate: _Candidate, head: Sequence[_Ranked]) -> int:
+    """Return the rank of the first hit that a judgment would count for, 0 without any."""
     for rank, hit in enumerate(head, start=1):
         if covers(hit.retrieved, candidate.item):
-            return 1 / math.log2(1 + rank)
-    return 0.0
+            return rank
+    return 0
+
+
+def discount(rank: int) -> float:
+    """Return 1 / log2(1 + rank), 0 for rank 0: what DCG makes of a grade there."""
+    return 1 / math.log2(1 + rank) if rank else 0.0
+
+
+def _by_discounts(one: OpenPair) -> tuple[float, float]:
+    at = [discount(rank) for rank in one.ranks]
+    return min(at) - max(at), -math.fsum(at) / len(at)

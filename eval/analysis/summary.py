@@ -11,6 +11,7 @@ from eval.analysis.cost import Cost, find_cost
 from eval.analysis.legs_alone import LegAlone, score_legs
 from eval.analysis.means import estimate_scores
 from eval.analysis.unjudged import Unjudged, examine
+from eval.collections.models import describe_models
 from eval.runs import answered
 from eval.runs.ann_recall import find_recalls
 from eval.runs.delays import describe_delays
@@ -79,6 +80,11 @@ class Summary:
         return (*better, *filter(None, lines), *self.delays)
 
     @cached_property
+    def models(self) -> str:
+        """What share of the judgments is a language model's, in a sentence; "" where none is."""
+        return describe_models(self.run.gold.values())
+
+    @cached_property
     def delays(self) -> tuple[str, ...]:
         """Fixed waits of the network that the latencies show, in sentences."""
         return describe_delays(collect_times(self.run.latency))
@@ -105,6 +111,7 @@ class Summary:
             "ir_measures": measures.list_standard(self.means),
             "legs": {item.leg: item.as_json() for item in self.legs},
             "answering": self.answering.as_json() if self.answering else None,
+            "judged_by_model": self.models or None,
             "unjudged": {item.measure: item.as_json() for item in self.unjudged},
             "latency_ms": _values(self.latency[TOTAL]) if self.latency else None,
             "stages_ms": {

@@ -52,6 +52,8 @@ def print_report(report: "GateReport") -> None:
             console.print(f"{escape(item.measure)}: the {item.verdict} {SYMMETRY}")
     for line in report.changes:
         console.print(escape(f"changed since the baseline: {line}"))
+    if report.models:
+        console.print(report.models, style="yellow", markup=False, soft_wrap=True)
     for lost in report.losers[:MOST_LOSERS]:
         change = f"{lost.measure} {lost.base:.3f} → {lost.head:.3f}"
         console.print(escape(f"{change}  {lost.query}: {shorten(lost.text, LONGEST_TEXT)}"))

@@ -62,7 +62,8 @@ def label(
 
     With --serve, people judge its pairs on a page of this machine, which shows nothing of runs or
     ranks. Their grades are kept beside FILE, and called without --serve the command adds those
-    too: where several judged a pair, if they agree or have settled it.
+    too: where several judged a pair, if they agree or have settled it. Where no person has judged,
+    the grade of the model that `assay judge` asked last is taken, and marked as the model's.
 
     Grades run from 0, not relevant, to the highest of the collection. Rows without a grade are
     passed over. Every row is checked first: if any is wrong, all that are wrong are listed,
@@ -77,19 +78,23 @@ def label(
         add_to_copy,
         finish_labelling,
     )
-    from eval.collections.authoring.labels import check_labels, find_highest_grade
+    from eval.collections.authoring.labels import (
+        check_labels,
+        find_collection,
+        find_highest_grade,
+    )
     from eval.collections.catalog import find
     from eval.collections.loading import load_card
     from eval.collections.problems import Problems
 
     rows = worksheet.read(file)
-    card, variant = find(collection or _read_collection(file, rows))
+    card, variant = find(collection or find_collection(file, rows))
     card = finish_labelling(card)
     judged = load_card(card, variant)
     if serve:
         _serve(file, rows, judged, highest, _check_judge(judge), port, seed, as_json)
         return
-    rows, filled = _fill_in(file, rows, judged)
+    rows, filled, by_model = _fill_in(file, rows, judged)
     problems = Problems(strict=False)
     labels = check_labels(rows, judged, highest or find_highest_grade(judged), problems)
     if problems.found:
@@ -102,7 +107,7 @@ def label(
             if output
             else add_in_place(judged, variant, labels.new)
         )
-    _report(labels, made, filled, as_json)
+    _report(labels, made, filled, by_model, as_json)
 
 
 def _check_judge(judge: str | None) -> str:
@@ -152,32 +157,28 @@ def _serve(
 
 def _fill_in(
     file: Path, rows: "list[Row]", collection: "Collection"
-) -> "tuple[list[Row], Filled | None]":
-    """Return the rows with the grades given on the page, where there are any."""
+) -> "tuple[list[Row], Filled | None, int]":
+    """Return the rows with the grades given on the page and, where no person gave one, a model's;
+    what the page gave, where there is any; and the number of the model's.
+    """
     from contextlib import closing
 
     from eval.judging.export import fill_in, find_grade_file
     from eval.judging.grades import GradeFile
+    from eval.judging.model_grades import fill_in_models, find_model_file, take_latest
 
-    path = find_grade_file(file)
-    if not path.exists():
-        return rows, None
+    filled, people = None, set[str]()
+    if (path := find_grade_file(file)).exists():
+        with closing(GradeFile(path)) as grades:
+            filled = fill_in(rows, collection, grades)
+            people = set(grades.read_grades())
+        rows = filled.rows
+    if not (path := find_model_file(file)).exists():
+        return rows, filled, 0
     with closing(GradeFile(path)) as grades:
-        filled = fill_in(rows, collection, grades)
-    return filled.rows, filled
-
-
-def _read_collection(file: Path, rows: "list[Row]") -> str:
-    """Return the collection that all rows name."""
-    from retrievers.base import AssayError
-
-    names = {row.string("collection", "").strip() for row in rows} - {""}
-    if len(names) != 1:
-        listed = ", ".join(sorted(names)) or "none"
-        raise AssayError(
-            f"{file}: the column collection names {listed}; it must name one: say --collection NAME"
-        )
-    return names.pop()
+        given = take_latest(grades.read_grades())
+    rows, count = fill_in_models(rows, collection, given, people)
+    return rows, filled, count
 
 
 def _report_wrong(file: Path, found: "list[Problem]", as_json: bool) -> None:
@@ -193,14 +194,21 @@ def _report_wrong(file: Path, found: "list[Problem]", as_json: bool) -> None:
 
 
 def _report(
-    labels: "Labels", made: "Labelled | None", filled: "Filled | None", as_json: bool
+    labels: "Labels",
+    made: "Labelled | None",
+    filled: "Filled | None",
+    by_model: int,
+    as_json: bool,
 ) -> None:
     if as_json:
-        print_json(_describe(labels, made, filled))
+        marked = {"by_model": by_model} if by_model else {}
+        print_json(_describe(labels, made, filled) | marked)
         return
     if filled:
         given = ", ".join(f"{judge} {count}" for judge, count in filled.judges.items()) or "none"
         click.echo(f"grades of the page: {given}; not settled: {filled.open}")
+    if by_model:
+        click.echo(f"grades of a model, where no person gave one: {by_model}")
     if made is None:
         click.echo("No new judgment: nothing was written.")
     else:

@@ -27,6 +27,7 @@ COMMANDS = {
     "answer": ("eval.cli.answer:answer", "Answers by a language model from what runs return."),
     "ragas": ("eval.cli.ragas:ragas", "Score runs with ragas, beside the measures here."),
     "pool": ("eval.cli.pool:pool", "Write the table of results that no one has judged."),
+    "judge": ("eval.cli.judge:judge", "Let a language model judge it, and hold it to people."),
     "label": ("eval.cli.label:label", "Add the judgments of such a table to its collection."),
     "verify": ("eval.cli.verify:verify", "Recompute every measure of a run from its exports."),
     "runs": ("eval.cli.runs:runs", "List, show and delete stored runs; write an index page."),

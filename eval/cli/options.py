@@ -107,10 +107,10 @@ ENGINES = click.option(
 
 
 class Fraction(click.FloatRange):
-    """A number above 0, at most 1; click lets NaN pass every range."""
+    """A number above 0 (`min_open`), at most 1; click lets NaN pass every range."""
 
-    def __init__(self) -> None:
-        super().__init__(0, 1, min_open=True)
+    def __init__(self, *, min_open: bool = True) -> None:
+        super().__init__(0, 1, min_open=min_open)
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None

@@ -9,6 +9,7 @@ from eval.cli import options
 from eval.cli.output import print_json
 
 if TYPE_CHECKING:
+    from eval.analysis.decision import Decision
     from eval.analysis.pooling import Pool
     from eval.runs.stored import StoredRun
 
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     show_default=True,
     help="Judge the first so many hits of every query.",
 )
+@click.option(
+    "--decide",
+    is_flag=True,
+    help="Of two runs: order the pairs so that nDCG at the depth decides between them soonest.",
+)
 @click.option("--limit", type=options.at_least(1), help="Write only so many pairs, the first.")
 @click.option(
     "--output",
@@ -32,14 +38,25 @@ if TYPE_CHECKING:
     help="The table to be filled in.",
 )
 @options.JSON
-def pool(runs: tuple[str, ...], depth: int, limit: int | None, output: Path, as_json: bool) -> None:
+def pool(
+    runs: tuple[str, ...],
+    depth: int,
+    decide: bool,
+    limit: int | None,
+    output: Path,
+    as_json: bool,
+) -> None:
     """Write the table of the pairs to judge: what no one has judged of the first hits of RUNS.
 
     Each is a config, the id of a run, the beginning of one, its folder, or the id of a run in
     MLflow, all on the same collection and judgments. The pairs that can move the comparison most
     come first, and nothing says which run returned them. Fill in the column grade; `assay label`
     then adds the judgments to the collection.
+
+    With --decide nothing is written once judging the rest would hardly change the verdict: judge
+    some pairs (--limit), add them by `assay label`, and call it again until it says so.
     """
+    from eval.analysis.decision import decide as decide_between
     from eval.analysis.pooling import make_pool
     from eval.collections.authoring.worksheet import render
     from eval.experiments.run_references import resolve_all
@@ -52,19 +69,36 @@ def pool(runs: tuple[str, ...], depth: int, limit: int | None, output: Path, as_
             f"{output}: is there already, and may hold grades; say --output with another name"
         )
     stored = resolve_all(runs, ConsoleProgress())
-    made = make_pool(stored, depth)
-    written = made.pairs[:limit]
+    decision = decide_between(stored, depth) if decide else None
+    made = decision.pool if decision else make_pool(stored, depth)
+    written = () if decision and decision.is_decided else made.pairs[:limit]
     if written:
         write_atomically(output, render(written, _collection(stored[0])))
     if as_json:
-        print_json(_describe(made, depth, len(written), output))
+        told = {"decision": decision.as_json()} if decision else {}
+        print_json(_describe(made, depth, len(written), output) | told)
     else:
+        if decision:
+            _print_decision(decision)
         _print(made, depth, len(written), output)
 
 
 def _collection(run: "StoredRun") -> str:
     """Return what the config calls the collection, by which it is found again."""
     return str(run.manifest.config.get("dataset") or run.manifest.collection.name)
+
+
+def _print_decision(decision: "Decision") -> None:
+    click.echo(
+        f"{decision.measure}, second minus first: {decision.difference:+.4f} with open pairs as "
+        f"not relevant; {decision.low:+.4f} to {decision.high:+.4f} whatever they prove"
+    )
+    click.echo(
+        f"verdict foretold: {decision.verdict}, in {100 * decision.chance:.0f} % of ways to judge "
+        f"the {len(decision.pool.pairs)} open pairs by chance"
+    )
+    if decision.is_decided:
+        click.echo("Decided: nothing is written; the rest is unlikely to change it.")
 
 
 def _describe(made: "Pool", depth: int, written: int, output: Path) -> dict[str, Any]:
@@ -86,8 +120,9 @@ def _print(made: "Pool", depth: int, written: int, output: Path) -> None:
     for run, share in made.judged.items():
         interval = f"95 % interval {100 * share.low:.1f} – {100 * share.high:.1f} %, n = {share.n}"
         click.echo(f"{run}: {100 * share.value:.1f} % of the first {depth} judged ({interval})")
-    if not written:
+    if not made.pairs:
         click.echo(f"Nothing to judge: all of the first {depth} hits are judged.")
+    if not written:
         return
     counts = made.count_by_query().values()
     click.echo(

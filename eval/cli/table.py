@@ -38,7 +38,7 @@ def print_summary(summary: Summary, reused: bool = False) -> None:
         print_table(console, _cost(summary.cost))
     for leg, recall in find_recalls(manifest.facts).items():
         console.print(f"{leg}: {EXPLANATION} {recall:.3f}", style="yellow", markup=False)
-    for line in summary.cautions:
+    for line in filter(None, (summary.models, *summary.cautions)):
         console.print(line, style="yellow", markup=False, soft_wrap=True)
     for line, queries in manifest.degraded.items():
         console.print(f"degraded on {queries} of {count} queries: {line}", style="bold red")

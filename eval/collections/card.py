@@ -40,6 +40,7 @@ class Sizes(Settings):
     passages: int = Field(0, ge=0, description="passages the collection prescribes")
     queries: int = Field(ge=0, description="judged queries")
     judgments: int = Field(ge=0, description="gold items, those of grade 0 included")
+    by_model: int = Field(0, ge=0, description="those of them whose grade is a language model's")
 
 
 class Card(Settings):

@@ -9,6 +9,7 @@ from eval.collections.collection import Collection, Query
 from eval.collections.digests import measure_digest, measure_sizes
 from eval.collections.formats.source import GoldBook, Source
 from eval.collections.loading import open_source
+from eval.collections.models import describe_models
 from eval.collections.problems import Problem, Problems
 from retrievers.base import AssayError, Document
 from retrievers.base.scripts import CODES, describe_unspaced, find_unspaced
@@ -66,9 +67,13 @@ def _check_content(card: Card, source: Source[Any], place: Path, problems: Probl
     for name, row in queries.rows.items():
         if not any(name in book.items for book in books.values()):
             problems.warn(row.file, row.line, f'query "{name}" has no judgment')
+        if share := describe_models(
+            (items.values() for items in book.items.values()), "the judgments"
+        ):
+            problems.warn(book.rows[next(iter(book.items))].file, 0, share)
     _check_language(card, documents, place, problems)
     if card.sizes is not None:
-        first = books[card.variants[0]].items.values()
+        first = [items.values() for items in books[card.variants[0]].items.values()]
         actual = measure_sizes(documents.values(), first)
         _check_sizes(card.sizes, actual, place, problems)
 

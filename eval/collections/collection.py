@@ -10,6 +10,8 @@ from typing import Any
 from eval.collections.card import Card
 from retrievers.base import Document
 
+MODEL = "model "  # what the `judged_by` of a language model begins with
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -27,7 +29,8 @@ class GoldItem:
 
     `id` is the passage's id for a judgment of a prescribed passage (`passage_id` is then set),
     the document's id for one of a whole document, `doc_id[start:end]` for one of a span. A grade
-    of 0 or less says that the text was judged and is not relevant.
+    of 0 or less says that the text was judged and is not relevant. `judged_by` is that of Label;
+    who judged makes no other item of it.
     """
 
     query_id: str
@@ -37,6 +40,12 @@ class GoldItem:
     end: int
     grade: int
     passage_id: str = ""
+    judged_by: str = field(default="", compare=False)
+
+    @property
+    def by_model(self) -> bool:
+        """Whether a language model gave the grade."""
+        return self.judged_by.startswith(MODEL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +53,8 @@ class Label:
     """A judgment somebody made, of `text`, which has no white space at its ends.
 
     `passage_id` is that of the prescribed passage, where the collection judges such. `judged_by`
-    says whose grade it is (`person anna`), and `judged_on` the day, as YYYY-MM-DD; "" is unknown.
+    says whose grade it is (`person anna`, `model openai gpt-5, prompt 1a2b3c4d`), and `judged_on`
+    the day, as YYYY-MM-DD; "" is unknown.
     """
 
     query_id: str
@@ -57,6 +67,11 @@ class Label:
     comment: str
     judged_by: str = ""
     judged_on: str = ""
+
+    @property
+    def by_model(self) -> bool:
+        """Whether a language model gave the grade."""
+        return self.judged_by.startswith(MODEL)
 
 
 @dataclass(frozen=True)
@@ -98,7 +113,8 @@ class Collection:
     def digest(self) -> str:
         """SHA-256, in hex, of all that decides a score: documents, queries, gold and options.
 
-        Where the data lies, and what the card says about it, does not enter.
+        So does which grades are a model's. Where the data lies, and what the card says about it,
+        does not enter.
         """
         content = hashlib.sha256()
         for part in self._parts():
@@ -117,5 +133,6 @@ class Collection:
         for items in self.gold.values():
             for gold in items:
                 span = [gold.doc_id, gold.start, gold.end]
-                yield ["gold", gold.query_id, gold.id, *span, gold.grade, gold.passage_id]
+                judge = [MODEL] if gold.by_model else []
+                yield ["gold", gold.query_id, gold.id, *span, gold.grade, gold.passage_id, *judge]
         yield ["options", self.drop_self_matches]

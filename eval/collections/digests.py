@@ -1,22 +1,24 @@
 """Sizes and digests: measuring them, and writing them into a card."""
 
 import hashlib
-from collections.abc import Iterable, Sized
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import yaml
 
 from eval.collections.card import Card, Sizes
 from eval.collections.card_files import parse_card
+from eval.collections.collection import GoldItem
 from eval.collections.loading import load_card
 from eval.collections.location import find_data
 from retrievers.base import AssayError, Document
 from retrievers.store.files import write_atomically
 
 BLOCKS = {"sizes", "digests"}
+MAY_LACK = {"passages", "by_model"}  # sizes that are told only where there are any
 
 
-def measure_sizes(documents: Iterable[Document], gold: Iterable[Sized]) -> Sizes:
+def measure_sizes(documents: Iterable[Document], gold: Iterable[Collection[GoldItem]]) -> Sizes:
     """Return the sizes of a collection; `gold` is the gold items of each judged query."""
     known, judged = list(documents), list(gold)
     return Sizes(
@@ -24,6 +26,7 @@ def measure_sizes(documents: Iterable[Document], gold: Iterable[Sized]) -> Sizes
         passages=sum(len(document.passages) for document in known),
         queries=len(judged),
         judgments=sum(map(len, judged)),
+        by_model=sum(item.by_model for items in judged for item in items),
     )
 
 
@@ -52,8 +55,7 @@ def seal(card: Card) -> Card:
         raise AssayError(f"{card.name}: has no card to write sizes and digests into")
     collection = load_card(card, card.variants[0])
     sizes = measure_sizes(collection.documents, collection.gold.values()).model_dump()
-    if not sizes["passages"]:
-        del sizes["passages"]
+    sizes = {key: size for key, size in sizes.items() if size or key not in MAY_LACK}
     digests = {name: measure_digest(card, name) for name in card.names()}
     text = replace_block(card.path.read_text(encoding="utf-8"), "sizes", sizes)
     text = replace_block(text, "digests", digests)

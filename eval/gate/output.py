@@ -94,6 +94,8 @@ def render_markdown(report: GateReport) -> str:
     if report.changes:
         changes = "\n".join(f"- {_safe(line)}" for line in report.changes)
         parts.append(f"Changed since the baseline:\n\n{changes}")
+    if report.models:
+        parts.append(f"{_safe(report.models)}.")
     if report.losers:
         parts.append(f"Queries that lost most:\n\n{_queries(report.losers)}")
     parts.append(f"<sub>{explain(report)}</sub>")

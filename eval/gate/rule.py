@@ -22,6 +22,7 @@ import numpy as np
 
 from eval.analysis.differences import find_largest
 from eval.analysis.means import estimate_changes
+from eval.collections.models import describe_models
 from eval.gate.baseline import Baseline, list_changes, list_obstacles, make
 from eval.gate.settings import GateSettings, LatencyLimits
 from eval.runs.stored import StoredRun
@@ -115,6 +116,11 @@ class GateReport:
         grave: tuple[Verdict, ...] = ("regression", "warning", "cannot tell")
         return next((verdict for verdict in grave if verdict in found), "pass")
 
+    @property
+    def models(self) -> str:
+        """What share of the judgments is a language model's, in a sentence; "" where none is."""
+        return describe_models(self.head.gold.values())
+
     def fails(self, strict: bool) -> bool:
         """Say whether CI is to fail: on a regression; if `strict` on all that is no pass."""
         return self.verdict == "regression" or (strict and self.verdict != "pass")
@@ -130,6 +136,7 @@ class GateReport:
             "run": self.head.manifest.id,
             "baseline": {key: getattr(baseline, key) for key in ("run", "code", "created")},
             "changes": list(self.changes),
+            "judged_by_model": self.models or None,
             "false_alarms": self.false_alarms,
             "measures": [asdict(item) for item in self.measures],
             "ir_measures": list_standard(item.measure for item in self.measures),

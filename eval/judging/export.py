@@ -67,7 +67,7 @@ def fill_in(rows: list[Row], collection: Collection, grades: GradeFile) -> Fille
         }
         # A row that is no longer as it was pooled is left to the checks, which refuse it.
         if pair := pairs.get(digest):
-            values |= _narrow(pair, chosen, collection.texts[pair.doc_id])
+            values |= narrow(pair, chosen, collection.texts[pair.doc_id])
         filled.append(replace(row, values={**row.values, **values}))
     return Filled(filled, dict(sorted(judges.items())), left)
 
@@ -77,14 +77,14 @@ def _name(by_judge: Mapping[str, Grade], settled: Grade | None) -> str:
     return f"{judges}; settled by person {settled.judge}" if settled else judges
 
 
-def _narrow(pair: Pair, chosen: list[Grade], text: str) -> dict[str, str]:
+def narrow(pair: Pair, chosen: list[Grade], text: str) -> dict[str, str]:
     """Return what changes in the row of `pair` by the spans that answer, nothing without any.
 
-    `text` is that of the document.
+    `chosen` are the grades that count, `text` is that of the document.
     """
     spans = [one.span for one in chosen if one.span]
     if len(spans) < len(chosen):
         return {}
     start, end = min(span[0] for span in spans), max(span[1] for span in spans)
-    narrow = replace(pair, start=start, end=end, text=text[start:end])
-    return {"start": str(start), "end": str(end), "digest": narrow.digest}
+    part = replace(pair, start=start, end=end, text=text[start:end])
+    return {"start": str(start), "end": str(end), "digest": part.digest}

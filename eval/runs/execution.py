@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.collections.check import check_judged
-from eval.collections.collection import Collection, Query
+from eval.collections.collection import Collection, GoldItem, Query
 from eval.runs import environment
 from eval.runs.code_identity import describe_class
 from eval.runs.contract import check_index, check_ranking, name_retriever, naming
@@ -223,10 +223,11 @@ def _make(
     folder.write_rows(
         "gold.jsonl",
         (
-            {**as_row(item), "text": collection.texts.get(item.doc_id, "")[item.start : item.end]}
+            {**row, "text": collection.texts.get(item.doc_id, "")[item.start : item.end]}
             if item.grade > 0
-            else as_row(item)
+            else row
             for item in gold
+            if (row := _gold_row(item))
         ),
     )
     _search_all(folder, plan.depth, retriever, collection, queries, progress)
@@ -292,6 +293,12 @@ def _describe_run(
         concurrency=latency.concurrency,
         seconds=seconds,
     )
+
+
+def _gold_row(item: GoldItem) -> dict[str, Any]:
+    """Return the row of a gold item; it names a judge only where one is known."""
+    row = as_row(item)
+    return row if item.judged_by else {key: row[key] for key in row if key != "judged_by"}
 
 
 def _search_all(

@@ -1,5 +1,6 @@
 """The rule of the gate, on runs whose scores are known by hand."""
 
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
@@ -189,6 +190,19 @@ def test_outputs(folder: Path, baseline: Baseline) -> None:
     assert "| q1 |" in markdown
     lines = gate_output.annotate(report, strict=False)
     assert [line.split(" ")[0] for line in lines] == ["::error"] * 4
+
+
+def test_the_share_of_a_models_judgments_is_told(folder: Path, baseline: Baseline) -> None:
+    run = make_run(folder, "mine", RANKS)
+    assert judge(baseline, run, SETTINGS).models == ""
+    (item,) = run.gold["q0"]
+    gold = {**run.gold, "q0": (replace(item, judged_by="model <m>, prompt p"),)}
+    report = judge(baseline, replace(run, gold=gold), SETTINGS)
+    told = (
+        "1.7 % of the judgments these measures rest on are a model's (1 of 60; model <m>, prompt p"
+    )
+    assert str(report.as_json()["judged_by_model"]).startswith(told)
+    assert told.replace("<", "&lt;") in gate_output.render_markdown(report)
 
 
 def test_a_drop_that_a_few_large_gains_would_undo_says_so(folder: Path) -> None:

@@ -101,6 +101,11 @@ def add_to_copy(
             f"{card.name}: a collection of the format {card.format} cannot be copied; allowed: "
             f"{allowed}"
         )
+    if not find_format(card.format).names_judges and any(label.by_model for label in labels):
+        raise AssayError(
+            f"{card.name}: files of the format {card.format} have no place to say that a model "
+            "judged, and its grades would pass for a person's; allowed: native"
+        )
     if output.exists():
         raise AssayError(f"{output}: is there already; say --output with another folder")
     partial = output.absolute().with_name(f".{output.name}.partial")

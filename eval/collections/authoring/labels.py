@@ -3,12 +3,14 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 from eval.collections.authoring.worksheet import Pair, trim
 from eval.collections.collection import Collection, GoldItem, Label
 from eval.collections.formats.rows import Row, RowError
 from eval.collections.problems import Problems
+from retrievers.base import AssayError
 
 Place = tuple[str, int, int]
 T = TypeVar("T")
@@ -27,6 +29,17 @@ def find_highest_grade(collection: Collection) -> int:
     """Return the highest grade given in the collection, at least 1."""
     grades = (item.grade for items in collection.gold.values() for item in items)
     return max([1, *grades])
+
+
+def find_collection(file: Path, rows: Sequence[Row]) -> str:
+    """Return the collection that all rows of the table `file` name. Raises AssayError."""
+    names = {row.string("collection", "").strip() for row in rows} - {""}
+    if len(names) != 1:
+        listed = ", ".join(sorted(names)) or "none"
+        raise AssayError(
+            f"{file}: the column collection names {listed}; it must name one: say --collection NAME"
+        )
+    return names.pop()
 
 
 def check_labels(
@@ -138,10 +151,16 @@ class _Reader:
         )
 
     def is_known(self, label: Label) -> bool:
-        """Say whether the collection holds this judgment. Raises RowError for another grade."""
+        """Say whether the collection holds this judgment. Raises RowError for another grade.
+
+        A person's judgment is news where only a model has judged, and a model's is none where a
+        person has, whatever the grades.
+        """
         item = self._judged[label.query_id].get((label.doc_id, label.start, label.end))
         if item is None:
             return False
+        if item.by_model != label.by_model:
+            return label.by_model
         counted = label.grade if label.grade >= self._min_grade else 0
         if counted != max(item.grade, 0):
             raise RowError(

@@ -84,6 +84,7 @@ class NativeSource(Source[NativeCard]):
 
     card_class = NativeCard
     takes_labels = "in place"
+    names_judges = True
 
     def documents(self) -> dict[str, Document]:
         """Return the documents by id, in the order of their files."""
@@ -223,7 +224,7 @@ def _gold_row(item: GoldItem) -> dict[str, Any]:
     row: dict[str, Any] = {"query_id": item.query_id, "path": item.doc_id}
     if item.id != item.doc_id:
         row |= {"start": item.start, "end": item.end}
-    return row | {"grade": item.grade}
+    return row | {"grade": item.grade} | ({"judged_by": item.judged_by} if item.judged_by else {})
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """Places in documents: what a row of spans, sections, anchors or documents means."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from eval.collections.collection import GoldItem
 from eval.collections.formats.rows import Row, RowError
@@ -15,6 +16,10 @@ def resolve_judgment(row: Row, documents: Mapping[str, Document]) -> GoldItem:
 
     A span is taken without the white space at its ends. Raises RowError.
     """
+    return replace(_resolve_place(row, documents), judged_by=row.string("judged_by", ""))
+
+
+def _resolve_place(row: Row, documents: Mapping[str, Document]) -> GoldItem:
     document = find_document(row, documents)
     query_id, grade = row.string("query_id"), row.integer("grade", 1)
     if row.has("start") or row.has("end"):

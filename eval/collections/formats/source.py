@@ -19,11 +19,13 @@ class Source(ABC, Generic[C]):
     """The data of one collection, read in a strict way or a reporting one (see Problems).
 
     `card_class` is the card of the format. `takes_labels` says whether judgments can be added to a
-    copy of the files, or to the files themselves too.
+    copy of the files, or to the files themselves too, and `names_judges` whether they say whose a
+    judgment is.
     """
 
     card_class: ClassVar[type[Card]]
     takes_labels: ClassVar[Literal["", "copy", "in place"]] = ""
+    names_judges: ClassVar[bool] = False
 
     def __init__(self, card: C, root: Path, problems: Problems) -> None:
         self._card = card
@@ -132,14 +134,19 @@ class GoldBook:
         self._problems = problems
 
     def add(self, row: Row, item: GoldItem) -> None:
-        """Keep `item`. Raises RowError for an unknown query and for two grades of one text."""
+        """Keep `item`. Raises RowError for an unknown query and for two grades of one text.
+
+        Of a person's grade and a model's the person's counts, whatever the two are.
+        """
         if item.query_id not in self._queries:
             raise RowError(f'there is no query "{item.query_id}"')
         of_query = self.items.setdefault(item.query_id, {})
         self.rows.setdefault(item.query_id, row)
         known = of_query.get(item.id)
-        if known is None:
+        if known is None or (known.by_model and not item.by_model):
             of_query[item.id] = item
+        elif item.by_model and not known.by_model:
+            pass
         elif known.grade != item.grade:
             raise RowError(
                 f'"{item.id}" has grade {item.grade} here and {known.grade} before '

@@ -1,0 +1,178 @@
+"""`assay judge`: a language model grades a pool, and is held against what people have graded."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from eval.cli import options
+from eval.cli.output import make_console, make_table, print_json, print_table
+
+if TYPE_CHECKING:
+    from eval.analysis.model_judge import ModelJudge
+    from eval.experiments.judging import Forecast, Job
+    from eval.experiments.judging_run import Outcome
+
+
+@click.command()
+@click.argument("pool", metavar="POOL|COLLECTION")
+@click.argument("runs", nargs=-1, metavar="[RUN]... [KEY.PATH=VALUE]...")
+@click.option("--collection", help="What is judged; by default what the pool's column says.")
+@click.option(
+    "--output",
+    type=options.FILE,
+    help="Of a collection: the table of its judged pairs.  [default: NAME.judged.csv]",
+)
+@click.option(
+    "--queries", type=options.at_least(1), help="Of a collection: so many queries, drawn by chance."
+)
+@click.option("--guidelines", type=options.FILE, help="What to grade by.  [default: GUIDELINES.md]")
+@click.option(
+    "--highest",
+    type=click.IntRange(1, 9),
+    help="The highest grade that counts; by default the highest given in the collection.",
+)
+@click.option("--spans", is_flag=True, help="Ask for the words that answer, too.")
+@click.option(
+    "--twice",
+    type=options.Fraction(min_open=False),
+    default=0.1,
+    show_default=True,
+    help="The share of pairs that is asked for twice.",
+)
+@click.option(
+    "--measure", default="nDCG@10", show_default=True, help="What the runs are ranked by."
+)
+@click.option(
+    "--seed", type=options.at_least(0), default=0, help="Of order and draws.  [default: 0]"
+)
+@click.option(
+    "--provider",
+    type=click.Choice(["anthropic", "openai", "local"]),
+    required=True,
+    help="openai: also any service that speaks its chat completions, by --base-url.",
+)
+@options.MODEL
+@options.BASE_URL
+@click.option(
+    "--max-cost-usd", type=float, help="Budget of these pairs over all calls; never exceeded."
+)
+@options.PRICES
+@options.CONCURRENCY
+@click.option("--max-tokens", type=int, help="Longest reply.  [default: 50; with --spans 500]")
+@options.THINKING
+@options.TIMEOUT
+@options.DRY_RUN
+@options.JSON
+def judge(
+    pool: str,
+    runs: tuple[str, ...],
+    measure: str,
+    dry_run: bool,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Let a language model grade the pairs of a table of `assay pool`, blind to runs and ranks.
+
+    Its grades are kept beside the table, apart from people's. `assay label` adds them to the
+    collection where no person has judged, marked as the model's. Of a COLLECTION it grades the
+    pairs that people have judged, to be held against them: agreement is printed, and written beside
+    the table as JSON and Markdown. With RUNs (configs or stored runs) it is told whether the model
+    puts them in the order that people's grades do, and may be trusted to rank systems here. Replies
+    are kept: a call that was interrupted goes on where it stopped, and nothing is paid for twice.
+    Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
+    """
+    from eval.experiments.judging import estimate
+    from eval.experiments.judging_run import run_job
+    from eval.experiments.judging_tables import examine_grades, open_table, write_report
+    from eval.progress import ConsoleProgress
+    from retrievers.base import AssayError
+
+    progress = ConsoleProgress()
+    table = open_table(pool, asked, progress)
+    job = table.job
+    if dry_run:
+        forecast = estimate(job)
+        print_json(forecast.as_json()) if as_json else _print_forecast(forecast)
+        return
+    outcome = run_job(job)
+    if outcome.failure:
+        print_json(outcome.as_json()) if as_json else _print_outcome(outcome)
+        raise AssayError(outcome.failure)
+    found = examine_grades(table, runs, measure, progress)
+    written = write_report(job, found)
+    if as_json:
+        files = {"report": str(written[0]), "report_json": str(written[1])}
+        print_json(outcome.as_json() | {"agreement": found.as_json()} | files)
+        return
+    _print_outcome(outcome)
+    _print_found(found)
+    click.echo(f"report  {written[0]}\n        {written[1]}")
+    if any(at not in table.people for at in job.sheet.by_digest):
+        click.echo(f"next: assay label {job.table} adds its grades where no person has judged")
+
+
+def _print_forecast(forecast: "Forecast") -> None:
+    _print_head(forecast.job)
+    counted = forecast.counted
+    click.echo(
+        f"{counted.to_ask} calls, {counted.known} answers known: about {counted.usage.prompt:,} "
+        f"tokens of prompts ({counted.usage.cache_read:,} of them read from the provider's cache), "
+        f"{counted.usage.output:,} of replies"
+    )
+    if counted.prices is None:
+        click.echo("prices: not known; --prices gives them")
+    elif forecast.job.charged:
+        click.echo(f"about {counted.usd:.4f} USD, at most {counted.worst_usd:.4f} USD")
+
+
+def _print_head(job: "Job") -> None:
+    twice = sum(one.again for one in job.asked)
+    click.echo(
+        f"{job.judge}: {len(job.sheet.pairs)} pairs, {twice} of them twice; "
+        f"{len(job.known)} grades known, {len(job.pending)} to ask"
+    )
+    scale = job.scale
+    if scale.counted < scale.asked:
+        counted = ", ".join(f"{at} as {scale.count(at)}" for at in range(scale.asked + 1))
+        click.echo(f"grades count in this collection, whose highest is {scale.counted}: {counted}")
+
+
+def _print_outcome(outcome: "Outcome") -> None:
+    _print_head(outcome.job)
+    run, earlier = outcome.run, outcome.earlier
+    click.echo(
+        f"asked   {run.calls} calls, {run.usage.prompt:,} + {run.usage.output:,} tokens, "
+        f"{run.usd:.4f} USD; earlier {earlier.calls} calls, {earlier.usd:.4f} USD"
+    )
+    if lost := (run + earlier).lost:
+        usd = (run + earlier).lost_usd
+        click.echo(f"        {lost} calls brought no answer and may have cost {usd:.4f} USD")
+    for reason, count in outcome.reasons.items():
+        click.echo(f"        {count} without a grade: {' '.join(reason.split())}")
+
+
+def _print_found(found: "ModelJudge") -> None:
+    from eval.report import model_judge as report
+
+    console = make_console()
+    if rows := report.list_agreements(found):
+        tables: list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]
+        tables = [("", report.AGREEMENT, rows)]
+        if found.agreement:
+            tables.append(("", *report.list_confusion(found)))
+        if found.systems:
+            tables.append((found.systems.measure, report.PAIRS, report.list_pairs(found)))
+        tables += [
+            (title, report.MEANS, report.list_means(figures, signed=signed))
+            for title, figures, signed in report.list_means_tables(found)
+        ]
+        for title, (first, *others), lines in tables:
+            table = make_table(first or " ", *others, title=title or None, whole=True)
+            for line in lines:
+                table.add_row(*line)
+            print_table(console, table)
+    console.print(f"For ranking systems: {found.verdict}: {found.reason}.", markup=False)
+    if found.systems:
+        console.print(report.RULE, style="dim", markup=False)
+        if any(item.powered for item in found.systems.means):
+            console.print(report.POWERED, style="dim", markup=False)
