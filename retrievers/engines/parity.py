@@ -61,18 +61,19 @@ class Observation:
     @cached_property
     def deeper(self) -> Lists:
         """Both lists, each several times as deep as it enters fusion."""
-        sizes = [
-            min(max(DEEPER * depth, DEEPEST), len(self._vectors))
-            for depth in (self.depth.dense, self.depth.keyword)
-        ]
         return Lists(
-            self._engine.dense(self._vector, sizes[0]), self._engine.keyword(self._text, sizes[1])
+            self._engine.dense(self._vector, self._deepen(self.depth.dense)),
+            self._engine.keyword(self._text, self._deepen(self.depth.keyword)),
         )
 
     @cached_property
     def exact(self) -> list[Scored]:
-        """The dense list that comparing with every vector gives, as deep as `deeper`."""
-        return best(self._vectors @ self._vector, len(self.deeper.dense))
+        """The dense list that comparing with every vector gives, several times as deep too."""
+        # A graph that is not connected returns fewer texts than it was asked for.
+        return best(self._vectors @ self._vector, self._deepen(self.depth.dense))
+
+    def _deepen(self, depth: int) -> int:
+        return min(max(DEEPER * depth, DEEPEST), len(self._vectors))
 
 
 @dataclass(frozen=True, slots=True)
