@@ -84,7 +84,12 @@ def judge(
     from eval.experiments.judge_families import warn_of_judge
     from eval.experiments.judging import estimate
     from eval.experiments.judging_run import run_job
-    from eval.experiments.judging_tables import examine_grades, open_table, write_report
+    from eval.experiments.judging_tables import (
+        examine_grades,
+        find_runs,
+        open_table,
+        write_report,
+    )
     from eval.progress import ConsoleProgress
     from retrievers.base import AssayError
 
@@ -99,11 +104,13 @@ def judge(
         forecast = estimate(job)
         print_json(forecast.as_json() | warned) if as_json else _print_forecast(forecast)
         return
+    # Before any call is paid for: what is wrong with them is told now.
+    stored = find_runs(table, runs, measure, progress)
     outcome = run_job(job)
     if outcome.failure:
         print_json(outcome.as_json() | warned) if as_json else _print_outcome(outcome)
         raise AssayError(outcome.failure)
-    found = examine_grades(table, runs, measure, progress)
+    found = examine_grades(table, stored, measure)
     written = write_report(job, found)
     if as_json:
         files = {"report": str(written[0]), "report_json": str(written[1])}

@@ -36,8 +36,10 @@ def _find_models(value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         reads = value.get("model") if value.get("type") == "rerank" else None
         for part, chosen in (("encoder", value.get("encoder")), ("reranker", reads)):
-            if isinstance(chosen, Mapping) and isinstance(chosen.get("model"), str):
-                yield part, chosen["model"]
+            while isinstance(chosen, Mapping):  # a reranker may ask a model, which has a name
+                chosen = chosen.get("model")
+            if isinstance(chosen, str):
+                yield part, chosen
         for below in value.values():
             yield from _find_models(below)
     elif isinstance(value, list):
