@@ -92,7 +92,7 @@ def main() -> None:
         run = str(folder / "run.trec")
         qrels = str(folder / "qrels" / "test.tsv")
         options = ["--dataset", made, "--measures", ",".join(names), "--no-report", "--json"]
-        command = [sys.executable, "-c", ASSAY, "import", run, *options]
+        command = [sys.executable, ASSAY, "import", run, *options]
         reports = str(folder / "reports")
         base = spend([sys.executable, "-c", REFERENCE, qrels, run, *names.values()])
         print(f"ir-measures            {base:6.1f} s CPU")

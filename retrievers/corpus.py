@@ -7,6 +7,10 @@ from retrievers.base import Chunk, Document
 from retrievers.base.frontmatter import Frontmatter, read_frontmatter
 from retrievers.documents.structure import Structure, parse_document
 from retrievers.models.encoders import CachingEncoder, Encoded
+from retrievers.settings import Workshop
+from retrievers.store.digest import digest
+from retrievers.text.analyzers import AnyAnalyzerSettings
+from retrievers.text.term_counts import Counted, find_counts
 
 
 class Corpus:
@@ -20,6 +24,17 @@ class Corpus:
         self.chunks = tuple(chunks)
         self.documents = {document.id: document for document in documents}
         self._encoded: dict[str, Encoded] = {}
+        self._counted: dict[str, Counted] = {}
+
+    @cached_property
+    def texts(self) -> Sequence[str]:
+        """The `searchable` text of each chunk."""
+        return [chunk.searchable for chunk in self.chunks]
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of `texts`."""
+        return digest(self.texts)
 
     @cached_property
     def positions(self) -> Mapping[str, int]:
@@ -48,8 +63,18 @@ class Corpus:
     def encode(self, encoder: CachingEncoder) -> Encoded:
         """Return the vectors of the chunks' `searchable` texts, shape (chunks, dimensions)."""
         if encoder.identity not in self._encoded:
-            encoded = encoder.encode([chunk.searchable for chunk in self.chunks])
+            encoded = encoder.encode(self.texts)
             # A copy: numpy asks the system for large memory pages for arrays of its own, and
             # scanning 100,000 vectors then takes three quarters of the time.
             self._encoded[encoder.identity] = Encoded(encoded.vectors.copy(), encoded.fresh)
         return self._encoded[encoder.identity]
+
+    def count_terms(self, analyzer: AnyAnalyzerSettings, workshop: Workshop) -> Counted:
+        """Return how often each term stands in each chunk; what is doubtful of it is said once."""
+        key = digest(analyzer)
+        if key not in self._counted:
+            counted = find_counts(self.texts, self.digest, analyzer, workshop)
+            if counted.doubt:
+                workshop.progress.say(f"warning: {counted.doubt}")
+            self._counted[key] = counted
+        return self._counted[key]

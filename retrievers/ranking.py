@@ -23,7 +23,7 @@ def best(scores: NDArray[np.floating], depth: int) -> list[Scored]:
     else:
         candidates = np.arange(len(scores))
     order = candidates[np.argsort(-scores[candidates], kind="stable")][:depth]
-    return [(int(position), float(scores[position])) for position in order]
+    return list(zip(order.tolist(), scores[order].tolist(), strict=True))
 
 
 def best_matches(scores: NDArray[np.floating], depth: int) -> list[Scored]:

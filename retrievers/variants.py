@@ -1,6 +1,7 @@
 """Many pipelines over the same documents that share chunks, indexes and what legs have found."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
@@ -22,11 +23,18 @@ MOST_REMEMBERED = 1000
 class Variants(Parts):
     """Builds retrievers that answer as freshly built ones and do no work twice.
 
-    What is shared stays in memory until `close`, after which none of the retrievers may be used.
+    What is shared stays in memory until `close`, after which none of the retrievers may be used. Of
+    the configs that are `expected`, each once, a leg is closed with the last retriever that has it.
     """
 
-    def __init__(self, workshop: Workshop) -> None:
+    def __init__(self, workshop: Workshop, expected: Iterable[PipelineConfig] = ()) -> None:
         self.workshop = workshop
+        self._expected = Counter(
+            name_leg(leg)
+            for config in expected
+            if isinstance(config.retriever, PipelineSettings)
+            for leg in config.retriever.active.values()
+        )
         self._prepared: list[tuple[Sequence[Document], DocumentSettings, Prepared, Corpus]] = []
         self._legs: dict[tuple[int, str], _Indexed] = {}
 
@@ -57,13 +65,21 @@ class Variants(Parts):
 
     def find_leg(self, settings: LegSettings, corpus: Corpus) -> "_Indexed":
         """Return the leg of these settings, apart from `depth`, indexed on `corpus`."""
-        key = id(corpus), digest(settings.model_dump(mode="json", exclude={"depth"}))
+        key = id(corpus), name_leg(settings)
         if key not in self._legs:
             leg = settings.build(self.workshop)
             self._legs[key] = _Indexed(corpus, leg, leg.index(corpus))
             return self._legs[key]
         found = self._legs[key]
         return replace(found, report=replace(found.report, cached=tuple(found.report.seconds)))
+
+    def release(self, settings: LegSettings) -> None:
+        """Close and forget the leg of these settings where none that is expected needs it."""
+        name = name_leg(settings)
+        self._expected[name] -= 1
+        if not self._expected[name]:
+            for key in [key for key in self._legs if key[1] == name]:
+                self._legs.pop(key).leg.close()
 
     def close(self) -> None:
         """Close every leg and forget all."""
@@ -127,6 +143,11 @@ class SharedLeg(Leg):
         """Return the leg itself, which searches each time."""
         return self._own.leg.without_query_cache() if self._indexed else self
 
+    def close(self) -> None:
+        """Let go of the index, which others may need."""
+        self._indexed = None
+        self._variants.release(self._settings)
+
     def facts(self) -> Mapping[str, Any]:
         """The facts of the leg."""
         if self._indexed is None:
@@ -149,3 +170,8 @@ class SharedLeg(Leg):
     def _own(self) -> _Indexed:
         assert self._indexed is not None, "search before index"
         return self._indexed
+
+
+def name_leg(settings: LegSettings) -> str:
+    """Return what tells legs apart that share no index: all settings but `depth`."""
+    return digest(settings.model_dump(mode="json", exclude={"depth"}))

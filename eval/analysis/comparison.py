@@ -25,6 +25,7 @@ from eval.analysis.differences import (
 from eval.analysis.run_labels import label_runs
 from eval.analysis.summary import Summary, summarise
 from eval.runs import answered
+from eval.runs.delays import describe_delays
 from eval.runs.interleaved_timing import InterleavedTiming
 from eval.runs.latency import TOTAL
 from eval.runs.stored import StoredRun, describe_unread, describe_without_hits
@@ -97,6 +98,7 @@ class Comparison:
     `measures` are those tested. `beside` are shown without a verdict, since neither more nor less
     of them is better; the summaries hold both. `effect` is the difference worth a verdict.
     `searched` is the number of queries each run had, of which those that all share are compared.
+    `timing` is of those of the runs that were timed in one job.
     """
 
     base: Summary
@@ -105,6 +107,7 @@ class Comparison:
     beside: tuple[str, ...]
     effect: float
     searched: tuple[int, ...]
+    timing: InterleavedTiming | None
 
     @property
     def runs(self) -> list[StoredRun]:
@@ -158,6 +161,9 @@ class Comparison:
         for pair, label in zip(self.pairs, self.labels[1:], strict=True):
             if resting := [item for item in pair.shown if item.presumes_symmetry]:
                 found.append(f"{label}: {describe_symmetry(resting)}")
+        summaries = (self.base, *(pair.other for pair in self.pairs))
+        for summary, label in zip(summaries, self.labels, strict=True):
+            found += [f"{label}: {line}" for line in self._describe_waits(summary)]
         if misfit := find_misfit(self.runs):
             found.append(misfit)
         if set(self.searched) != {count}:
@@ -167,6 +173,12 @@ class Comparison:
                 f"{', and a model answered,' if self.of_answers else ''} are compared"
             )
         return tuple(found)
+
+    def _describe_waits(self, summary: Summary) -> tuple[str, ...]:
+        """Return what the latencies that are compared show of waits that are no search."""
+        together = self.timing.milliseconds if self.timing else {}
+        times = together.get(summary.run.manifest.id)
+        return describe_delays({TOTAL: times}) if times else summary.delays
 
     def as_json(self) -> dict[str, Any]:
         """Return the comparison as the JSON object that `assay compare --json` prints."""
@@ -254,6 +266,7 @@ def compare(
         beside=beside,
         effect=effect,
         searched=searched,
+        timing=timing,
     )
 
 

@@ -67,7 +67,10 @@ class SweepSettings(Settings):
 
 @dataclass(frozen=True)
 class Figures:
-    """What a sweep keeps of a run: means and scores by measure, percentiles of latency in ms."""
+    """What a sweep keeps of a run: means and scores by measure, percentiles of latency in ms.
+
+    `run` is its id, "" where none is stored.
+    """
 
     run: str
     means: Mapping[str, Estimate]
@@ -182,9 +185,13 @@ class Sweep:
         """Return the results on a collection that have figures, with them."""
         return [(item, figures) for item, figures in self.done if item.collection == collection]
 
+    def rank(self, collection: str) -> list[tuple[Result, Figures]]:
+        """Return the results on a collection that have figures, by falling mean of the headline."""
+        return sorted(self.on(collection), key=lambda pair: -pair[1].means[self.headline].value)
+
     def best(self, collection: str) -> Result | None:
         """Return the result of highest mean on a collection, of equal ones the first."""
-        ranked = sorted(self.on(collection), key=lambda pair: -pair[1].means[self.headline].value)
+        ranked = self.rank(collection)
         return ranked[0][0] if ranked else None
 
     def as_json(self) -> dict[str, Any]:
@@ -208,7 +215,7 @@ class Sweep:
         figures = item.figures
         return {
             **row,
-            "run": figures.run,
+            "run": figures.run or None,
             "measures": {name: asdict(mean) for name, mean in figures.means.items()},
             "latency_ms": {name: asdict(figure) for name, figure in figures.latency.items()},
             "cost": figures.cost.as_json() if figures.cost else None,

@@ -62,11 +62,17 @@ def check(
 
 
 @click.command()
+@click.option(
+    "--rows",
+    type=click.IntRange(1_000, 10_000_000),
+    help="Rows that are filtered and changed.  [default: one a passage]",
+)
 @_takes_engines
 def bench(
     names: tuple[str, ...],
     dataset: str | None,
     limit: int | None,
+    rows: int | None,
     output: Path | None,
     as_json: bool,
 ) -> None:
@@ -77,6 +83,11 @@ def bench(
     of the index, memory of the server where that tells it. All are open at once and take turns.
     Callers are threads of this process.
 
+    Then, of stores whose rows can be changed here: searches among 1 %, 10 % and 90 % of the rows,
+    by a label, with recall against exact search there; searches while rows are put; whether the
+    next search sees what was deleted or put anew. More --rows than passages are vectors of passages
+    with noise.
+
     Exit code: 0 done; 1 an engine failed; 2 for what is to be mended.
     """
     from eval.experiments.locations import default_dataset, reports_folder
@@ -84,7 +95,7 @@ def bench(
     from eval.experiments.workshop import make_workshop
     from eval.report.stores import write_benchmark
 
-    found = measure_stores(names, dataset or default_dataset(), limit, make_workshop())
+    found = measure_stores(names, dataset or default_dataset(), limit, rows, make_workshop())
     page = write_benchmark(found, output or reports_folder() / "engines")
     present(found, as_json, _print_benchmark, page=page)
     if found.absent:
@@ -118,7 +129,12 @@ def _print_checks(found: "ClientChecks") -> None:
 def _print_benchmark(found: "Benchmark") -> None:
     from rich.markup import escape
 
-    from eval.report.stores import list_headings, list_rows
+    from eval.report.stores import (
+        list_change_headings,
+        list_change_rows,
+        list_headings,
+        list_rows,
+    )
 
     title = f"{found.collection}: {found.passages:,} passages, n = {found.queries}"
     table = make_table(
@@ -126,8 +142,14 @@ def _print_benchmark(found: "Benchmark") -> None:
     )
     for row in list_rows(found):
         table.add_row(*map(escape, row))
-    searches = (item for store in found.stores for item in store.searches)
+    searches = [item for store in found.stores for item in store.searches]
     _print(table, (line for item in searches for line in item.delays))
+    if changed := list(list_change_rows(found)):
+        title = "rows that are filtered and changed"
+        table = make_table("engine", *list_change_headings(), title=title, whole=True)
+        for row in changed:
+            table.add_row(*map(escape, row))
+        _print(table, ())
     _print_missing({**found.absent, **found.lacking})
 
 

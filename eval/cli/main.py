@@ -1,5 +1,6 @@
 """The command line `assay`. Commands are imported when they are called, so that help is quick."""
 
+import gc
 import importlib
 import os
 import sys
@@ -151,6 +152,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from eval.cli.streams import safe_streams
 
     telemetry.disable()
+    # Rankings are millions of small objects without circles among them, which live long: looking
+    # through them again and again for garbage takes as long as making them.
+    gc.set_threshold(100_000, 50, 100)
     with safe_streams():
         _run(arguments)
 

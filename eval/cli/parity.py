@@ -13,6 +13,13 @@ from eval.cli.output import present
 @click.argument("words", nargs=-1, metavar="[ENGINE] [COLLECTION]... [KEY=VALUE]...")
 @click.option("--all", "every", is_flag=True, help="Every engine that runs here.")
 @click.option("--fusions", is_flag=True, help="What every fusion that an engine offers is worth.")
+@click.option(
+    "--engine",
+    "only",
+    multiple=True,
+    metavar="NAME",
+    help="With --all: this engine alone; the page keeps what it has of others. Repeatable.",
+)
 @options.LIMIT
 @click.option(
     "--output",
@@ -24,6 +31,7 @@ from eval.cli.output import present
 def parity(
     words: tuple[str, ...],
     every: bool,
+    only: tuple[str, ...],
     fusions: bool,
     limit: int | None,
     output: Path | None,
@@ -40,7 +48,8 @@ def parity(
 
     With --all there is no ENGINE: every engine that runs here is looked at as it is by default,
     and with each other fusion that it has, on each COLLECTION. Those that lack an extra or a
-    server's address are left out with a line.
+    server's address are left out with a line. Those that --engine names are measured alone, and
+    put into the page beside the others that it has.
 
     With --fusions there is no ENGINE either: every fusion that an engine offers is held against
     the config hybrid, our reciprocal ranks, and the better list alone, all of the same two lists.
@@ -61,15 +70,15 @@ def parity(
         raise AssayError("--output: goes with --all or --fusions")
     workshop = make_workshop()
     if fusions:
-        if every:
-            raise AssayError("--fusions: not with --all")
+        if every or only:
+            raise AssayError(f"--fusions: not with {'--all' if every else '--engine'}")
         found = compare_offers(words, limit, workshop)
         places = write(found, output or reports_folder() / "fusions")
         present(found, as_json, print_fusions, page=places[0])
         return
-    request = read_request(words, every)
+    request = read_request(words, every, only)
     parities = list(examine_all(request, limit, workshop))
-    delivered = deliver(parities, every, output, not no_track, workshop.progress)
+    delivered = deliver(parities, request, output, not no_track, workshop.progress)
     present(delivered, as_json, print_all if every else print_one)
     if any(item.failed for item in delivered.absent):
         sys.exit(1)

@@ -41,6 +41,8 @@ def print_all(delivered: "Delivered") -> None:
         print_table(console, _tabulate_all([item for item in items if item.label == item.engine]))
         if fusing := [item for item in items if item.quality.differences]:
             print_table(console, _tabulate_fusions(fusing))
+        for parity in items:
+            _print_waits(console, parity)
     for item in delivered.absent:
         word = "failed" if item.failed else "left out"
         console.print(f"{word}: {item.reason}", markup=False, soft_wrap=True)
@@ -108,10 +110,18 @@ def _print(console: "Console", parity: Parity) -> None:
         )
     for line in (*describe_against(parity), *describe_ratios(parity)):
         console.print(line, soft_wrap=True)
+    _print_waits(console, parity)
     index = parity.index
     console.print(f"index: {amount(index.seconds)} s, {size(index.bytes)}")
     for name, value in describe_recall(parity):
         console.print(f"{name[:1].lower()}{name[1:]}: {value}")
+
+
+def _print_waits(console: "Console", parity: Parity) -> None:
+    from eval.report.parity import describe_waits
+
+    for line in describe_waits(parity):
+        console.print(line, style="yellow", markup=False, soft_wrap=True)
 
 
 def _print_examples(console: "Console", parity: Parity) -> None:

@@ -14,14 +14,24 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from eval.analysis.grid_search import Figures, Result, Sweep, SweepSettings
-    from eval.experiments.grid_search import Task
+    from eval.experiments.forecast import Forecast
+    from eval.experiments.runner import Task
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @options.OVERRIDES
 @options.ENGINES
-@click.option("--dry-run", is_flag=True, help="List the points and run nothing.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="List the points, what they share and how long they will take; run nothing.",
+)
+@click.option(
+    "--keep-runs",
+    is_flag=True,
+    help="Store the run of every point, with its report, not that of the best alone.",
+)
 @options.NO_TRACK
 @options.JSON
 def sweep(
@@ -29,21 +39,25 @@ def sweep(
     overrides: tuple[str, ...],
     engines: tuple[str, ...],
     dry_run: bool,
+    keep_runs: bool,
     no_track: bool,
     as_json: bool,
 ) -> None:
     """Run every combination of the axes of FILE on its collections.
 
     FILE names a config as its base, or several configs; axes, which are values by dotted key; and
-    collections, without which each config runs on its own. Paths are from the folder of FILE. Each
-    point is a stored run like any other: one that was made before, here or by `assay run`, is not
-    made again, and after a kill the same call goes on. Overrides change single keys of every
-    config. An axis `engine` has names of engines, null for the config as it is, or "*" for every
-    one that can be used here and to which the config can move; --engine gives or replaces it.
+    collections, without which each config runs on its own. Paths are from the folder of FILE.
+    Points share chunks, vectors, term counts, indexes and the lists of legs. The figures of each
+    are those of `assay run`, and are kept: what was made before, here or there, is not made again,
+    and after a kill the same call goes on. The best point of each collection is stored as a run
+    with its report. Overrides change single keys of every config. An axis `engine` has names of
+    engines, null for the config as it is, or "*" for every one that can be used here and to which
+    the config can move; --engine gives or replaces it.
 
     A point that fails is reported, and the others go on. Exit code: 0 all points ran, 1 some
     failed, 2 the file cannot be run.
     """
+    from eval.experiments.forecast import forecast
     from eval.experiments.grid_search import list_tasks, read_sweep, run_sweep
     from eval.experiments.locations import reports_folder
     from eval.experiments.workshop import make_workshop
@@ -51,11 +65,11 @@ def sweep(
 
     settings = read_sweep(file, engines)
     tasks = list_tasks(file, settings, overrides)
-    if dry_run:
-        _list(settings, tasks, as_json)
-        return
     workshop = make_workshop()
-    found, records = run_sweep(settings, tasks, workshop, reports_folder())
+    if dry_run:
+        _list(settings, tasks, forecast(tasks, workshop.cache), as_json)
+        return
+    found, records = run_sweep(settings, tasks, workshop, reports_folder(), keep_runs=keep_runs)
     page = report.write(found, reports_folder() / found.id)
     tracked = track_runs(no_track, records, page.parent, workshop.progress)
     present(found, as_json, _print, report=page, mlflow_parent=tracked)
@@ -63,14 +77,17 @@ def sweep(
         sys.exit(1)
 
 
-def _list(settings: "SweepSettings", tasks: "Sequence[Task]", as_json: bool) -> None:
-
+def _list(
+    settings: "SweepSettings", tasks: "Sequence[Task]", expected: "Forecast", as_json: bool
+) -> None:
     if as_json:
         points = [{"settings": dict(t.point), "collection": t.config.dataset} for t in tasks]
-        print_json({"name": settings.name, "points": points})
+        print_json({"name": settings.name, "points": points, "forecast": expected.as_json()})
         return
     for number, task in enumerate(tasks, start=1):
         click.echo(f"{number:>4}  {task.label}")
+    for line in expected.lines:
+        click.echo(line)
 
 
 def _print(found: "Sweep") -> None:

@@ -22,7 +22,7 @@ from eval.analysis.ablation_variants import (
 )
 from eval.analysis.differences import describe_symmetry
 from eval.experiments.config import RunConfig
-from eval.experiments.grid_search import Done, Runner, Task
+from eval.experiments.runner import Done, Runner, Task
 from eval.runs import environment
 from eval.runs.latency import LatencySettings
 from eval.runs.stored import load
@@ -128,6 +128,7 @@ def ablate(plan: Plan, workshop: Workshop, reports: Path) -> tuple[Ablation, lis
     tasks = list({id(task): task for task in plan.tasks.values()}.values())
     runner = Runner(plan.measures[0], workshop, reports)
     done = runner.run(tasks)
+    done = runner.store(tasks, done, range(len(tasks)))
     by_task = {id(task): one for task, one in zip(tasks, done, strict=True)}
     outcomes = {name: by_task[id(task)] for name, task in plan.tasks.items()}
     for name in (FULL, PLAIN):
@@ -136,7 +137,7 @@ def ablate(plan: Plan, workshop: Workshop, reports: Path) -> tuple[Ablation, lis
     limits = plan.config.latency.model_copy(update={"queries": plan.timed})
     times = runner.time_together(tasks, done, reports / name_ablation(plan), limits)
     seen = {
-        id(one): Observed.of(load(reports / one.run), figures.scores, times.get(one.run, ()))
+        id(one): Observed.of(load(reports / one.run), figures.scores, times.get(one.identity, ()))
         for one in done
         if (figures := one.result.figures)
     }

@@ -116,6 +116,15 @@ def list_features() -> list[dict[str, str]]:
     ]
 
 
+def list_met() -> dict[str, str]:
+    """Return by engine the versions that the tests have met, `here` for one of this process.
+
+    Nothing where they have met only a stand-in.
+    """
+    capabilities = {engine.type: engine.settings.capabilities for engine in list_engines()}
+    return {type_: can.met if can.server else "here" for type_, can in capabilities.items()}
+
+
 def _other_fusions(engine: ConfiguredEngine) -> Iterator[str]:
     """Yield the fusions that an engine can be told by name or settings, but for the one it has."""
     field = type(engine.settings).model_fields.get("fusion")

@@ -14,6 +14,7 @@ from eval.experiments.engine_settings import (
     is_missing,
     list_features,
     list_fusions,
+    list_met,
     read_engine,
 )
 from eval.experiments.locations import default_dataset, reports_folder
@@ -26,11 +27,15 @@ from retrievers.settings import Workshop
 
 
 class Request(NamedTuple):
-    """What is to be looked at; `engines` is the one engine, or with `every` all of them."""
+    """What is to be looked at; `engines` is the one engine, or with `every` all of them.
+
+    With `some` they are those that were named, and what was found of others stays.
+    """
 
     engines: list[ConfiguredEngine]
     collections: list[str]
     every: bool
+    some: bool
 
 
 @dataclass(frozen=True)
@@ -65,21 +70,31 @@ class Delivered:
         return {"engines": found, "absent": absent, "files": [str(file) for file in self.files]}
 
 
-def read_request(words: Sequence[str], every: bool) -> Request:
-    """Return what the arguments ask for. Raises AssayError before any work starts."""
+def read_request(words: Sequence[str], every: bool, only: Sequence[str] = ()) -> Request:
+    """Return what the arguments ask for; with `every`, `only` are the types of the engines.
+
+    Raises AssayError before any work starts.
+    """
     overrides = [word for word in words if "=" in word]
     names = [word for word in words if "=" not in word]
     if every and overrides:
         raise AssayError(f"{overrides[0]}: settings go with one ENGINE, not with --all")
     if not every and not names:
         raise AssayError("name an ENGINE, or give --all; `assay components` lists the engines")
-    engines = list(list_fusions()) if every else [read_engine(names.pop(0), overrides)]
+    if only and not every:
+        raise AssayError("--engine: goes with --all; without it ENGINE is the first argument")
+    wanted = {read_engine(type_).type for type_ in only}
+    engines = (
+        [item for item in list_fusions() if not only or item.type in wanted]
+        if every
+        else [read_engine(names.pop(0), overrides)]
+    )
     collections = names or [default_dataset()]
     for name in collections:
         find(name)
     if len(collections) > 1 and not every:
         raise AssayError(f"{collections[1]}: one COLLECTION at a time, or --all")
-    return Request(engines, collections, every)
+    return Request(engines, collections, every, bool(only))
 
 
 def examine_all(
@@ -106,19 +121,20 @@ def examine_all(
 
 def deliver(
     found: Sequence[Parity | Absence],
-    every: bool,
+    request: Request,
     output: Path | None,
     track: bool,
     progress: Progress,
 ) -> Delivered:
-    """Write a report of each parity, with `every` the page of all, and tell MLflow."""
+    """Write a report of each parity, with `every` engine the page of all, and tell MLflow."""
     parities = tuple(item for item in found if isinstance(item, Parity))
     absent = tuple(item for item in found if isinstance(item, Absence))
     pages = {item.id: parity.write(item, reports_folder()) for item in parities}
     files: list[Path] = []
-    if every:
+    if request.every:
         folder = output or reports_folder() / "engines"
-        files = engines.write(parities, absent, list_features(), folder)
+        facts = engines.EngineFacts(list_features(), list_met())
+        files = engines.write(parities, absent, facts, folder, keep=request.some)
 
     def log() -> dict[str, str]:
         return {item.id: log_parity(item, pages[item.id].parent) for item in parities}

@@ -78,6 +78,7 @@ def examine(
         sampled=bench.sampled,
         created=now.isoformat(timespec="seconds"),
         encoder=bench.encoder,
+        identity=bench.identity,
         settings=configured.settings.model_dump(mode="json"),
         facts=dict(engine.facts()),
         meaning=describe_hybrid(configured.settings, engine),

@@ -10,7 +10,9 @@ from eval.collections.collection import Query
 from eval.experiments.engine_bench import Bench, index_engine, open_bench, timed
 from eval.experiments.engine_settings import ConfiguredEngine, choose_engines
 from eval.experiments.inventory import open_server
+from eval.experiments.store_changes import grow, measure_changes
 from eval.parity.benchmark import CALLERS, MEASURE, Benchmark, SearchResult, Speed, StoreResult
+from eval.parity.changes import ChangesResult
 from eval.parity.load import Load, load_by_turns
 from eval.parity.quality import DENSE, HYBRID, KEYWORD, score_rankings
 from eval.parity.results import IndexCost
@@ -18,7 +20,7 @@ from eval.parity.timing import find_percentiles, time_interleaved
 from eval.runs import environment
 from eval.runs.delays import find_delay
 from eval.statistics.estimates import SHARE, Estimate, estimate_mean
-from retrievers.base import AssayError
+from retrievers.base import AssayError, cut
 from retrievers.engines.base import Engine
 from retrievers.engines.recall import measure_shares
 from retrievers.ranking import Scored
@@ -49,11 +51,16 @@ class Missing(NamedTuple):
 
 
 def measure_stores(
-    names: Sequence[str], dataset: str, limit: int | None, workshop: Workshop
+    names: Sequence[str],
+    dataset: str,
+    limit: int | None,
+    rows: int | None,
+    workshop: Workshop,
 ) -> Benchmark:
     """Measure the engines that are named, or all that can be used here, on a collection.
 
-    An engine that fails does not keep the others. Raises AssayError where all do.
+    What changes are so many `rows`; None: one a passage of the collection. An engine that fails
+    does not keep the others. Raises AssayError where all do.
     """
     engines = choose_engines(names)
     bench = open_bench(dataset, limit, workshop)
@@ -63,8 +70,15 @@ def measure_stores(
         if not opened:
             raise AssayError("; ".join(missing.engines.values()) or "no engine can be used here")
         loads = _time(bench, opened, workshop)
-        stores = tuple(_describe(bench, item, loads) for item in opened)
+        changes = {
+            item.configured.label: _change(bench, item, rows, missing, workshop)
+            for item in opened
+            if item.engine.live
+        }
+        stores = tuple(_describe(bench, item, loads, changes) for item in opened)
     options = [*names, "--dataset", bench.collection.name, *bench.options]
+    if rows is not None:
+        options += ["--rows", str(rows)]
     return Benchmark(
         collection=bench.collection.name,
         queries=len(bench.queries),
@@ -76,6 +90,7 @@ def measure_stores(
         lacking=missing.searches,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         environment=environment.describe(),
+        load=environment.find_load(),
         command=("assay", "engines", "bench", *options),
     )
 
@@ -131,7 +146,27 @@ def _time(bench: Bench, opened: Sequence[Opened], workshop: Workshop) -> dict[st
     return dict(loads)
 
 
-def _describe(bench: Bench, item: Opened, loads: Mapping[str, Loads]) -> StoreResult:
+def _change(
+    bench: Bench, item: Opened, rows: int | None, missing: Missing, workshop: Workshop
+) -> ChangesResult | None:
+    """Return what the store does with rows that change; `missing` is told where it fails."""
+    name = item.configured.label
+    workshop.progress.say(f"{name}: filters and changes")
+    queries = [bench.encoded[query.id] for query in bench.timed]
+    try:
+        return measure_changes(item.engine, grow(bench, rows), queries, workshop.progress)
+    except Exception as error:  # rows raise whatever their store raises
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        missing.searches[f"{name}: filters and changes"] = cut(reason)
+        return None
+
+
+def _describe(
+    bench: Bench,
+    item: Opened,
+    loads: Mapping[str, Loads],
+    changes: Mapping[str, ChangesResult | None],
+) -> StoreResult:
     facts = item.engine.facts()
     return StoreResult(
         engine=item.configured.label,
@@ -152,6 +187,7 @@ def _describe(bench: Bench, item: Opened, loads: Mapping[str, Loads]) -> StoreRe
             )
             for search, call in item.searches.items()
         ),
+        changes=changes.get(item.configured.label),
     )
 
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from eval.collections.collection import Collection, Query
 from eval.experiments.config import RunConfig
-from eval.runs.interleaved_timing import InterleavedTiming, alternate
+from eval.runs.interleaved_timing import ROUNDS, InterleavedTiming, alternate
 from eval.runs.latency import LatencySettings, choose_spaced
 from retrievers.base import Progress, Retriever
 from retrievers.settings import Workshop
@@ -33,6 +33,7 @@ def find_timing(
     limits: LatencySettings,
     queries: Sequence[Query],
     progress: Progress,
+    rounds: int = ROUNDS,
 ) -> InterleavedTiming | None:
     """Return the timing of `systems`, by the ids of their runs, kept at `path`, or make it.
 
@@ -45,7 +46,7 @@ def find_timing(
     chosen = choose_spaced([(query.id, query.text) for query in queries], limits.queries)
     if not chosen:
         return None
-    timing = time_together(systems, collection, limits, chosen, progress)
+    timing = time_together(systems, collection, limits, chosen, progress, rounds)
     write_atomically(path, f"{timing.model_dump_json(indent=1)}\n".encode())
     return timing
 
@@ -57,6 +58,7 @@ def find_config_timing(
     limits: LatencySettings,
     queries: Sequence[Query],
     workshop: Workshop,
+    rounds: int = ROUNDS,
 ) -> InterleavedTiming | None:
     """Do as `find_timing` for `configs`, which share what they can of their indexes.
 
@@ -67,7 +69,8 @@ def find_config_timing(
             run: System(partial(variants.build, config), config.depth)
             for run, config in configs.items()
         }
-        return find_timing(path, systems, collection, limits, queries, workshop.progress)
+        progress = workshop.progress
+        return find_timing(path, systems, collection, limits, queries, progress, rounds)
 
 
 def read_timing(path: Path) -> InterleavedTiming | None:
@@ -84,6 +87,7 @@ def time_together(
     limits: LatencySettings,
     chosen: Sequence[tuple[str, str]],
     progress: Progress,
+    rounds: int = ROUNDS,
 ) -> InterleavedTiming:
     """Time `systems` on the `chosen` queries, (id, text), by turns."""
     with ExitStack() as stack:
@@ -95,7 +99,8 @@ def time_together(
             for _, text in chosen[: limits.warm_up]:
                 timed.search(text, depth)
             contenders.append(_time(timed, depth))
-        times = alternate(contenders, [text for _, text in chosen], limits.seconds, progress)
+        texts = [text for _, text in chosen]
+        times = alternate(contenders, texts, limits.seconds, progress, rounds)
     reached = [id_ for id_, _ in chosen][: len(times[0])]
     return InterleavedTiming(queries=reached, milliseconds=dict(zip(systems, times, strict=True)))
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from eval.parity.changes import ChangesResult
 from eval.parity.results import IndexCost
 from eval.parity.timing import Percentiles
 from eval.statistics.estimates import Estimate
@@ -40,6 +41,7 @@ class StoreResult:
     """One engine: its version, what indexing cost, its searches.
 
     `memory` is what its server holds in bytes, of all that it stores; None where it is not told.
+    `changes` is None of a store whose rows nobody wrote how to change.
     """
 
     engine: str
@@ -48,6 +50,7 @@ class StoreResult:
     index: IndexCost
     memory: int | None
     searches: tuple[SearchResult, ...]
+    changes: ChangesResult | None
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,8 @@ class Benchmark:
     """Engines on the queries of one collection, of which `queries` are judged and `timed` timed.
 
     `absent` are the engines that failed, `lacking` the searches that an engine could not do, by its
-    name and theirs, each with the reason.
+    name and theirs, each with the reason. `load` is how many processes ran or waited to, on average
+    in the last quarter of an hour.
     """
 
     collection: str
@@ -68,6 +72,7 @@ class Benchmark:
     lacking: Mapping[str, str]
     created: str
     environment: Mapping[str, Any]
+    load: float | None
     command: Sequence[str]
 
     def as_json(self) -> dict[str, Any]:

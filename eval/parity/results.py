@@ -26,6 +26,7 @@ class IndexCost:
 class Parity:
     """One engine with its settings on the queries of one collection.
 
+    `identity` is that of the encoder: under the same name, other vectors have another one.
     `label` is the engine with those of its settings that are not as by default.
     `meaning` says what hybrid means in the engine, as `retrievers.engines.meaning` describes it.
     `against` is its nDCG@10 less that of each of `eval.parity.fusions.BASES`, adjusted together.
@@ -41,6 +42,7 @@ class Parity:
     sampled: bool
     created: str
     encoder: str
+    identity: str
     settings: Mapping[str, Any]
     facts: Mapping[str, Any]
     meaning: Mapping[str, Any]

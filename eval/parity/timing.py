@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from eval.parity.quality import DENSE, KEYWORD, NATIVE, OURS, TIMED
+from eval.runs.delays import find_delay
 from eval.runs.interleaved_timing import alternate
 from eval.statistics.estimates import (
     Estimate,
@@ -22,10 +23,14 @@ Percentiles = Mapping[str, OpenEstimate]
 
 @dataclass(frozen=True)
 class Timing:
-    """Percentiles by system, and where both were timed those of native over ours, by query."""
+    """Percentiles by system, and where both were timed those of native over ours, by query.
+
+    `delays` are the fixed waits of the network that some show, in sentences.
+    """
 
     systems: Mapping[str, Percentiles]
     ratios: Mapping[str, Estimate]
+    delays: tuple[str, ...]
 
 
 def time_systems(
@@ -51,6 +56,11 @@ def time_systems(
             for percent in PERCENTILES
             if NATIVE in taken
         },
+        delays=tuple(
+            found.describe(name)
+            for name in TIMED
+            if name in taken and (found := find_delay(taken[name]))
+        ),
     )
 
 

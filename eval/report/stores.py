@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.parity.benchmark import CALLERS, MEASURE, Benchmark, SearchResult, StoreResult
+from eval.parity.changes import FILTERS, ChangesResult, Sight
 from eval.parity.clients import BOUND, ClientChecks
 from eval.report.formats import amount, interval, score, size
 from eval.report.markdown import render_markdown
@@ -23,7 +24,16 @@ def write_checks(found: ClientChecks, folder: Path) -> Path:
 def write_benchmark(found: Benchmark, folder: Path) -> Path:
     """Write the page and its JSON into `folder`, which is made; return the path of the page."""
     rows = list(list_rows(found))
-    return _write(BENCHMARK, found, folder, headings=list_headings(), rows=rows)
+    changes = list(list_change_rows(found))
+    return _write(
+        BENCHMARK,
+        found,
+        folder,
+        headings=list_headings(),
+        rows=rows,
+        change_headings=list_change_headings(),
+        changes=changes,
+    )
 
 
 def list_headings() -> list[str]:
@@ -41,6 +51,45 @@ def list_rows(found: Benchmark) -> Iterator[tuple[str, ...]]:
     for store in found.stores:
         for number, item in enumerate(store.searches):
             yield _row(store, item, first=number == 0)
+
+
+def list_change_headings() -> list[str]:
+    """Return the headings of the figures of rows that change."""
+    filters = (f"{name}, {share:.0%}" for share in FILTERS for name in ("recall", "p50 ms"))
+    beside = ("p50 ms, beside puts", "p95 ms, beside puts", "rows put a second, beside searches")
+    return [
+        "rows", "rows put a second", "p50 ms", "p95 ms", *filters, *beside,
+        "deletions seen", "updates seen",
+    ]  # fmt: skip
+
+
+def list_change_rows(found: Benchmark) -> Iterator[tuple[str, ...]]:
+    """Yield a row of each store whose rows were changed."""
+    for store in found.stores:
+        if store.changes:
+            yield (store.engine, *_list_changes(store.changes))
+
+
+def _list_changes(changes: ChangesResult) -> Iterator[str]:
+    yield f"{changes.rows:,}"
+    yield amount(changes.rate)
+    yield from (amount(figure.value) for figure in changes.latency.values())
+    for item in changes.filters:
+        yield score(item.recall.value)
+        yield amount(item.latency["p50"].value)
+    yield from (amount(figure.value) for figure in changes.latency_beside.values())
+    yield amount(changes.rate_beside)
+    yield _describe_sight(changes.deletions)
+    yield _describe_sight(changes.updates)
+
+
+def _describe_sight(sight: Sight) -> str:
+    """Return how many changes the next search saw, and how long the others took to be seen."""
+    told = f"{sum(waited == 0 for waited in sight.seconds)} of {len(sight.seconds)} at once"
+    late = [waited for waited in sight.seconds if waited]
+    never = sum(waited is None for waited in sight.seconds)
+    more = [f"{len(late)} within {max(late):.2g} s"] if late else []
+    return "; ".join([told, *more, *([f"{never} never"] if never else [])])
 
 
 def ratio(value: float) -> str:

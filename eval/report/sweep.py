@@ -71,8 +71,8 @@ def write(sweep: Sweep, folder: Path) -> Path:
             (_describe(sweep, item), item.collection, item.failure) for item in sweep.failed
         ],
         "degraded": [
-            f"{figures.run} is degraded: {line}"
-            for _, figures in sweep.done
+            f"{figures.run or _describe(sweep, item)} is degraded: {line}"
+            for item, figures in sweep.done
             for line in figures.degraded
         ],
         "optimism": OPTIMISM,
@@ -95,7 +95,7 @@ def _shown(sweep: Sweep) -> list[str]:
 
 
 def _view(sweep: Sweep, name: str) -> CollectionView:
-    ranked = sorted(sweep.on(name), key=lambda pair: -pair[1].means[sweep.headline].value)
+    ranked = sweep.rank(name)
     results = [item for item, _ in ranked]
     return CollectionView(
         name=name,

@@ -34,9 +34,17 @@ def check_index(report: object, retriever: Retriever) -> IndexReport:
 
 
 def check_ranking(
-    found: object, retriever: Retriever, query_id: str, k: int, texts: Mapping[str, str]
+    found: object,
+    retriever: Retriever,
+    query_id: str,
+    k: int,
+    texts: Mapping[str, str],
+    sound: dict[int, Chunk],
 ) -> Ranking:
     """Return what a search for `k` hits gave; `texts` are the documents' by id.
+
+    `sound` has the chunks that were found to be as their documents have them, by Python's identity,
+    and is added to.
 
     Raises AssayError naming the query, the rank and what is wrong: more than k hits, a score that
     is no number or above the one before it, a chunk twice, of no document, past its end, or of
@@ -52,18 +60,22 @@ def check_ranking(
     for rank, hit in enumerate(found.hits, start=1):
         if not isinstance(hit, Hit) or not isinstance(hit.chunk, Chunk):
             raise AssayError(f"{where}: rank {rank}: {_kind(hit)}, not a Hit with a Chunk")
-        if fault := _find_fault(hit, before, ranks, texts):
+        if fault := _find_fault(hit, before, ranks, texts, sound):
             raise AssayError(f"{where}: rank {rank}: {fault}")
         before = hit.score
         ranks[hit.chunk.id] = rank
     return found
 
 
-def _find_fault(hit: Hit, before: float, ranks: Mapping[str, int], texts: Mapping[str, str]) -> str:
+def _find_fault(
+    hit: Hit,
+    before: float,
+    ranks: Mapping[str, int],
+    texts: Mapping[str, str],
+    sound: dict[int, Chunk],
+) -> str:
     """Say what is wrong with a hit, given the score before it and the ranks of other chunks."""
     chunk = hit.chunk
-    text = texts.get(chunk.doc_id)
-    span = f"the span {chunk.start}–{chunk.end} of {chunk.doc_id}"
     told: object = hit.score
     if not isinstance(told, float | int):
         return f"the score {told!r} is {_kind(told)}, not a float"
@@ -73,12 +85,20 @@ def _find_fault(hit: Hit, before: float, ranks: Mapping[str, int], texts: Mappin
         return f"the score {hit.score:g} is above the one before it, {before:g}"
     if chunk.id in ranks:
         return f"the chunk {chunk.id} stands at rank {ranks[chunk.id]} already"
+    return "" if id(chunk) in sound else _find_fault_in(chunk, texts, sound)
+
+
+def _find_fault_in(chunk: Chunk, texts: Mapping[str, str], sound: dict[int, Chunk]) -> str:
+    """Say what of a chunk is not as its document has it; a sound one joins `sound`."""
+    text = texts.get(chunk.doc_id)
+    span = f"the span {chunk.start}–{chunk.end} of {chunk.doc_id}"
     if text is None:
         return f"{chunk.doc_id!r} is no document of the collection"
     if not 0 <= chunk.start <= chunk.end <= len(text):
         return f"{span} does not lie within its {len(text)} characters"
     if chunk.text != text[chunk.start : chunk.end]:
         return f"the text is not that of {span}"
+    sound[id(chunk)] = chunk
     return ""
 
 

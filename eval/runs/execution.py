@@ -3,9 +3,11 @@
 import hashlib
 import json
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from eval.runs import environment
 from eval.runs.code_identity import describe_class
 from eval.runs.contract import check_index, check_ranking, name_retriever, naming
 from eval.runs.gold_ranks import Placer, matches_itself
-from eval.runs.latency import LatencySettings, measure
+from eval.runs.latency import RETRIES, Latency, LatencySettings, measure
 from eval.runs.stored import (
     FORMAT,
     MANIFEST,
@@ -26,9 +28,10 @@ from eval.runs.stored import (
     StoredRun,
     as_row,
     load,
+    read_manifest,
 )
 from eval.scoring.join import RULE
-from retrievers.base import IndexReport, Progress, Ranking, Retriever
+from retrievers.base import Chunk, IndexReport, Progress, Ranking, Retriever
 from retrievers.store.files import LONGEST, writing
 
 # Keys of a config on which no ranking depends.
@@ -53,10 +56,15 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A stored run, and whether it had been made before this call."""
+    """The folder of a stored run, and whether it had been made before this call."""
 
-    run: StoredRun
+    folder: Path
     reused: bool
+
+    @cached_property
+    def run(self) -> StoredRun:
+        """The run, as it is read when it is first asked for. Raises AssayError as `load` does."""
+        return load(self.folder)
 
 
 def execute(
@@ -71,25 +79,93 @@ def execute(
     from filelock import FileLock
 
     begin = time.perf_counter()
-    check_judged(collection)
-    indexed = index(retriever, collection)
-    identity = _identify(plan, retriever, collection)
+    ready = make_ready(plan, retriever, collection)
     with writing(reports):
         (reports / ".locks").mkdir(parents=True, exist_ok=True)
-        lock = FileLock(reports / ".locks" / identity).acquire()
+        lock = FileLock(reports / ".locks" / ready.identity).acquire()
     with lock:
-        stored = sorted(reports.glob(f"*-{identity[:8]}"))
-        finished = [path for path in stored if (path / MANIFEST).exists()]
-        if finished and not plan.again and not retriever.nondeterministic:
-            run = load(finished[-1])
-            if not run.manifest.degraded:
-                return Outcome(run, reused=True)
-        begun = [] if retriever.nondeterministic else [p for p in stored if p not in finished]
+        if not plan.again and (found := find_finished(ready, retriever, reports)):
+            return Outcome(found, reused=True)
+        stored = [] if retriever.nondeterministic else _list_stored(ready.identity, reports)
+        begun = [path for path in stored if not (path / MANIFEST).exists()]
         partial = [path for path in begun if not RunFolder(path).count_degraded()]
-        path = partial[-1] if partial else reports / _new_id(plan, collection, identity)
-        folder = RunFolder(path)
-        _make(folder, plan, retriever, collection, indexed, identity, begin, progress)
-        return Outcome(load(path), reused=False)
+        path = partial[-1] if partial else reports / _new_id(plan, collection, ready.identity)
+        _make(RunFolder(path), plan, retriever, collection, ready, begin, progress)
+        return Outcome(path, reused=False)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What indexing took, and the digest of all that the rankings are a function of."""
+
+    indexed: IndexReport
+    identity: str
+
+
+def make_ready(plan: Plan, retriever: Retriever, collection: Collection) -> Ready:
+    """Let `retriever` index the documents, and identify the run it is to make."""
+    check_judged(collection)
+    indexed = index(retriever, collection)
+    return Ready(indexed, _identify(plan, retriever, collection))
+
+
+def find_finished(ready: Ready, retriever: Retriever, reports: Path) -> Path | None:
+    """Return the folder of the last finished run of this identity; None where that is degraded."""
+    if retriever.nondeterministic:
+        return None
+    stored = _list_stored(ready.identity, reports)
+    finished = [path for path in stored if (path / MANIFEST).exists()]
+    return finished[-1] if finished and not read_manifest(finished[-1]).degraded else None
+
+
+def search_unstored(
+    plan: Plan,
+    retriever: Retriever,
+    collection: Collection,
+    ready: Ready,
+    circumstances: Mapping[str, Any],
+) -> StoredRun:
+    """Return a run of which nothing is written, timed or placed: its rankings are those of others.
+
+    `retriever` has indexed the documents; `circumstances` are those of `eval.runs.environment`.
+    """
+    begin = time.perf_counter()
+    queries = sample(collection.queries, plan.limit)
+    sound: dict[int, Chunk] = {}
+    rankings = {
+        query.id: search(retriever, collection, query, plan.depth, sound) for query in queries
+    }
+    retries = sum(
+        entry.counts.get(RETRIES, 0) for found in rankings.values() for entry in found.trace
+    )
+    degraded = dict(Counter(line for found in rankings.values() for line in found.degraded))
+    latency = Latency((), None, plan.latency.concurrency, retries)
+    return StoredRun(
+        folder=Path(),
+        manifest=_describe_run(
+            f"{plan.name}-{ready.identity[:8]}",
+            plan,
+            retriever,
+            collection,
+            ready,
+            latency,
+            degraded=degraded,
+            searched=len(queries),
+            circumstances=circumstances,
+            seconds=time.perf_counter() - begin,
+        ),
+        queries={query.id: query for query in queries},
+        gold={query.id: collection.gold[query.id] for query in queries},
+        gold_texts={},
+        rankings=rankings,
+        placements={},
+        prescribed=collection.prescribed,
+        latency=(),
+    )
+
+
+def _list_stored(identity: str, reports: Path) -> list[Path]:
+    return sorted(reports.glob(f"*-{identity[:8]}"))
 
 
 def index(retriever: Retriever, collection: Collection) -> IndexReport:
@@ -98,15 +174,25 @@ def index(retriever: Retriever, collection: Collection) -> IndexReport:
         return check_index(retriever.index(collection.documents), retriever)
 
 
-def search(retriever: Retriever, collection: Collection, query: Query, depth: int) -> Ranking:
+def search(
+    retriever: Retriever,
+    collection: Collection,
+    query: Query,
+    depth: int,
+    sound: dict[int, Chunk] | None = None,
+) -> Ranking:
     """Return the first `depth` hits; without the query itself where the collection drops it.
+
+    Given to several searches, `sound`, empty at first, spares chunks a second check.
 
     Raises AssayError, naming the query, where the retriever fails or breaks its contract.
     """
     k = depth + collection.drop_self_matches
     with naming(f"{name_retriever(retriever)}: query {query.id}"):
         found = retriever.search(query.text, k)
-    ranking = check_ranking(found, retriever, query.id, k, collection.texts)
+    ranking = check_ranking(
+        found, retriever, query.id, k, collection.texts, {} if sound is None else sound
+    )
     return _without_self(ranking, query.id, depth) if collection.drop_self_matches else ranking
 
 
@@ -122,8 +208,7 @@ def _make(
     plan: Plan,
     retriever: Retriever,
     collection: Collection,
-    indexed: IndexReport,
-    identity: str,
+    ready: Ready,
     begin: float,
     progress: Progress,
 ) -> None:
@@ -150,33 +235,63 @@ def _make(
         retriever, [(query.id, query.text) for query in queries], plan.depth, plan.latency, progress
     )
     folder.write_rows("latency.jsonl", (as_row(sample) for sample in latency.samples))
+    retries = folder.count_retries() + latency.retries
     folder.finish(
-        Manifest(
-            format=FORMAT,
-            id=folder.path.name,
-            name=plan.name,
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            identity=identity,
-            config=dict(plan.config),
-            collection=_describe(collection),
-            facts=_find_facts(retriever),
-            environment=environment.describe(),
-            index=IndexFacts(
-                chunks=indexed.chunks,
-                seconds=dict(indexed.seconds),
-                bytes=indexed.bytes,
-                cached=list(indexed.cached),
-                facts=dict(indexed.facts),
-            ),
+        _describe_run(
+            folder.path.name,
+            plan,
+            retriever,
+            collection,
+            ready,
+            replace(latency, retries=retries),
             degraded=folder.count_degraded(),
-            retries=folder.count_retries() + latency.retries,
-            depth=plan.depth,
-            sampled=len(queries) < len(collection.queries),
-            join_rule=RULE,
-            throughput=latency.throughput,
-            concurrency=latency.concurrency,
+            searched=len(queries),
+            circumstances=environment.describe(),
             seconds=time.perf_counter() - begin,
         )
+    )
+
+
+def _describe_run(
+    id_: str,
+    plan: Plan,
+    retriever: Retriever,
+    collection: Collection,
+    ready: Ready,
+    latency: Latency,
+    *,
+    degraded: dict[str, int],
+    searched: int,
+    circumstances: Mapping[str, Any],
+    seconds: float,
+) -> Manifest:
+    """Return the manifest of a run; `latency` has the retries of all its searches."""
+    indexed = ready.indexed
+    return Manifest(
+        format=FORMAT,
+        id=id_,
+        name=plan.name,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        identity=ready.identity,
+        config=dict(plan.config),
+        collection=_describe(collection),
+        facts=_find_facts(retriever),
+        environment=dict(circumstances),
+        index=IndexFacts(
+            chunks=indexed.chunks,
+            seconds=dict(indexed.seconds),
+            bytes=indexed.bytes,
+            cached=list(indexed.cached),
+            facts=dict(indexed.facts),
+        ),
+        degraded=degraded,
+        retries=latency.retries,
+        depth=plan.depth,
+        sampled=searched < len(collection.queries),
+        join_rule=RULE,
+        throughput=latency.throughput,
+        concurrency=latency.concurrency,
+        seconds=seconds,
     )
 
 
@@ -197,8 +312,9 @@ def _search_all(
     done = folder.finished_queries()
     missing = [query for query in queries if query.id not in done]
     placer = Placer(retriever, collection.prescribed, collection.drop_self_matches)
+    sound: dict[int, Chunk] = {}
     for query in progress.track(missing, "searching", len(missing)):
-        ranking = search(retriever, collection, query, depth)
+        ranking = search(retriever, collection, query, depth, sound)
         with naming(f"{name_retriever(retriever)}: query {query.id}"):
             placements = placer.place(query, ranking, collection.gold[query.id])
         folder.add_placements(query.id, placements)

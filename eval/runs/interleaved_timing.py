@@ -140,8 +140,9 @@ def alternate(
     queries: Sequence[T],
     seconds: float,
     progress: Progress,
+    rounds: int = ROUNDS,
 ) -> list[list[float]]:
-    """Return what each contender measures, paired by query: the median of three rounds.
+    """Return what each contender measures, paired by query: the median of so many `rounds`.
 
     Each query goes to all in turn, and who begins changes with every query. Once there are 20, no
     further query is begun after `seconds` a contender; the queries that were not reached are left
@@ -150,7 +151,7 @@ def alternate(
     count = len(contenders)
     taken: list[list[list[float]]] = [[[] for _ in contenders] for _ in queries]
     deadline = time.perf_counter() + seconds * count
-    for number in range(ROUNDS):
+    for number in range(rounds):
         what = f"timing, round {number + 1}"
         for at, query in enumerate(progress.track(queries, what, len(queries))):
             if time.perf_counter() > deadline and (number or at >= LEAST_QUERIES):

@@ -165,11 +165,10 @@ class StoredRun:
     @cached_property
     def joined(self) -> Mapping[str, list[JoinedHit]]:
         """Every ranking with its judgments joined."""
+        chunks = {id(hit.chunk): hit.chunk for item in self.rankings.values() for hit in item.hits}
+        known = {name: Retrieved(at, at.id in self.prescribed) for name, at in chunks.items()}
         return {
-            query: join(
-                [Retrieved(hit.chunk, hit.chunk.id in self.prescribed) for hit in ranking.hits],
-                self.gold[query],
-            )
+            query: join([known[id(hit.chunk)] for hit in ranking.hits], self.gold[query])
             for query, ranking in self.rankings.items()
         }
 
@@ -274,6 +273,18 @@ def load(folder: Path) -> StoredRun:
     Raises AssayError when there is none, its format is not one this version reads, or files of it
     are damaged or hold no query.
     """
+    manifest = read_manifest(folder)
+    try:
+        run = _load_files(folder, manifest)
+    except (LookupError, TypeError, ValueError) as error:
+        raise AssayError(f"{folder}: its files are damaged: {error!r}") from error
+    if not run.queries:
+        raise AssayError(f"{folder}: a run of no queries, which has no figures")
+    return run
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of the finished run in `folder`. Raises AssayError as `load` does."""
     path = folder / MANIFEST
     try:
         manifest = Manifest.model_validate_json(path.read_bytes())
@@ -284,13 +295,7 @@ def load(folder: Path) -> StoredRun:
         raise AssayError(f"{path}: not a manifest this version reads: {reason}") from None
     if manifest.format != FORMAT:
         raise AssayError(f"{path}: format {manifest.format}; this version reads {FORMAT}")
-    try:
-        run = _load_files(folder, manifest)
-    except (LookupError, TypeError, ValueError) as error:
-        raise AssayError(f"{folder}: its files are damaged: {error!r}") from error
-    if not run.queries:
-        raise AssayError(f"{folder}: a run of no queries, which has no figures")
-    return run
+    return manifest
 
 
 def _load_files(folder: Path, manifest: Manifest) -> StoredRun:

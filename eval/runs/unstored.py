@@ -6,7 +6,7 @@ from eval.collections.collection import Collection, Query
 from eval.runs.execution import search
 from eval.scoring import measures
 from eval.scoring.join import Retrieved, join
-from retrievers.base import AssayError, Retriever
+from retrievers.base import AssayError, Chunk, Retriever
 
 
 def score_queries(
@@ -22,8 +22,9 @@ def score_queries(
     of it could not do its work: such scores are not those of its settings.
     """
     joined = {}
+    sound: dict[int, Chunk] = {}
     for query in queries:
-        ranking = search(retriever, collection, query, depth)
+        ranking = search(retriever, collection, query, depth, sound)
         if ranking.degraded:
             raise AssayError(f"query {query.id}: {ranking.degraded[0]}")
         retrieved = [

@@ -84,14 +84,17 @@ def join(ranking: Sequence[Retrieved], gold: Sequence[GoldItem]) -> list[JoinedH
         by_document.setdefault(item.doc_id, []).append(item)
     joined = []
     for retrieved in ranking:
-        near = by_document.get(retrieved.chunk.doc_id, ())
+        chunk = retrieved.chunk
+        alias = f"{chunk.id}{NOT_THE_ITEM}" if chunk.id in relevant else ""
+        near = by_document.get(chunk.doc_id)
+        if near is None:  # as nearly all are
+            joined.append(JoinedHit(chunk, (), False, alias))
+            continue
         covered = [item for item in near if covers(retrieved, item)]
         found = [item for item in covered if item.grade > 0 and item.id not in counted]
         found.sort(key=lambda item: -item.grade)
         counted.update(item.id for item in found)
-        id_ = retrieved.chunk.id
-        alias = f"{id_}{NOT_THE_ITEM}" if id_ in relevant else ""
-        joined.append(JoinedHit(retrieved.chunk, tuple(found), bool(covered), alias))
+        joined.append(JoinedHit(chunk, tuple(found), bool(covered), alias))
     return joined
 
 

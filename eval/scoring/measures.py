@@ -11,6 +11,7 @@ An installed package may add its own (see eval.scoring.own).
 """
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -171,11 +172,19 @@ def score(names: Sequence[str], joined: Joined, gold: Gold) -> Scores:
     """
     found = {item.name: item for item in map(find, names)}
     trec = [item for item in found.values() if item.compute is None]
-    scores = score_run(trec, calculation.qrels(joined, gold), calculation.run(joined))
+    scores: Scores = {}
+    if trec:
+        first = _cut(joined, max(item.cutoff or sys.maxsize for item in trec))
+        scores = score_run(trec, calculation.qrels(first, gold), calculation.run(first))
     return {
-        name: scores[name] if item.compute is None else item.compute(joined, gold)
+        name: item.compute(_cut(joined, item.cutoff), gold) if item.compute else scores[name]
         for name, item in found.items()
     }
+
+
+def _cut(joined: Joined, cutoff: int | None) -> Joined:
+    """Return the first hits alone: no place depends on a hit below it."""
+    return {query: hits[:cutoff] for query, hits in joined.items()} if cutoff else joined
 
 
 def score_run(found: Iterable[Measure], qrels: Qrels, run: Run) -> Scores:

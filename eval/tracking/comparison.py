@@ -39,12 +39,13 @@ def log_comparison(
         if folder in known:
             return known[folder].run_id
         experiment = find_experiment(client, uri)
-        logged = find_logged(client, uri, {run.folder: run.manifest.id for run in runs})
+        found = find_logged(client, uri, {run.folder: run.manifest.id for run in runs})
+        logged = {one.run: one for one in found.values()}
         tags = _tags(compared, folder.name, redact(command))
         with mlflow_run(client, experiment, _name(compared), tags) as run_id:
-            fresh = [describe(complete(run)) for run in runs if run.folder not in logged]
+            fresh = [describe(complete(run)) for run in runs if run.manifest.id not in logged]
             logged |= send(client, uri, experiment, run_id, fresh)
-            base, *others = [logged[run.folder].run_id for run in runs]
+            base, *others = [logged[run.manifest.id].run_id for run in runs]
             client.set_tag(run_id, "assay.base", base)
             client.set_tag(run_id, "assay.others", json.dumps(others))
             log_metrics(client, run_id, metrics(compared), int(time.time() * 1000))

@@ -73,12 +73,13 @@ def log(summaries: Sequence[Summary], again: bool = False) -> list[Logged]:
     uri = tracking_uri()
     records = [describe(summary) for summary in summaries]
     with connect(uri) as client:
-        folders = {record.folder: record.run for record in records}
-        logged = {} if again else find_logged(client, uri, folders)
-        fresh = [record for record in records if record.folder not in logged]
+        folders = {summary.run.folder: summary.run.manifest.id for summary in summaries}
+        known = {} if again else find_logged(client, uri, folders)
+        logged = {one.run: one for one in known.values()}
+        fresh = [record for record in records if record.run not in logged]
         if fresh:
             logged |= send(client, uri, find_experiment(client, uri), "", fresh)
-    return [logged[record.folder] for record in records]
+    return [logged[record.run] for record in records]
 
 
 def log_once(summary: Summary) -> str:
@@ -160,14 +161,33 @@ def log_result(
     return run_id
 
 
+def find_children(client: "MlflowClient", uri: str, parent: Logged) -> dict[str, Logged]:
+    """Return, by the id of the run, what `parent` is the parent of in the store at `uri`."""
+    wanted = f"attributes.status = 'FINISHED' AND tags.`mlflow.parentRunId` = '{parent.run_id}'"
+    experiment, token, found = client.get_run(parent.run_id).info.experiment_id, None, {}
+    while True:
+        page = client.search_runs([experiment], wanted, max_results=1000, page_token=token)
+        for run in page:
+            id_ = run.data.tags.get(RUN, "")
+            found[id_] = Logged(
+                id_, redact(uri), EXPERIMENT, run.info.run_id, parent.run_id, fresh=False
+            )
+        if not (token := page.token):
+            return found
+
+
 def send(
     client: "MlflowClient", uri: str, experiment: str, parent: str, records: Sequence[Record]
-) -> dict[Path, Logged]:
-    """Send runs, as children of the MLflow run `parent` unless it is ""; return them by folder."""
+) -> dict[str, Logged]:
+    """Send runs, as children of the MLflow run `parent` unless it is ""; return them by id."""
     sent = {}
     for record in records:
         run_id = _send(client, experiment, parent, record)
-        sent[record.folder] = note_logged(record.folder, record.run, uri, run_id, parent)
+        sent[record.run] = (
+            note_logged(record.folder, record.run, uri, run_id, parent)
+            if record.folder
+            else Logged(record.run, redact(uri), EXPERIMENT, run_id, parent, fresh=True)
+        )
     return sent
 
 
@@ -195,7 +215,8 @@ def _send(client: "MlflowClient", experiment: str, parent: str, record: Record) 
         client.log_inputs(run_id, [DatasetInput(Dataset(**record.dataset), [context])])
         for file in record.artifacts:
             client.log_artifact(run_id, str(file))
-        log_table(client, run_id, record.figures)
+        if record.folder:
+            log_table(client, run_id, record.figures)
         names = [file.name for file in record.artifacts]
         client.set_tag(run_id, NOTE, add_link(record.description, experiment, run_id, names))
     return run_id

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +45,14 @@ LONGEST_DIGEST = 36
 class Record:
     """What MLflow is told of one run.
 
-    It lasted from `begin` to `time`, in ms since 1970. `headline` is the name and value of the one
-    measure that its parent shows. `metrics` are what runs are listed and compared by; `figures` are
-    all there are, with their intervals: rows of `FIGURES_COLUMNS`. `description` is Markdown.
-    `artifacts` are the wanted files that its folder holds.
+    `folder` is None where the run is not stored. It lasted from `begin` to `time`, in ms since
+    1970. `headline` is the name and value of the one measure that its parent shows. `metrics` are
+    what runs are listed and compared by; `figures` are all there are, with their intervals: rows of
+    `FIGURES_COLUMNS`. `description` is Markdown.
     """
 
     run: str
-    folder: Path
+    folder: Path | None
     name: str
     begin: int
     time: int
@@ -62,7 +63,12 @@ class Record:
     description: str
     headline: tuple[str, float]
     dataset: Mapping[str, str]
-    artifacts: tuple[Path, ...]
+
+    @property
+    def artifacts(self) -> tuple[Path, ...]:
+        """The wanted files that its folder holds."""
+        files = [self.folder / name for name in ARTIFACTS] if self.folder else []
+        return tuple(file for file in files if file.exists())
 
 
 def metric_name(measure: str) -> str:
@@ -70,10 +76,9 @@ def metric_name(measure: str) -> str:
     return NOT_IN_NAMES.sub("_", measure.replace("@", "_at_")).strip("_")[:LONGEST_NAME]
 
 
-def describe(summary: Summary) -> Record:
-    """Return the record of one run."""
+def describe(summary: Summary, *, attributed: bool = True) -> Record:
+    """Return the record of one run; where it is `attributed`, with what became of its gold."""
     manifest = summary.run.manifest
-    files = [summary.run.folder / name for name in ARTIFACTS]
     measure = choose_headline(summary.means)
     ended = int(datetime.fromisoformat(manifest.created).timestamp() * 1000)
     return Record(
@@ -85,11 +90,10 @@ def describe(summary: Summary) -> Record:
         tags=_tags(manifest) | {"assay.queries_without_hits": str(len(summary.run.without_hits))},
         params=list_params(manifest.config),
         metrics=_metrics(summary, measure),
-        figures=tuple(_figures(summary)),
+        figures=tuple(_figures(summary, attributed)),
         description=describe_run(summary),
         headline=(measure, summary.means[measure].value),
         dataset=_dataset(manifest.collection),
-        artifacts=tuple(file for file in files if file.exists()),
     )
 
 
@@ -131,7 +135,7 @@ def _metrics(summary: Summary, headline: str) -> dict[str, float]:
     return found
 
 
-def _figures(summary: Summary) -> Iterator[FigureRow]:
+def _figures(summary: Summary, attributed: bool) -> Iterator[FigureRow]:
     """Yield every figure of a run by its name, with the ends that its interval has."""
     manifest = summary.run.manifest
     for measure, mean in summary.means.items():
@@ -140,16 +144,22 @@ def _figures(summary: Summary) -> Iterator[FigureRow]:
         for percentile, figure in figures.items():
             name = f"latency_ms/{metric_name(stage)}.{percentile}"
             yield name, figure.value, figure.low, figure.high
-    for name, value in _counts(summary, manifest):
+    counts = chain(_gold(summary) if attributed else (), _counts(summary, manifest))
+    for name, value in counts:
         yield name, value, None, None
 
 
-def _counts(summary: Summary, manifest: Manifest) -> Iterator[tuple[str, float]]:
-    """Yield what has no interval: where gold went, throughput, and facts of the index."""
-    index, totals = manifest.index, summary.attribution.totals()
+def _gold(summary: Summary) -> Iterator[tuple[str, float]]:
+    """Yield what share of the gold met each fate."""
+    totals = summary.attribution.totals()
     items = sum(totals.values())
     if items:
         yield from ((f"attribution/{fate}", number / items) for fate, number in totals.items())
+
+
+def _counts(summary: Summary, manifest: Manifest) -> Iterator[tuple[str, float]]:
+    """Yield what else has no interval: throughput, and facts of the index."""
+    index = manifest.index
     if manifest.throughput is not None:
         yield "throughput/queries_per_second", manifest.throughput
         yield "throughput/concurrency", manifest.concurrency

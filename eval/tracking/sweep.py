@@ -5,7 +5,15 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from eval.tracking.delivery import LOGGED, find_logged, log_metrics, mlflow_run, note_logged, send
+from eval.tracking.delivery import (
+    LOGGED,
+    find_children,
+    find_logged,
+    log_metrics,
+    mlflow_run,
+    note_logged,
+    send,
+)
 from eval.tracking.description import NOTE, add_link, describe_children, tag_source
 from eval.tracking.record import Record, metric_name
 from eval.tracking.store import connect, find_experiment, redact, tracking_uri
@@ -22,8 +30,10 @@ def log_sweep(records: Sequence[Record], command: str, folder: Path) -> str:
     uri, command = tracking_uri(), redact(command)
     with connect(uri) as client:
         known = find_logged(client, uri, {folder: folder.name}, SWEEP).get(folder)
-        logged = find_logged(client, uri, {record.folder: record.run for record in records})
-        fresh = [record for record in records if record.folder not in logged]
+        stored = {record.folder: record.run for record in records if record.folder}
+        logged = {one.run: one for one in find_logged(client, uri, stored).values()}
+        logged |= find_children(client, uri, known) if known else {}
+        fresh = [record for record in records if record.run not in logged]
         if known and not fresh:
             return known.run_id
         experiment = find_experiment(client, uri)
@@ -40,7 +50,7 @@ def log_sweep(records: Sequence[Record], command: str, folder: Path) -> str:
             ]
             for file in files:
                 client.log_artifact(run_id, str(file))
-            rows = [(one.name, one.headline[1], logged[one.folder].run_id) for one in records]
+            rows = [(one.name, one.headline[1], logged[one.run].run_id) for one in records]
             described = describe_children(measure, rows, experiment)
             names = [file.name for file in files]
             client.set_tag(run_id, NOTE, add_link(described, experiment, run_id, names))

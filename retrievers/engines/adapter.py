@@ -40,6 +40,7 @@ class Adapter(Engine, Generic[S, H]):
     def __init__(self, settings: S, workshop: Workshop) -> None:
         self.depth = settings.depth
         self.searches = settings.capabilities.searches
+        self.live = settings.capabilities.live
         self.name = name_type(type(settings))
         self._settings = settings
         self._workshop = workshop

@@ -10,6 +10,7 @@ from retrievers.base import AssayError, IndexReport
 from retrievers.engines.bare import BareClient
 from retrievers.engines.capabilities import SEARCHES, Capabilities, Search
 from retrievers.engines.formulas import Formula
+from retrievers.engines.live import LiveRows
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
 from retrievers.settings import Settings, Workshop
@@ -67,6 +68,7 @@ class Engine(ABC):
 
     depth: LegDepths
     searches: tuple[Search, ...] = SEARCHES
+    live = False
 
     @abstractmethod
     def index(self, texts: Sequence[str], vectors: Vectors, identity: str) -> IndexReport:
@@ -125,6 +127,16 @@ class Engine(ABC):
         None where nobody wrote how it is asked. Raises AssayError where nothing is indexed.
         """
         return None
+
+    def open_live(self, dimensions: int) -> LiveRows:
+        """Return rows of vectors of so many `dimensions`, none yet, in a place of their own.
+
+        They have nothing to do with what is indexed, and are there for as long as the engine.
+        Raises AssayError where the engine is not `live`.
+        """
+        raise AssayError(
+            f"{self.facts()['engine']}: how its rows are put, deleted and filtered is not written"
+        )
 
     @abstractmethod
     def close(self) -> None:

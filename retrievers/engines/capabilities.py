@@ -48,7 +48,8 @@ class Capabilities:
     environment variable that holds the address of a server, which is a process of its own that
     others may use too; where it is not set, an `embedded` one is started. `features` are those that
     not every version of the server has; `met` says which versions of the server the tests have met
-    themselves: where it is empty, only a stand-in.
+    themselves: where it is empty, only a stand-in. `live` says whether rows can be put, deleted and
+    filtered by a label while they are searched, by `Engine.open_live`.
     """
 
     fuses: Literal["engine", "statement", "client", "here"]
@@ -62,6 +63,7 @@ class Capabilities:
     embedded: bool = False
     features: tuple[Feature, ...] = ()
     met: str = ""
+    live: bool = False
 
     @property
     def searches(self) -> tuple[Search, ...]:

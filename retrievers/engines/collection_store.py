@@ -2,16 +2,21 @@
 
 import time
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from secrets import token_hex
 from typing import Any, Generic, TypeVar
 
-from retrievers.base import AssayError
+from retrievers.base import AssayError, Progress
 from retrievers.engines.servers import C
 from retrievers.models.base import Vectors
+
+IN_FLIGHT = 4  # requests that store texts, at once
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -69,9 +74,10 @@ class CollectionStore(ABC, Generic[C]):
     # What a user can do about a collection that is in the way.
     way_out = "remove it"
 
-    def __init__(self, connection: C, plan: CollectionPlan) -> None:
+    def __init__(self, connection: C, plan: CollectionPlan, progress: Progress) -> None:
         self.connection = connection
         self.plan = plan
+        self._progress = progress
 
     def open(self) -> Collection:
         """Return the collection, which is made where it is not found.
@@ -124,6 +130,10 @@ class CollectionStore(ABC, Generic[C]):
         if note["key"] != self.plan.key and not replaceable:
             raise AssayError(f"{where} has other texts; {self.way_out}")
 
+    def track(self, texts: Iterable[T]) -> Iterable[T]:
+        """Yield `texts`, one for each that is planned, and say now and then how many remain."""
+        return self._progress.track(texts, f"{self.engine}: storing texts", self.plan.texts)
+
     def check_stored(self, name: str, stored: int) -> None:
         """Raise AssayError where not all texts are `stored`."""
         if stored != self.plan.texts:
@@ -165,8 +175,9 @@ class VectorStore(CollectionStore[C], Generic[C, S]):
         settings: S,
         texts: Sequence[str],
         vectors: Vectors,
+        progress: Progress,
     ) -> None:
-        super().__init__(connection, plan)
+        super().__init__(connection, plan, progress)
         self._settings = settings
         self._texts = texts
         self._vectors = vectors
@@ -187,3 +198,15 @@ def batch(
         total += bytes_
     if begun:
         yield begun
+
+
+def send(parts: Iterable[T], put: Callable[[T], object]) -> None:
+    """Put all parts, IN_FLIGHT of them at once; once one fails, no further one is begun."""
+    sent: deque[Future[object]] = deque()
+    with ThreadPoolExecutor(IN_FLIGHT) as pool:
+        for part in parts:
+            if len(sent) == IN_FLIGHT:
+                sent.popleft().result()
+            sent.append(pool.submit(copy_context().run, put, part))
+        for each in sent:
+            each.result()

@@ -18,6 +18,11 @@ from retrievers.base import AssayError
 from retrievers.conformance import ConformanceError, check_rules, make_rules, require
 from retrievers.engines.base import Engine, StoreSettings
 from retrievers.engines.capabilities import SEARCHES, Search
+from retrievers.engines.live_rules import (
+    rows_are_found_by_their_labels,
+    rows_are_searched_while_they_change,
+    rows_change_for_the_next_search,
+)
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
@@ -271,6 +276,9 @@ RULES = make_rules(
     wrong_dimensions_are_told,
     threads_are_safe,
     facts_are_plain,
+    rows_are_found_by_their_labels,
+    rows_change_for_the_next_search,
+    rows_are_searched_while_they_change,
 )
 
 

@@ -163,7 +163,9 @@ class ServiceEngine(ServerEngine[S, C], Generic[S, C]):
     def _open(
         self, connection: C, plan: CollectionPlan, texts: Any, vectors: Vectors
     ) -> Collection:
-        return self.store(connection, plan, self._settings, texts, vectors).open()
+        return self.store(
+            connection, plan, self._settings, texts, vectors, self._workshop.progress
+        ).open()
 
 
 def read_wait(headers: Mapping[str, str] | None) -> float:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar
 
-from retrievers.base import AssayError
+from retrievers.base import AssayError, Progress
 from retrievers.engines.collection_store import Collection, CollectionPlan, VectorStore
 from retrievers.engines.servers import ConnectedServer, StoredIndex, is_index_name
 from retrievers.models.base import Vectors
@@ -72,9 +72,15 @@ class ServiceStore(VectorStore[N, S], Generic[N, S]):
     """
 
     def __init__(
-        self, connection: N, plan: CollectionPlan, settings: S, texts: Any, vectors: Vectors
+        self,
+        connection: N,
+        plan: CollectionPlan,
+        settings: S,
+        texts: Any,
+        vectors: Vectors,
+        progress: Progress,
     ) -> None:
-        super().__init__(connection, plan, settings, texts, vectors)
+        super().__init__(connection, plan, settings, texts, vectors, progress)
         self.engine = connection.engine
 
     def find(self) -> Collection | None:

@@ -13,17 +13,19 @@ Models Examined", ADCS 2014); lucene is the formula of Lucene and of most publis
 (Kamphuis et al., "Which BM25 Do You Mean?", ECIR 2020).
 """
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from retrievers.text.term_counts import TermCounts
+
 Variant = Literal["okapi", "lucene"]
+WEIGHTS = "weights.npy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +45,12 @@ class Scorer(ABC):
         self._formula = formula
 
     @abstractmethod
-    def build(self, passages: Sequence[Sequence[str]], folder: Path) -> None:
-        """Write into `folder` what `load` needs to score `passages`, given as lists of terms."""
+    def build(self, counts: TermCounts, folder: Path) -> None:
+        """Write into `folder` what `load` needs beside the counts."""
 
     @abstractmethod
-    def load(self, folder: Path) -> None:
-        """Make ready to score from what `build` wrote."""
+    def load(self, counts: TermCounts, folder: Path) -> None:
+        """Make ready to score from the counts and what `build` wrote."""
 
     @abstractmethod
     def score(self, query: Sequence[str]) -> NDArray[np.float64]:
@@ -58,17 +60,17 @@ class Scorer(ABC):
 class RankBm25Scorer(Scorer):
     """rank-bm25's BM25Okapi. It has no index on disk, so its tables are made again at `load`."""
 
-    def build(self, passages: Sequence[Sequence[str]], folder: Path) -> None:
-        """Keep the terms."""
-        (folder / "passages.json").write_text(json.dumps(passages))
+    def build(self, counts: TermCounts, folder: Path) -> None:
+        """Keep nothing."""
 
-    def load(self, folder: Path) -> None:
-        """Count the terms."""
+    def load(self, counts: TermCounts, folder: Path) -> None:
+        """Let the library count the terms."""
         from rank_bm25 import BM25Okapi
 
-        passages = json.loads((folder / "passages.json").read_text())
         formula = self._formula
-        self._library = BM25Okapi(passages, k1=formula.k1, b=formula.b, epsilon=formula.epsilon)
+        self._library = BM25Okapi(
+            counts.list_terms(), k1=formula.k1, b=formula.b, epsilon=formula.epsilon
+        )
 
     def score(self, query: Sequence[str]) -> NDArray[np.float64]:
         """Return the library's scores."""
@@ -80,43 +82,50 @@ class RankBm25Scorer(Scorer):
 class Bm25sScorer(Scorer):
     """bm25s: the score of each term in each passage is worked out when indexing.
 
-    bm25s has Okapi's term weight (its method `atire`) but not its idf, which therefore replaces
-    the library's own in the finished table. Scores are float64, as rank-bm25's are.
+    The table is made here of the counts, in one piece for all passages; bm25s makes it passage by
+    passage, and has Okapi's term weight (its method `atire`) but not its idf. Scores are float64,
+    as rank-bm25's are.
     """
 
-    def build(self, passages: Sequence[Sequence[str]], folder: Path) -> None:
-        """Write bm25s' table and vocabulary."""
+    def build(self, counts: TermCounts, folder: Path) -> None:
+        """Write the weights, in the order of the counts."""
+        np.save(folder / WEIGHTS, weigh(counts, self._formula))
+
+    def load(self, counts: TermCounts, folder: Path) -> None:
+        """Map the weights into memory, and give bm25s its table."""
         import bm25s
 
-        vocabulary: dict[str, int] = {}
-        ids = [[vocabulary.setdefault(term, len(vocabulary)) for term in one] for one in passages]
-        okapi = self._formula.variant == "okapi"
-        library = bm25s.BM25(
-            k1=self._formula.k1,
-            b=self._formula.b,
-            method="atire" if okapi else "lucene",
-            idf_method="lucene",
-            dtype="float64",
-        )
-        library.index((ids, vocabulary), create_empty_token=False, show_progress=False)
-        if okapi:
-            _give_okapi_idf(library.scores, self._formula.epsilon)
-        library.save(folder, show_progress=False)
-
-    def load(self, folder: Path) -> None:
-        """Map the table into memory."""
-        import bm25s
-
-        self._library = bm25s.BM25.load(folder, mmap=True, show_progress=False)
-        # Plain views of the mapped files: numpy is slower on its memmap class.
-        for name in ("data", "indices", "indptr"):
-            self._library.scores[name] = np.asarray(self._library.scores[name])
+        self._library = bm25s.BM25(dtype="float64")
+        self._library.nonoccurrence_array = None
+        self._library.vocab_dict = counts.vocabulary
+        self._library.scores = {
+            # A plain view of the mapped file: numpy is slower on its memmap class.
+            "data": np.asarray(np.load(folder / WEIGHTS, mmap_mode="r")),
+            "indices": counts.passages,
+            "indptr": counts.starts,
+            "num_docs": len(counts.lengths),
+        }
 
     def score(self, query: Sequence[str]) -> NDArray[np.float64]:
         """Return the sums over the query's terms."""
         ids = self._library.get_tokens_ids(query)
         scores: NDArray[np.float64] = self._library.get_scores_from_ids(ids)
         return scores
+
+
+def weigh(counts: TermCounts, formula: Formula) -> NDArray[np.float64]:
+    """Return the score of each term in each passage that holds it, in the order of the counts."""
+    frequencies, passages = counts.frequencies, len(counts.lengths)
+    tf = counts.counts.astype(np.float64)
+    if formula.variant == "okapi":
+        idf = okapi_idf(frequencies, passages, formula.epsilon) * (formula.k1 + 1)
+    else:
+        idf = lucene_idf(frequencies, passages)
+    norms = formula.k1 * (1 - formula.b + formula.b * counts.lengths / counts.lengths.mean())
+    weights: NDArray[np.float64] = np.repeat(idf, frequencies)
+    weights *= tf
+    weights /= tf + norms[counts.passages]
+    return weights
 
 
 def okapi_idf(
@@ -132,10 +141,3 @@ def lucene_idf(frequencies: NDArray[np.integer], passages: int) -> NDArray[np.fl
     """Return Lucene's idf of terms that so many of `passages` hold."""
     idf: NDArray[np.float64] = np.log1p((passages - frequencies + 0.5) / (frequencies + 0.5))
     return idf
-
-
-def _give_okapi_idf(table: dict[str, Any], epsilon: float) -> None:
-    """Put BM25Okapi's idf in the place of Lucene's in a table with one column a term."""
-    frequencies, passages = np.diff(table["indptr"]), table["num_docs"]
-    idf = okapi_idf(frequencies, passages, epsilon)
-    table["data"] *= np.repeat(idf / lucene_idf(frequencies, passages), frequencies)

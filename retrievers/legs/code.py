@@ -25,11 +25,13 @@ from retrievers.ranking import best_matches
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest, digest_sources
 from retrievers.text import code as code_analyzer
+from retrievers.text import term_counts
 from retrievers.text import tokens as text_tokens
 from retrievers.text.code import CodeAnalyzer
+from retrievers.text.term_counts import count_terms, load_counts
 
 # What decides what is found, besides this file.
-SOURCES = (blocks, bm25, code, code_analyzer, markdown, structure, text_tokens)
+SOURCES = (blocks, bm25, code, code_analyzer, markdown, structure, term_counts, text_tokens)
 LANGUAGE = re.compile(r"(?<!\S)lang:(\S+)")
 
 
@@ -94,7 +96,9 @@ class CodeLeg(Leg):
                 and (terms := self._analyzer.analyze(entry.text))
             ]
             if analysed:
-                self._scorer.build([terms for _, terms in analysed], folder)
+                counts = count_terms([terms for _, terms in analysed])
+                counts.save(folder)
+                self._scorer.build(counts, folder)
             entries = [entry for entry, _ in analysed]
             content = {
                 "positions": [entry.position for entry in entries],
@@ -109,7 +113,7 @@ class CodeLeg(Leg):
             self._languages = np.array(content["languages"], np.str_)
             self._names = content["names"]
             if len(self._positions):
-                self._scorer.load(folder)
+                self._scorer.load(load_counts(folder), folder)
 
         folder, _ = self._workshop.cache.load("code", self._key(corpus), make, read)
         self._chunks = len(corpus.chunks)

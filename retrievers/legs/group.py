@@ -84,11 +84,18 @@ class LegGroup:
 
     def place(self, fused: Sequence[Scored], results: Mapping[str, LegResult]) -> list[Hit]:
         """Return `fused` as hits, each with its place in the lists of `results` that hold it."""
+        chunks = self._corpus.chunks
+        if len(results) == 1:  # nothing was fused
+            ((name, result),) = results.items()
+            if fused is result.candidates:
+                return [
+                    Hit(chunks[position], score, {name: Placed(rank, score)})
+                    for rank, (position, score) in enumerate(fused, start=1)
+                ]
         placed: dict[int, dict[str, Placed]] = {position: {} for position, _ in fused}
         for name, result in results.items():
             for rank, (position, score) in enumerate(result.candidates, start=1):
                 placed[position][name] = Placed(rank, score)
-        chunks = self._corpus.chunks
         return [Hit(chunks[position], score, placed[position]) for position, score in fused]
 
     def without_query_cache(self) -> "LegGroup":

@@ -1,14 +1,11 @@
 """The keyword leg: BM25 over analysed chunks."""
 
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 
 from retrievers.base import IndexReport
@@ -28,6 +25,7 @@ from retrievers.store.digest import digest, digest_sources
 from retrievers.text import analyzers
 from retrievers.text.analyzers import AnalyzerSettings
 from retrievers.text.languages import LanguageAnalyzerSettings
+from retrievers.text.term_counts import TermCounts
 
 TINY = 100  # chunks; in more of them few words stand in exactly half
 
@@ -92,26 +90,27 @@ class KeywordLeg(Leg):
         self._scorer: Scorer | None = None
 
     def index(self, corpus: Corpus) -> IndexReport:
-        """Analyse the chunks and tabulate their scores, or find this done in the cache."""
-        texts = [chunk.searchable for chunk in corpus.chunks]
+        """Weigh the counts of the corpus's terms, or find this done in the cache."""
+        size = len(corpus.chunks)
         self._scorer = None
-        if not any(map(self._analyzer.analyze, texts)):
-            return IndexReport(len(texts))
-        if reason := analyzers.doubt(self._settings.analyzer, texts):
-            self._workshop.progress.say(f"warning: bm25: {reason}")
-        if self._settings.variant == "okapi" and len(texts) <= TINY:
-            self._warn_of_idle_words(texts)
+        counted = corpus.count_terms(self._settings.analyzer, self._workshop)
+        counts = counted.counts
+        if not counts.vocabulary:
+            return IndexReport(size)
+        if self._settings.variant == "okapi" and size <= TINY:
+            self._warn_of_idle_words(counts)
         scorer = self._make_scorer()
-
-        def make(folder: Path) -> None:
-            scorer.build([self._analyzer.analyze(text) for text in texts], folder)
-
-        folder, _ = self._workshop.cache.load("bm25", self._key(texts), make, scorer.load)
+        folder, _ = self._workshop.cache.load(
+            "bm25",
+            self._key(counted.key),
+            lambda folder: scorer.build(counts, folder),
+            lambda folder: scorer.load(counts, folder),
+        )
         self._scorer = scorer
         return IndexReport(
-            chunks=len(texts),
-            seconds={"keyword": folder.seconds},
-            bytes=sum(file.stat().st_size for file in folder.path.iterdir()),
+            chunks=size,
+            seconds={"keyword": counted.seconds + folder.seconds},
+            bytes=counted.bytes + sum(file.stat().st_size for file in folder.path.iterdir()),
             cached=("keyword",) if folder.cached else (),
         )
 
@@ -134,16 +133,15 @@ class KeywordLeg(Leg):
         """Return the libraries that score and stem, with their versions."""
         return self._versions()
 
-    def _warn_of_idle_words(self, texts: Sequence[str]) -> None:
+    def _warn_of_idle_words(self, counts: TermCounts) -> None:
         """Say it where Okapi's idf leaves more than one word in twenty without any weight."""
-        held = Counter(chain.from_iterable(set(self._analyzer.analyze(text)) for text in texts))
-        idf = okapi_idf(np.array([*held.values()]), len(texts), self._settings.epsilon)
+        words, size = len(counts.vocabulary), len(counts.lengths)
+        idf = okapi_idf(counts.frequencies, size, self._settings.epsilon)
         idle = int((idf <= 0).sum())
-        if idle > len(held) / 20:
+        if idle > words / 20:
             self._workshop.progress.say(
-                f"warning: okapi gives {idle} of {len(held)} words no weight among {len(texts)} "
-                "chunks: what holds only such words of a query is not found; variant: lucene finds "
-                "it"
+                f"warning: okapi gives {idle} of {words} words no weight among {size} chunks: what "
+                "holds only such words of a query is not found; variant: lucene finds it"
             )
 
     def _make_scorer(self) -> Scorer:
@@ -151,14 +149,13 @@ class KeywordLeg(Leg):
         formula = Formula(settings.variant, settings.k1, settings.b, settings.epsilon)
         return Bm25sScorer(formula) if settings.scorer == "bm25s" else RankBm25Scorer(formula)
 
-    def _key(self, texts: Sequence[str]) -> str:
+    def _key(self, counted: str) -> str:
         here = Path(__file__)
-        sources = (here, here.with_name("bm25.py"), *analyzers.SOURCES)
         return digest(
-            digest_sources(*sources),
-            self._settings.model_dump(mode="json", exclude={"depth"}),
+            digest_sources(here, here.with_name("bm25.py")),
+            self._settings.model_dump(mode="json", exclude={"depth", "analyzer"}),
             self._versions(),
-            texts,
+            counted,
         )
 
     def _versions(self) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from retrievers.base import IndexReport
+from retrievers.base import IndexReport, Progress
 from retrievers.corpus import Corpus
 from retrievers.engines import lucene
 from retrievers.engines.collection_store import CollectionPlan
@@ -43,7 +43,7 @@ class OpenSearchLegSettings(OpenSearchConnection, LegSettings):
 
     def build(self, workshop: Workshop) -> "OpenSearchLeg":
         """Return the leg, which has indexed nothing yet."""
-        return OpenSearchLeg(self)
+        return OpenSearchLeg(self, workshop.progress)
 
     def server(self) -> OpenSearchServer:
         """Return the server, for its list of indexes."""
@@ -53,8 +53,9 @@ class OpenSearchLegSettings(OpenSearchConnection, LegSettings):
 class OpenSearchLeg(Leg):
     """Texts in an index of one shard, behind an alias that stands when it is whole."""
 
-    def __init__(self, settings: OpenSearchLegSettings) -> None:
+    def __init__(self, settings: OpenSearchLegSettings, progress: Progress) -> None:
         self._settings = settings
+        self._progress = progress
         self._client: OpenSearchClient | None = None
         self._plan: CollectionPlan | None = None
         self._version = ""
@@ -75,7 +76,7 @@ class OpenSearchLeg(Leg):
         try:
             self._version = check_version(client, [LEG])
             documents = ({"position": at, "text": text} for at, text in enumerate(texts))
-            opened = OpenSearchIndexStore(client, plan, body, documents).open()
+            opened = OpenSearchIndexStore(client, plan, body, documents, self._progress).open()
         except BaseException:
             client.close()
             raise

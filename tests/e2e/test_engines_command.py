@@ -166,8 +166,12 @@ def test_engines_timed(assay_json: Callable[..., Any], tmp_path: Path) -> None:
     assert store["searches"][0]["recall"]["value"] == 1
     assert [speed["callers"] for speed in store["searches"][0]["speeds"]] == [1, 8]
     assert all(speed["throughput"] > 0 for speed in store["searches"][0]["speeds"])
+    changes = store["changes"]
+    assert [item["recall"]["value"] for item in changes["filters"]] == [1, 1, 1]
+    assert set(changes["deletions"]["seconds"]) == set(changes["updates"]["seconds"]) == {0}
     page = (tmp_path / "engine_bench.md").read_text()
-    assert page.count("\n| ") == 1 + len(store["searches"])
+    assert page.count("\n| ") == 1 + len(store["searches"]) + 2
+    assert "| 10 of 10 at once | 10 of 10 at once |" in page
 
 
 def test_an_engine_that_cannot_be(assay: Callable[..., Any]) -> None:

@@ -65,6 +65,8 @@ def test_recall_by_a_setting(assay_json: Assay) -> None:
         (["parity", "qdrant-edge", "harbourline", "scifact"], "scifact: one COLLECTION at a time"),
         (["parity", "--all", "k=2"], "k=2: settings go with one ENGINE"),
         (["parity", "qdrant-edge", "--output", "x"], "--output: goes with --all or --fusions"),
+        (["parity", "sqlite", "--engine", "faiss"], "--engine: goes with --all; without it ENGINE"),
+        (["parity", "--all", "--engine", "fais"], "engine fais: no such engine; allowed: "),
         (["parity", "--all", "--fusions"], "--fusions: not with --all"),
         (["parity", "--fusions", "nowhere"], "nowhere: there is no such collection"),
         (["recall", "qdrant-edge", "--sweep", "ef"], "ef: an axis is key.path=v1,v2,v3"),

@@ -41,7 +41,7 @@ def test_a_killed_sweep_goes_on_and_is_one_parent(
     sweep: Path, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     reports = tmp_path / "reports"
-    process = start("sweep", str(sweep), *QUICK, environment=environment)
+    process = start("sweep", str(sweep), *QUICK, "--keep-runs", environment=environment)
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and len(manifests(reports)) < 2:
         assert process.poll() is None, process.communicate()
@@ -52,7 +52,8 @@ def test_a_killed_sweep_goes_on_and_is_one_parent(
     assert 2 <= len(before) < 6
     assert not list(reports.glob("sweep-*"))
 
-    done = finish(start("sweep", str(sweep), *QUICK, "--json", environment=environment))
+    options = (*QUICK, "--keep-runs", "--json")
+    done = finish(start("sweep", str(sweep), *options, environment=environment))
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     after = manifests(reports)
@@ -80,7 +81,7 @@ def test_a_killed_sweep_goes_on_and_is_one_parent(
         "sweep.json", "report.md", "report.html", "timing",
     }  # fmt: skip
 
-    again = finish(start("sweep", str(sweep), *QUICK, "--json", environment=environment))
+    again = finish(start("sweep", str(sweep), *options, environment=environment))
     assert json.loads(again.stdout)["mlflow_parent"] == result["mlflow_parent"]
     assert manifests(reports) == after
 
@@ -88,6 +89,7 @@ def test_a_killed_sweep_goes_on_and_is_one_parent(
 def test_a_point_is_the_run_that_assay_run_makes(
     sweep: Path, tmp_path: Path, environment: dict[str, str]
 ) -> None:
+    """Bit for bit, also where the sweep stores none and `assay run` makes it afterwards."""
     alone = finish(
         start(
             "run", "configs/bm25.yaml", *QUICK, f"{K1}=3.0", "--no-track", "--json",
@@ -103,8 +105,16 @@ def test_a_point_is_the_run_that_assay_run_makes(
     }
     found = points[3.0, False]
     assert found["run"] == run["run"]
-    assert found["measures"]["nDCG@10"]["value"] == run["measures"]["nDCG@10"]["mean"]
-    assert found["latency_ms"]["p95"]["value"] > 0
+    best = max(points.values(), key=lambda point: point["measures"]["nDCG@10"]["value"])
+    assert {item["run"] for item in points.values()} == {None, run["run"], best["run"]}
+    other = next(at for at, item in points.items() if not item["run"])
+    settings = (f"{K1}={other[0]}", f"documents.headings={str(other[1]).lower()}")
+    command = ("run", "configs/bm25.yaml", *QUICK, *settings, "--no-track", "--json")
+    later = json.loads(finish(start(*command, environment=environment)).stdout)
+    for point, made in ((found, run), (points[other], later)):
+        means = {name: figure["mean"] for name, figure in made["measures"].items()}
+        assert {name: item["value"] for name, item in point["measures"].items()} == means
+        assert point["latency_ms"]["p95"]["value"] > 0
 
 
 def test_a_failing_point_is_told_and_the_others_go_on(
@@ -139,8 +149,9 @@ def test_a_dry_run_lists_the_points(sweep: Path, environment: dict[str, str]) ->
     done = finish(start("sweep", str(sweep), "--dry-run", environment=environment))
     assert done.returncode == 0
     lines = done.stdout.splitlines()
-    assert len(lines) == 6
+    assert len(lines) == 8
     assert lines[0].split(maxsplit=1)[1] == "k1 0.5, headings false on harbourline"
+    assert lines[6].startswith("6 points share 2 chunkings, 0 encodings of chunks, and 6 indexes")
     as_json = finish(start("sweep", str(sweep), "--dry-run", "--json", environment=environment))
     assert len(json.loads(as_json.stdout)["points"]) == 6
     assert not Path(environment["ASSAY_REPORTS"]).exists()

@@ -209,6 +209,20 @@ def test_a_ratio_is_told_of_pipelines_timed_in_one_job(folder: Path) -> None:
     assert [item.ratio for item in apart.latency] == [None, None]
 
 
+def test_a_wait_is_told_of_the_pipeline_whose_times_are_compared(folder: Path) -> None:
+    runs = [make_run(folder, name, BASE) for name in ("base", "other")]
+    quick = [4 + 0.01 * (at % 9) for at in range(40)]
+    waiting = [taken + 41 * (at % 3 > 0) for at, taken in enumerate(quick)]
+    assert compare(runs, ("MRR@10",)).warnings == ()
+    timing = InterleavedTiming(
+        queries=[f"q{at}" for at in range(40)],
+        milliseconds={runs[0].manifest.id: quick, runs[1].manifest.id: waiting},
+    )
+    compared = compare(runs, ("MRR@10",), timing=timing)
+    (line,) = compared.warnings
+    assert line.startswith(f"{compared.labels[1]}: the whole search: 65% of 40 queries take 41 ms")
+
+
 def test_the_ratio_of_percentiles_is_paired() -> None:
     base = [1.0, 2.0, 3.0, 40.0]
     ratio = estimate_percentile_ratio(base, [2 * value for value in base], 50)

@@ -16,8 +16,9 @@ from eval.experiments.config import load_config
 from eval.experiments.engine_choice import choose_engine
 from eval.experiments.engine_settings import list_engines, read_engine
 from eval.experiments.experiment import make_experiment
-from eval.experiments.grid_search import Task, list_tasks, read_sweep
+from eval.experiments.grid_search import list_tasks, read_sweep
 from eval.experiments.named_configs import add_engines, is_config, split_engine
+from eval.experiments.runner import Task
 from eval.experiments.tuned_config import write_tuned
 from eval.runs.environment import PACKAGES
 from retrievers.base import AssayError, Quiet

@@ -2,17 +2,26 @@
 
 import time
 from collections import Counter
+from collections.abc import Collection, Sequence
 from contextlib import closing
 from threading import Lock
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from eval.experiments import store_changes
 from eval.experiments.engine_settings import is_usable, list_engines, read_engine
+from eval.experiments.synthetic_corpus import scatter
+from eval.parity.changes import ChangesResult, Sight
 from eval.parity.clients import ADAPTER, BOUND, CLIENT, compare_client
 from eval.parity.load import ROUNDS, WARM_UP, load_by_turns
 from retrievers.base import AssayError, Quiet
 from retrievers.engines.conformance import encode, index
+from retrievers.engines.faiss.live import FaissRows
+from retrievers.engines.live_rules import make_vectors
+from retrievers.models.base import Vectors
+from retrievers.ranking import Scored
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 
@@ -31,15 +40,19 @@ def test_the_bare_client_finds_what_the_adapter_finds(engine: Any, tmp_path: Any
             store.open_bare()
         index(store, FEW)
         bare = store.open_bare()
-        if bare is None:
-            pytest.skip("no bare client is known")
+        assert bare is not None
+        listed = []
         for ready, ask, given in (
             (bare.dense, store.dense, vector),
             (bare.keyword, store.keyword, "running cat"),
         ):
+            if ready is None:
+                continue
+            listed.append("dense" if ready is bare.dense else "keyword")
             found = [_position(row) for row in ready(given, 4)()]
             assert sorted(found) == sorted(position for position, _ in ask(given, 4))
             assert found
+        assert tuple(listed) == engine.settings.capabilities.lists
         bare.close()
 
 
@@ -67,6 +80,55 @@ def test_a_wait_is_told_with_who_waits() -> None:
     (line,) = found.delays
     assert line.startswith("dense, adapter: 66% of 80 queries take 44 ms longer")
     assert found.verdict == "over"
+
+
+class Lagging(FaissRows):
+    """Shows a deletion to the second search after it, never what is put anew, and half of a filter.
+
+    What it does is what `measure_changes` is to find.
+    """
+
+    hidden: frozenset[int] = frozenset()
+    pending: frozenset[int] = frozenset()
+    begun = False
+
+    def delete(self, ids: Sequence[int]) -> None:
+        self.begun, self.pending = True, frozenset(ids)
+
+    def put(self, ids: Sequence[int], vectors: Vectors, labels: Sequence[str]) -> None:
+        if not self.begun:
+            super().put(ids, vectors, labels)
+        self.hidden = self.pending = frozenset()
+
+    def search(self, vector: Vectors, limit: int, labels: Collection[str] = ()) -> list[Scored]:
+        found = [row for row in super().search(vector, limit, labels) if row[0] not in self.hidden]
+        self.hidden, self.pending = self.hidden | self.pending, frozenset()
+        return [row for row in found if row[0] % 2] if labels else found
+
+
+def test_what_a_store_does_with_changes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("faiss", reason="needs the extra `faiss`")
+    monkeypatch.setattr(store_changes, "PATIENCE", 0.3)
+    monkeypatch.setattr(store_changes, "PROBES", 3)
+    vectors = scatter(make_vectors(), 1200)
+    queries = list(make_vectors()[:6])
+
+    def look(rows: type[FaissRows]) -> ChangesResult:
+        engine = SimpleNamespace(open_live=rows)
+        return store_changes.measure_changes(cast(Any, engine), vectors, queries, Quiet())
+
+    honest, lagging = look(FaissRows), look(Lagging)
+    assert honest.deletions == honest.updates == Sight((0.0, 0.0, 0.0))
+    assert [(item.share, item.recall.value) for item in honest.filters] == [
+        (0.01, 1.0),
+        (0.1, 1.0),
+        (0.9, 1.0),
+    ]
+    assert (honest.rows, honest.batch) == (1200, 500)
+    assert min(honest.rate, honest.rate_beside, honest.latency_beside["p50"].value) > 0
+    assert all(0.2 < item.recall.value < 0.8 for item in lagging.filters)
+    assert lagging.updates == Sight((None, None, None))
+    assert all(waited is not None and 0 < waited < 0.3 for waited in lagging.deletions.seconds)
 
 
 def test_callers_ask_at_once_and_systems_take_turns() -> None:

@@ -19,6 +19,7 @@ from retrievers.legs.bm25 import Bm25sScorer, Formula, RankBm25Scorer
 from retrievers.legs.keyword import KeywordLeg, KeywordLegSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
+from retrievers.text.term_counts import count_terms, load_counts
 
 TERMS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 PASSAGES = st.lists(TERMS, min_size=1, max_size=12).filter(any)
@@ -44,6 +45,18 @@ def make_leg(folder: Path, texts: list[str], **settings: Any) -> KeywordLeg:
     return leg
 
 
+@given(PASSAGES)
+def test_terms_are_counted_and_read_back(passages: list[list[str]]) -> None:
+    counts = count_terms(passages)
+    assert [Counter(found) for found in counts.list_terms()] == list(map(Counter, passages))
+    assert counts.lengths.tolist() == list(map(len, passages))
+    held = {term: sum(term in passage for passage in passages) for term in counts.vocabulary}
+    assert dict(zip(counts.vocabulary, counts.frequencies.tolist(), strict=True)) == held
+    with tempfile.TemporaryDirectory() as name:
+        counts.save(Path(name))
+        assert load_counts(Path(name)).list_terms() == counts.list_terms()
+
+
 def real_texts() -> list[str]:
     """Real prose and code that every Python has: the paragraphs of argparse's source."""
     source = Path(argparse.__file__).read_text()
@@ -63,8 +76,9 @@ def test_bm25s_scores_as_rank_bm25_does(
     scores = []
     for scorer in (RankBm25Scorer(formula), Bm25sScorer(formula)):
         with tempfile.TemporaryDirectory() as name:
-            scorer.build(passages, Path(name))
-            scorer.load(Path(name))
+            counts = count_terms(passages)
+            scorer.build(counts, Path(name))
+            scorer.load(counts, Path(name))
             scores.append(scorer.score(query))
     np.testing.assert_allclose(scores[0], scores[1], rtol=1e-9, atol=1e-12)
 

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
@@ -17,10 +17,14 @@ pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
 
 from qdrant_double import QdrantDouble
 
+from retrievers.base import Quiet, T
 from retrievers.engines.base import Engine
 from retrievers.engines.conformance import encode, index
 from retrievers.engines.qdrant import collection as qdrant_collection
+from retrievers.engines.qdrant.engine import QdrantSettings
 from retrievers.engines.retries import count_retries
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache, default_root
 
 FEW = ("cats run fast", "the dog", "a running cat and a cat", "", "--")
 GARBAGE = "<html>garbage"
@@ -76,6 +80,32 @@ def test_a_busy_server_is_asked_again(proxy: Proxy, status: int) -> None:
         assert cost.retries == 3
         proxy.answer = answering(Reply({"status": {"error": "bu\nsy"}}, status), "/query")
         assert f"answered {status}: bu sy (3 tries)" in one_line(lambda: search(e))
+
+
+class Told(Quiet):
+    """Notes what is tracked."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[str, int]] = []
+
+    def track(self, items: Iterable[T], what: str, total: int) -> Iterator[T]:
+        self.lines.append((what, total))
+        yield from items
+
+
+def test_points_are_sent_by_their_bytes_and_what_remains_is_told(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A vector of 32 dimensions may take 800 bytes, and each letter 10.
+    monkeypatch.setattr(qdrant_collection, "BYTES_PER_UPDATE", 2000)
+    told = Told()
+    with closing(QdrantSettings(type="qdrant").build(Workshop(Cache(default_root()), told))) as e:
+        index(e, ("a dog", "a cat", "b " * 200, "c", "d", "e"))
+        assert [position for position, _ in e.keyword("dog", 5)] == [0]
+    updates = [asked.json["points"] for asked in proxy.asked if asked.path.endswith("/points")]
+    sent = sorted([point["id"] for point in points] for points in updates)
+    assert sent == [[0, 1], [2], [3, 4], [5]]
+    assert told.lines == [("qdrant: storing texts", 6)]
 
 
 def test_an_answer_that_takes_too_long(proxy: Proxy) -> None:

@@ -234,11 +234,11 @@ def test_identifiers_and_vectors_of_a_batch(double: WeaviateDouble) -> None:
 
 
 def test_batches_are_bounded(double: WeaviateDouble, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weaviate_collection, "BYTES_PER_BATCH", 100)
+    monkeypatch.setattr(weaviate_collection, "BYTES_PER_BATCH", 500)
     with closing(make()) as e:
         index(e, ["a " * 30, "b " * 30, "c " * 90, "d", "e"])
         assert [position for position, _ in e.keyword("e", 5)] == [4]
-    assert [len(each.objects) for each in double.asked("BatchObjects")] == [1, 1, 1, 2]
+    assert sorted(len(each.objects) for each in double.asked("BatchObjects")) == [1, 1, 1, 2]
 
 
 def test_a_whole_collection_is_found_again(double: WeaviateDouble) -> None:

@@ -5,16 +5,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from retrievers.engines.bare import BareClient, Request
 from retrievers.engines.chroma.collection import (
     DATABASE,
     Opened,
     build_collection,
     open_collection,
 )
+from retrievers.engines.chroma.live import open_rows
 from retrievers.engines.chroma.settings import ChromaCollectionSettings
 from retrievers.engines.copies import OwnFolder
 from retrievers.engines.embedded import EmbeddedEngine
 from retrievers.engines.formulas import Formula
+from retrievers.engines.live import LiveRows
 from retrievers.engines.one_list import COSINE
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored, ordered
@@ -41,6 +44,10 @@ class ChromaEngine(EmbeddedEngine[ChromaSettings, Opened]):
     def formula(self) -> Formula:
         """The cosine."""
         return COSINE
+
+    def open_live(self, dimensions: int) -> LiveRows:
+        """Return rows of a collection, found by its graph."""
+        return open_rows(self._settings)
 
     @property
     def _exact(self) -> bool:
@@ -71,3 +78,19 @@ class ChromaEngine(EmbeddedEngine[ChromaSettings, Opened]):
         )
         ids, distances = found["ids"][0], found["distances"][0]
         return ordered((int(id_), 1 - far) for id_, far in zip(ids, distances, strict=True))
+
+    def _open_bare(self, opened: Opened) -> BareClient:
+        """Return the collection itself: a second client of its files would be the same."""
+
+        def dense(vector: Vectors, limit: int) -> Request:
+            query, most = vector[None], min(limit, self._texts)
+
+            def ask() -> object:
+                found = opened.collection.query(
+                    query_embeddings=query, n_results=most, include=["distances"]
+                )
+                return list(zip(found["ids"][0], found["distances"][0], strict=True))
+
+            return ask
+
+        return BareClient(dense, None, lambda: None)

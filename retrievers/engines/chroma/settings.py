@@ -19,6 +19,7 @@ class ChromaCollectionSettings(StoreSettings):
         extra="chroma",
         modules=("chromadb",),
         packages=("chromadb",),
+        live=True,
     )
     type: Literal["chroma"]
     m: int = Field(

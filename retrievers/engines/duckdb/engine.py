@@ -14,8 +14,10 @@ from retrievers.engines.duckdb.file import (
     find_extension,
     open_file,
 )
+from retrievers.engines.duckdb.live import open_rows
 from retrievers.engines.duckdb.settings import DuckDbFileSettings
 from retrievers.engines.embedded import EmbeddedEngine
+from retrievers.engines.live import LiveRows
 from retrievers.engines.pool import Pool
 from retrievers.engines.statements import BareConnection, Select, StatementEngine
 from retrievers.models.base import Vectors
@@ -66,6 +68,10 @@ class DuckDbEngine(StatementEngine[DuckDbSettings, Opened], EmbeddedEngine[DuckD
     """
 
     sources = (Path(__file__).with_name("file.py"),)
+
+    def open_live(self, dimensions: int) -> LiveRows:
+        """Return rows of a table, each compared."""
+        return open_rows(dimensions, self._workshop.threads)
 
     @property
     def _exact(self) -> bool:

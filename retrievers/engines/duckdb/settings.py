@@ -53,6 +53,7 @@ class DuckDbFileSettings(StatementSettings):
         extra="duckdb",
         modules=("duckdb", "duckdb_extension_fts", "duckdb_extension_vss"),
         packages=("duckdb", "duckdb-extension-fts", "duckdb-extension-vss"),
+        live=True,
     )
     type: Literal["duckdb"]
     bm25: DuckDbBm25Settings = Field(

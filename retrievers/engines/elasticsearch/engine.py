@@ -1,11 +1,13 @@
 """Elasticsearch, a server: BM25 and k-NN lists fused by its retrievers."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from retrievers.base import AssayError
 from retrievers.engines import lucene
+from retrievers.engines.bare import BareClient, Request
 from retrievers.engines.capabilities import Capabilities
 from retrievers.engines.elasticsearch.collection import ElasticsearchStore
 from retrievers.engines.elasticsearch.connection import ADDRESS, ElasticsearchConnection
@@ -104,6 +106,33 @@ class ElasticsearchEngine(ServiceEngine[ElasticsearchSettings, ElasticsearchConn
                 for retriever, weight in zip(retrievers, weights, strict=True)
             ]
         return self._ask(opened, depth, retriever={settings.fusion: fusion})
+
+    def _open_bare(self, opened: OpenedIndex) -> BareClient:
+        """Return the client as the vendor's first page makes it."""
+        from elasticsearch import Elasticsearch
+
+        options: dict[str, Any] = {}
+        if key := os.environ.get(ElasticsearchConnection.key):
+            options["api_key"] = key
+        if self._settings.ca_certs:
+            options["ca_certs"] = self._settings.ca_certs
+        client = Elasticsearch(opened.connection.url, **options)
+
+        def ready(limit: int, **body: Any) -> Request:
+            return lambda: [
+                (hit["_id"], hit["_score"])
+                for hit in client.search(
+                    index=opened.name, size=min(limit, self._texts), source=False, **body
+                )["hits"]["hits"]
+            ]
+
+        def dense(vector: Vectors, limit: int) -> Request:
+            most = min(limit, DEEPEST, self._texts)
+            return ready(most, retriever={"knn": self._near(vector, most)})
+
+        return BareClient(
+            dense, lambda text, limit: ready(limit, query=lucene.match(text)), client.close
+        )
 
     def _near(self, vector: Vectors, limit: int) -> dict[str, Any]:
         most = limit if self._exact else max(limit, self._settings.candidates)

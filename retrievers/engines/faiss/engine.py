@@ -4,13 +4,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from retrievers.engines.bare import BareClient, Request
 from retrievers.engines.embedded import EmbeddedEngine
 from retrievers.engines.faiss.file import FILE, build_file, can_train, open_file
+from retrievers.engines.faiss.live import FaissRows
 from retrievers.engines.faiss.settings import FaissFileSettings
 from retrievers.engines.formulas import Formula
+from retrievers.engines.live import LiveRows
 from retrievers.engines.one_list import COSINE, OneList
 from retrievers.models.base import Vectors
-from retrievers.ranking import Scored, ordered
+from retrievers.ranking import Scored
 from retrievers.settings import Workshop
 
 if TYPE_CHECKING:
@@ -46,6 +51,10 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
         index = self._settings.index
         return ESTIMATE if index.type == "ivf-pq" and index.refine_factor is None else COSINE
 
+    def open_live(self, dimensions: int) -> LiveRows:
+        """Return rows of a flat index, whatever the settings of the index."""
+        return FaissRows(dimensions)
+
     @property
     def _exact(self) -> bool:
         index = self._settings.index
@@ -68,8 +77,25 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
     def _search_dense(self, opened: "faiss.Index", vector: Vectors, limit: int) -> list[Scored]:
         most = min(limit, self._texts)
         scores, positions = opened.search(vector[None], most, params=self._tell_search(most))
-        found = zip(positions[0].tolist(), scores[0].tolist(), strict=True)
-        return ordered(pair for pair in found if pair[0] >= 0)  # -1 fills what was not found
+        # Sorted as arrays: a search takes so little that sorting pairs would show beside it.
+        order = np.lexsort((positions[0], -scores[0]))
+        found = order[positions[0][order] >= 0]  # -1 fills what was not found
+        return list(zip(positions[0][found].tolist(), scores[0][found].tolist(), strict=True))
+
+    def _open_bare(self, opened: "faiss.Index") -> BareClient:
+        """Return the index itself: it has no client."""
+
+        def dense(vector: Vectors, limit: int) -> Request:
+            most = min(limit, self._texts)
+            query, params = vector[None], self._tell_search(most)
+
+            def ask() -> object:
+                scores, positions = opened.search(query, most, params=params)
+                return list(zip(positions[0].tolist(), scores[0].tolist(), strict=True))
+
+            return ask
+
+        return BareClient(dense, None, lambda: None)
 
     def _tell_search(self, most: int) -> "faiss.SearchParameters | None":
         import faiss

@@ -64,6 +64,7 @@ class FaissFileSettings(StoreSettings):
         extra="faiss",
         modules=("faiss",),
         packages=("faiss-cpu",),
+        live=True,
     )
     type: Literal["faiss"]
     index: FaissIndexSettings = Field(

@@ -9,8 +9,10 @@ import numpy as np
 from retrievers.engines.bare import BareClient
 from retrievers.engines.embedded import EmbeddedEngine
 from retrievers.engines.formulas import DistanceAndScore, Formula, ReciprocalRanks
+from retrievers.engines.lancedb.live import open_rows
 from retrievers.engines.lancedb.settings import LanceTableSettings
 from retrievers.engines.lancedb.table import METRIC, TABLE, Opened, build_table, open_table
+from retrievers.engines.live import LiveRows
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
@@ -52,6 +54,10 @@ class LanceDbEngine(EmbeddedEngine[LanceDbSettings, Opened]):
     def facts(self) -> Mapping[str, Any]:
         """Return also the constants of the engine's BM25."""
         return {**super().facts(), "k1": K1, "b": B}
+
+    def open_live(self, dimensions: int) -> LiveRows:
+        """Return rows of a table without a vector index."""
+        return open_rows(dimensions)
 
     @property
     def _exact(self) -> bool:

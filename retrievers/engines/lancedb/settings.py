@@ -77,6 +77,7 @@ class LanceTableSettings(StoreSettings):
         extra="lancedb",
         modules=("lancedb",),
         packages=("lancedb",),
+        live=True,
     )
     type: Literal["lancedb"]
     fusion: Literal["rrf", "linear"] = Field(

@@ -93,32 +93,33 @@ def search_dense(
     **options: Any,
 ) -> list[Scored]:
     """Return the texts of greatest cosine."""
-    limit = min(limit, DEEPEST)
-    found = client.search(
-        name,
-        data=[vector.tolist()],
-        anns_field=DENSE,
-        limit=limit,
-        search_params=_choose_candidates(settings, limit),
-        output_fields=[],
-        **options,
-    )
-    return _read(found)
+    return _read(client.search(name, **request_dense(vector, limit, settings), **options))
 
 
 def search_keyword(
     client: "MilvusClient", name: str, text: str, limit: int, **options: Any
 ) -> list[Scored]:
     """Return the texts that share terms; Milvus in a file gives their scores below 0."""
-    found = client.search(
-        name,
-        data=[text],
-        anns_field=KEYWORD,
-        limit=min(limit, DEEPEST),
-        output_fields=[],
-        **options,
-    )
+    found = client.search(name, **request_keyword(text, limit), **options)
     return [(position, abs(score)) for position, score in _read(found)]
+
+
+def request_dense(vector: Vectors, limit: int, settings: MilvusIndexSettings) -> dict[str, Any]:
+    """Return what a client is asked for the texts of greatest cosine."""
+    limit = min(limit, DEEPEST)
+    return {
+        "data": [vector.tolist()],
+        "anns_field": DENSE,
+        "limit": limit,
+        "search_params": _choose_candidates(settings, limit),
+        "output_fields": [],
+    }
+
+
+def request_keyword(text: str, limit: int) -> dict[str, Any]:
+    """Return what a client is asked for the texts that share terms."""
+    limit = min(limit, DEEPEST)
+    return {"data": [text], "anns_field": KEYWORD, "limit": limit, "output_fields": []}
 
 
 def search_both(

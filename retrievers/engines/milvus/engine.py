@@ -1,11 +1,14 @@
 """Milvus, a server: dense and BM25 lists fused by its rerankers."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from retrievers.engines.bare import BareClient
 from retrievers.engines.capabilities import Capabilities
 from retrievers.engines.formulas import Formula
+from retrievers.engines.milvus.bare import ask_client
 from retrievers.engines.milvus.collection import (
     DENSE,
     create_collection,
@@ -114,3 +117,11 @@ class MilvusEngine(ServiceEngine[MilvusSettings, MilvusConnection]):
                 client, opened.name, text, vector, self._settings, **options
             )
         )
+
+    def _open_bare(self, opened: OpenedCollection) -> BareClient:
+        """Return the client as the vendor's first page makes it."""
+        from pymilvus import MilvusClient
+
+        token = os.environ.get(MilvusConnection.key, "")
+        client = MilvusClient(opened.connection.url, token=token)
+        return ask_client(client, opened.name, self._settings)

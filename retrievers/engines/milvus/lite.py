@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from retrievers.base import AssayError
+from retrievers.engines.bare import BareClient
 from retrievers.engines.capabilities import Capabilities
 from retrievers.engines.copies import OwnFolder
 from retrievers.engines.embedded import EmbeddedEngine
 from retrievers.engines.formulas import Formula
+from retrievers.engines.milvus.bare import ask_client
 from retrievers.engines.milvus.collection import (
     create_collection,
     make_rows,
@@ -119,16 +121,25 @@ class MilvusLiteEngine(EmbeddedEngine[MilvusLiteSettings, Opened]):
         """Return all fused texts: how ties are broken is not documented."""
         return search_both(opened.client, COLLECTION, text, vector, self._settings)
 
+    def _open_bare(self, opened: Opened) -> BareClient:
+        """Return a client of its own on the database, which stays open."""
+        return ask_client(connect(opened.path), COLLECTION, self._settings)
+
 
 def start(path: Path) -> "MilvusClient":
     """Return a client of the database at `path`, which is served to this process alone.
 
     Raises AssayError where it cannot be served; what was wrong is only in the package's log.
     """
+    quiet()
+    return connect(path)
+
+
+def connect(path: Path) -> "MilvusClient":
+    """Return one more client of the database at `path`."""
     from milvus_lite.server_manager import server_manager_instance
     from pymilvus import MilvusClient
 
-    quiet()
     address = server_manager_instance.start_and_get_uri(str(path))
     if address is None:
         raise AssayError(f"milvus-lite: {path}: the database cannot be opened")

@@ -132,7 +132,8 @@ class OpenSearchEngine(ServerEngine[OpenSearchSettings, OpenSearchClient]):
         order = SORTED if self._exact else {"knn": True}
         body = make_body(self._settings.bm25, plan.texts, {"vector": field}, order)
         documents = _make_documents(texts, vectors)
-        return OpenSearchIndexStore(connection, plan, body, documents).open()
+        progress = self._workshop.progress
+        return OpenSearchIndexStore(connection, plan, body, documents, progress).open()
 
     def _open_bare(self, opened: OpenedIndex) -> BareClient:
         """Return the client with what says who asks, and how far it is trusted."""

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from retrievers.base import AssayError
+from retrievers.base import AssayError, Progress
 from retrievers.engines.collection_store import (
     Collection,
     CollectionPlan,
     CollectionStore,
     batch,
+    send,
 )
 from retrievers.engines.opensearch.client import IncompleteError, OpenSearchClient
 
@@ -35,8 +36,9 @@ class OpenSearchIndexStore(CollectionStore[OpenSearchClient]):
         plan: CollectionPlan,
         body: Mapping[str, Any],
         documents: Iterable[Mapping[str, Any]],
+        progress: Progress,
     ) -> None:
-        super().__init__(connection, plan)
+        super().__init__(connection, plan, progress)
         self._body = body
         self._documents = documents
 
@@ -74,9 +76,11 @@ class OpenSearchIndexStore(CollectionStore[OpenSearchClient]):
         mappings = {**self._body["mappings"], "_meta": {NOTE: note}}
         client.ask("indices.create", index=name, body={**self._body, "mappings": mappings})
         client.await_shards(name)
-        lines = map(_write_lines, self._documents)
-        for part in batch(lines, TEXTS_PER_REQUEST, len, BYTES_PER_REQUEST):
-            client.ask("bulk", check=_check_items, index=name, body="".join(part))
+        lines = map(_write_lines, self.track(self._documents))
+        send(
+            batch(lines, TEXTS_PER_REQUEST, len, BYTES_PER_REQUEST),
+            lambda part: client.ask("bulk", check=_check_items, index=name, body="".join(part)),
+        )
         client.ask("indices.refresh", index=name)
         client.ask(
             "indices.forcemerge", index=name, max_num_segments=1, request_timeout=MERGE_SECONDS

@@ -25,6 +25,7 @@ CAPABILITIES = Capabilities(
     address="POSTGRES_URL",
     embedded=True,
     met="18.4",
+    live=True,
 )
 
 

@@ -10,8 +10,10 @@ from pydantic import Field
 
 from retrievers.engines.adapter import Stored
 from retrievers.engines.capabilities import Capabilities
+from retrievers.engines.live import LiveRows
 from retrievers.engines.postgres.embedded import CAPABILITIES
 from retrievers.engines.postgres.indexes import DenseIndex, ExactScan
+from retrievers.engines.postgres.live import PostgresRows
 from retrievers.engines.postgres.server import PostgresServer
 from retrievers.engines.postgres.table import (
     Content,
@@ -129,6 +131,10 @@ class PostgresEngine(StatementEngine[PostgresSettings, str]):
         """Close the connections; an embedded server that nobody else uses then stops."""
         super().close()
         self._server.close()
+
+    def open_live(self, dimensions: int) -> LiveRows:
+        """Return rows of a table without a dense index."""
+        return PostgresRows(self._server, dimensions)
 
     @property
     def _exact(self) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from retrievers.base import AssayError
-from retrievers.engines.collection_store import Collection, VectorStore
+from retrievers.engines.collection_store import Collection, VectorStore, batch, send
 from retrievers.engines.qdrant.connection import GoneError, QdrantConnection
 from retrievers.engines.qdrant.server import NOTE, read_aliases, read_note
 from retrievers.engines.qdrant.settings import QdrantStoreSettings
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 # The least that the server takes for the size, in kB, from which on a graph is built and used.
 SMALLEST_GRAPH = 10
 OPTIMISING_SECONDS = 3600
+# The server takes no request of more than 32 MB unless told otherwise.
+BYTES_PER_UPDATE = 8_000_000
+BYTES_PER_NUMBER = 25  # of JSON, at most, with what separates it from the next
 PAUSE = 0.2
 
 
@@ -113,12 +116,22 @@ class QdrantCollectionStore(VectorStore[QdrantConnection, QdrantStoreSettings]):
                 vector["keyword"] = models.SparseVector(indices=terms.indices, values=terms.values)
             return models.PointStruct(id=position, vector=vector)
 
-        def store(points: Sequence[Any]) -> None:
+        def store(positions: Sequence[int]) -> None:
+            points = [make_point(position) for position in positions]
             self.connection.ask(lambda client: client.upsert(name, points, wait=True))
 
-        for begin in range(0, len(self._texts), POINTS_PER_UPDATE):
-            end = min(begin + POINTS_PER_UPDATE, len(self._texts))
-            store([make_point(position) for position in range(begin, end)])
+        width = self.plan.dimensions * BYTES_PER_NUMBER
+        positions = self.track(range(len(self._texts)))
+        # A term and its weight take about as many bytes as two numbers, and a word of five letters.
+        send(
+            batch(
+                positions,
+                POINTS_PER_UPDATE,
+                lambda at: width + 10 * len(self._texts[at]),
+                BYTES_PER_UPDATE,
+            ),
+            store,
+        )
         self.check_stored(name, self._count(name))
 
     def _count(self, name: str) -> int:

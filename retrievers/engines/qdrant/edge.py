@@ -10,7 +10,9 @@ from retrievers.engines.capabilities import Capabilities
 from retrievers.engines.copies import OwnFolder
 from retrievers.engines.embedded import EmbeddedEngine
 from retrievers.engines.formulas import Formula
+from retrievers.engines.live import LiveRows
 from retrievers.engines.qdrant.bare import ask_shard
+from retrievers.engines.qdrant.live import open_rows
 from retrievers.engines.qdrant.settings import QdrantStoreSettings
 from retrievers.engines.qdrant.shard import build_shard, copy_shard, make_config, make_embedder
 from retrievers.models.base import Vectors
@@ -28,7 +30,7 @@ class QdrantEdgeSettings(QdrantStoreSettings):
     """Qdrant Edge, in this process: dense and BM25 lists fused inside the engine."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(
-        "engine", approximate=("hnsw",), packages=("qdrant-edge-py",)
+        "engine", approximate=("hnsw",), packages=("qdrant-edge-py",), live=True
     )
     type: Literal["qdrant-edge"] = "qdrant-edge"
 
@@ -60,6 +62,10 @@ class QdrantEdgeEngine(EmbeddedEngine[QdrantEdgeSettings, Opened]):
     def formula(self) -> Formula:
         """The engine's fusion."""
         return self._settings.make_formula()
+
+    def open_live(self, dimensions: int) -> LiveRows:
+        """Return rows of a shard, searched exactly."""
+        return open_rows(dimensions, self._settings, self._workshop.threads)
 
     @property
     def _exact(self) -> bool:

@@ -85,7 +85,9 @@ class QdrantEngine(ServerEngine[QdrantSettings, QdrantConnection]):
     ) -> Collection:
         """Tell also `average_terms`, the mean length of a text, and by what is searched."""
         self._facts["protocol"] = connection.protocol
-        store = QdrantCollectionStore(connection, plan, self._settings, texts, vectors)
+        store = QdrantCollectionStore(
+            connection, plan, self._settings, texts, vectors, self._workshop.progress
+        )
         found = store.open()
         self._facts["average_terms"] = round(float(found.note.get("average_terms", 0)), 2)
         return found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from retrievers.base import AssayError
 from retrievers.engines.embedded import EmbeddedEngine
+from retrievers.engines.live import LiveRows
 from retrievers.engines.pool import Pool
 from retrievers.engines.sqlite.file import (
     FILE,
@@ -15,6 +16,7 @@ from retrievers.engines.sqlite.file import (
     load_vec0,
     open_file,
 )
+from retrievers.engines.sqlite.live import open_rows
 from retrievers.engines.sqlite.settings import SqliteFileSettings
 from retrievers.engines.statements import BareConnection, Select, StatementEngine
 from retrievers.models.base import Vectors
@@ -70,6 +72,10 @@ class SqliteEngine(
             "k1": K1,
             "b": B,
         }
+
+    def open_live(self, dimensions: int) -> LiveRows:
+        """Return rows of a table, each compared."""
+        return open_rows(dimensions)
 
     @property
     def _exact(self) -> bool:

@@ -16,6 +16,7 @@ class SqliteFileSettings(StatementSettings):
         extra="sqlite",
         modules=("apsw", "sqlite_vec"),
         packages=("apsw", "sqlite-vec"),
+        live=True,
     )
     type: Literal["sqlite"]
     tokenizer: Literal["porter unicode61", "unicode61", "trigram"] = Field(

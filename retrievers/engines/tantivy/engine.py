@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrievers.base import IndexReport
+from retrievers.engines.bare import BareClient, Request
 from retrievers.engines.embedded import EmbeddedEngine
 from retrievers.engines.formulas import Formula
 from retrievers.engines.one_list import OneList
@@ -22,6 +23,9 @@ from retrievers.models.base import Vectors
 from retrievers.ranking import Scored, ordered
 from retrievers.settings import Workshop
 from retrievers.text import analyzers
+
+if TYPE_CHECKING:
+    import tantivy
 
 STATEMENT = (
     f"sum over terms of ln(1 + (N - df + 0.5) / (df + 0.5)) × {1 + K1} tf / (tf + {K1} × "
@@ -97,8 +101,22 @@ class TantivyEngine(EmbeddedEngine[TantivySettings, Opened]):
 
     def _search_keyword(self, opened: Opened, text: str, limit: int) -> list[Scored]:
         query = make_query(opened.analyze(text), opened.schema)
-        hits = opened.searcher.search(query, limit, count=False).hits
-        if not hits:
-            return []
-        positions = opened.searcher.fast_field_values(POSITION, [address for _, address in hits])
-        return ordered(zip(positions, (score for score, _ in hits), strict=True))
+        return ordered(_ask(opened, query, limit))
+
+    def _open_bare(self, opened: Opened) -> BareClient:
+        """Return the index's searcher itself: it has no client."""
+
+        def keyword(text: str, limit: int) -> Request:
+            query = make_query(opened.analyze(text), opened.schema)
+            return lambda: _ask(opened, query, limit)
+
+        return BareClient(None, keyword, lambda: None)
+
+
+def _ask(opened: Opened, query: "tantivy.Query", limit: int) -> list[Scored]:
+    """Return (position, score) of a query's hits."""
+    hits = opened.searcher.search(query, limit, count=False).hits
+    if not hits:
+        return []
+    positions = opened.searcher.fast_field_values(POSITION, [address for _, address in hits])
+    return list(zip(positions, (score for score, _ in hits), strict=True))

@@ -2,11 +2,12 @@
 
 import json
 import time
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from retrievers.base import AssayError
-from retrievers.engines.collection_store import Collection, VectorStore, batch
+from retrievers.engines.collection_store import Collection, VectorStore, batch, send
 from retrievers.engines.weaviate.connection import WeaviateConnection
 from retrievers.engines.weaviate.server import MADE_BY, name_of_index, read_notes
 from retrievers.engines.weaviate.settings import WeaviateIndexSettings
@@ -111,9 +112,9 @@ class WeaviateCollectionStore(VectorStore[WeaviateConnection, WeaviateIndexSetti
         from weaviate.exceptions import WeaviateInsertManyAllFailedError
 
         texts = self._texts
-        for positions in batch(
-            range(len(texts)), OBJECTS_PER_BATCH, lambda at: len(texts[at]), BYTES_PER_BATCH
-        ):
+        width = 4 * self.plan.dimensions
+
+        def store(positions: Sequence[int]) -> None:
             objects = [
                 DataObject(
                     properties={PROPERTY: texts[position]},
@@ -123,7 +124,7 @@ class WeaviateCollectionStore(VectorStore[WeaviateConnection, WeaviateIndexSetti
                 for position in positions
             ]
 
-            def insert(client: Any, objects: Any = objects) -> list[str]:
+            def insert(client: Any) -> list[str]:
                 """Return why some were not stored."""
                 try:
                     result = client.collections.use(name).data.insert_many(objects)
@@ -136,6 +137,16 @@ class WeaviateCollectionStore(VectorStore[WeaviateConnection, WeaviateIndexSetti
                     f"weaviate at {self.connection.url}: {len(errors)} texts were not stored, the "
                     f"first for: {' '.join(errors[0].split())[:200]}"
                 )
+
+        send(
+            batch(
+                self.track(range(len(texts))),
+                OBJECTS_PER_BATCH,
+                lambda at: width + 4 * len(texts[at]),
+                BYTES_PER_BATCH,
+            ),
+            store,
+        )
         self.check_stored(name, self._count(name))
 
     def _count(self, name: str) -> int:

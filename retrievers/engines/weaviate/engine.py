@@ -113,7 +113,9 @@ class WeaviateEngine(ServerEngine[WeaviateSettings, WeaviateConnection]):
         texts: Sequence[str],
         vectors: Vectors,
     ) -> Collection:
-        return WeaviateCollectionStore(connection, plan, self._settings, texts, vectors).open()
+        return WeaviateCollectionStore(
+            connection, plan, self._settings, texts, vectors, self._workshop.progress
+        ).open()
 
     def _open_bare(self, opened: OpenedCollection) -> BareClient:
         connection = opened.connection

@@ -16,6 +16,7 @@ from eval.experiments.parity import Delivered
 from eval.experiments.parity_sweep import examine
 from eval.parity.results import Parity
 from eval.report import engines, parity
+from eval.report.engines import EngineFacts
 from eval.tracking.parity import parity_metrics
 from retrievers.base import AssayError, Quiet
 from retrievers.engines.base import Engine
@@ -97,7 +98,9 @@ def test_pages_and_metrics_have_the_one_list(
         assert "Native minus ours" not in page
         assert "its one list of every query" in page
         assert not [name for name, _ in parity_metrics(item) if "native" in name]
-    page, facts = engines.write(list(found.values()), [], list_features(), tmp_path)
+    page, facts = engines.write(
+        list(found.values()), [], EngineFacts(list_features(), {}), tmp_path
+    )
     text = page.read_text()
     assert text == engines.render(json.loads(facts.read_text()))
     assert "chroma: dense recall@100 1.000" in text

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,16 +12,18 @@ from parity_sample import look, make_bench
 from report_sample import HOSTILE
 
 from eval.experiments.ann_sweep import list_variants, run_sweep
-from eval.experiments.engine_settings import list_features, read_engine
+from eval.experiments.engine_settings import list_features, list_met, read_engine
 from eval.experiments.recall_subjects import read_subject
 from eval.parity.results import Absence, Parity
+from eval.parity.timing import Timing, time_systems
 from eval.report import engines, parity, recall
-from retrievers.base import AssayError
+from retrievers.base import AssayError, Quiet
 from retrievers.engines.formulas import ReciprocalRanks
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 
 DOCS = Path(__file__).parents[3] / "docs"
+FACTS = engines.EngineFacts(list_features(), list_met())
 LISTS = ["dense", "keyword", "native", "ours"]
 
 
@@ -62,6 +65,28 @@ def test_an_engine_that_does_what_it_says(honest: Parity) -> None:
     assert honest.command == "assay parity qdrant-edge harbour"
 
 
+def test_a_wait_of_the_network_is_told_on_every_page(honest: Parity, tmp_path: Path) -> None:
+    queries = range(30)
+
+    def take(query: int) -> float:
+        return 4 + 0.01 * query + 43 * (query % 2)
+
+    systems = {"dense": take, "keyword": lambda query: 4 + 0.01 * query}
+    timing = time_systems(systems, queries, 30, Quiet())
+    (line,) = timing.delays
+    assert line.startswith("dense: 50% of 30 queries take 43 ms longer than the others'")
+    waiting = replace(honest, timing=replace(timing_of(honest), delays=timing.delays))
+    assert line in unescape(parity.write(waiting, tmp_path).read_text())
+    page, _ = engines.write([waiting], [], FACTS, tmp_path)
+    assert "connection that waits for delayed acknowledgements" in page.read_text()
+    assert parity.describe_waits(waiting) == [f"qdrant-edge: {line}"]
+
+
+def timing_of(found: Parity) -> Timing:
+    assert found.timing is not None
+    return found.timing
+
+
 def test_an_engine_that_lies_is_shown_with_examples(lying: Parity) -> None:
     assert lying.verdict == "explained: k (k = 2, not 61)"
     assert len(lying.examples) == 3
@@ -93,7 +118,7 @@ def test_the_page_of_all_is_made_of_its_facts(
     honest: Parity, lying: Parity, tmp_path: Path
 ) -> None:
     absent = [Absence("opensearch", "harbour", "set OPENSEARCH_URL | <b>", failed=False)]
-    page, facts = engines.write([honest, lying], absent, list_features(), tmp_path)
+    page, facts = engines.write([honest, lying], absent, FACTS, tmp_path)
     assert page.read_text() == engines.render(json.loads(facts.read_text()))
     text = page.read_text()
     assert "Made by `assay parity --all harbour`;" in text
@@ -110,7 +135,35 @@ def test_the_page_of_all_is_made_of_its_facts(
 def test_a_folder_that_cannot_be_written_is_told(honest: Parity, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(AssayError, match="cannot be written"):
-        engines.write([honest], [], [], tmp_path / "file")
+        engines.write([honest], [], FACTS, tmp_path / "file")
+
+
+def test_engines_that_are_measured_again_stand_beside_the_others(
+    honest: Parity, lying: Parity, tmp_path: Path
+) -> None:
+    other = replace(honest, engine="sqlite", label="sqlite", created="2026-01-02T00:00:00+00:00")
+    absent = [Absence(name, "harbour", "no address", failed=False) for name in ("qdrant", "milvus")]
+    engines.write([other, honest], absent, FACTS, tmp_path)
+    again = replace(lying, created="2026-02-03T00:00:00+00:00")
+    page, facts = engines.write([again], absent[:1], FACTS, tmp_path, keep=True)
+    found = json.loads(facts.read_text())
+    assert [(item["label"], item["verdict"]) for item in found["parities"]] == [
+        ("sqlite", "identical"),
+        ("qdrant-edge", lying.verdict),
+    ]
+    assert sorted(item["engine"] for item in found["absent"]) == ["milvus", "qdrant"]
+    assert page.read_text() == engines.render(found)
+    assert "sqlite: measured on 2026-" in page.read_text()
+    assert "qdrant-edge: measured on 2026-02-03" in page.read_text()
+    assert "| milvus | harbour | no address | by contract, never met live |" in page.read_text()
+    with pytest.raises(AssayError, match=r"sqlite on harbour has queries 8, and qdrant-edge 7"):
+        engines.write([replace(again, queries=7)], [], FACTS, tmp_path, keep=True)
+    with pytest.raises(AssayError, match=r"has identity hashing, and qdrant-edge other"):
+        engines.write([replace(again, identity="other")], [], FACTS, tmp_path, keep=True)
+    assert json.loads(facts.read_text()) == found
+    facts.write_text("{}")
+    with pytest.raises(AssayError, match=r"made by another version"):
+        engines.write([again], [], FACTS, tmp_path, keep=True)
 
 
 def test_the_curve_of_recall(cache: Path, tmp_path: Path) -> None:
@@ -175,4 +228,4 @@ def test_the_page_in_the_docs_is_made_of_its_facts() -> None:
         pytest.skip("docs/engines.json is not written yet; `assay parity --all --output docs`")
     found = json.loads(facts.read_text())
     assert (DOCS / engines.PAGE).read_text() == engines.render(found)
-    assert found["features"] == list_features()
+    assert (found["features"], found["met"]) == (list_features(), list_met())

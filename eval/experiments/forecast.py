@@ -1,0 +1,99 @@
+"""What a sweep would take: what its points share, which are finished, how long others take."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from eval.collections.loading import load
+from eval.experiments.kept_figures import SECONDS, name_point
+from eval.experiments.runner import Task, name_shared
+from eval.report.formats import count
+from retrievers.base import AssayError
+from retrievers.models.encoders import EncoderChoice
+from retrievers.pipeline import PipelineSettings
+from retrievers.store.cache import Cache
+from retrievers.store.digest import digest
+from retrievers.variants import name_leg
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Numbers of points, and of what is made once for all points that share it.
+
+    `chunkings` are ways to cut the documents of a collection, `indexes` legs on one of these, each
+    of which searches once a query, `encodings` encoders of one. `seconds` are those that the points
+    not `finished` should take, by what finished ones took on this machine; None where none is.
+    Reports and timing come on top. `absent` says of each collection that cannot be read why not.
+    """
+
+    points: int
+    chunkings: int
+    indexes: int
+    encodings: int
+    finished: int
+    seconds: float | None
+    absent: tuple[str, ...]
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What is forecast, in words."""
+        left = self.points - self.finished
+        took = (
+            "how long they take is told once one is finished"
+            if self.seconds is None
+            else f"about {self.seconds:.0f} s by what finished ones took, reports and timing apart"
+        )
+        return (
+            f"{count(self.points, 'point')} share {count(self.chunkings, 'chunking')}, "
+            f"{count(self.encodings, 'encoding')} of chunks, and "
+            f"{count(self.indexes, 'index', 'indexes')} with their lists",
+            f"{self.finished} are finished, {left} left" + (f": {took}" if left else ""),
+            *self.absent,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the forecast as JSON values."""
+        return asdict(self)
+
+
+def forecast(tasks: Sequence[Task], cache: Cache) -> Forecast:
+    """Return what running `tasks` would take. Collections are read; nothing is run."""
+    collections, absent = {}, []
+    for name in dict.fromkeys(task.config.dataset for task in tasks):
+        try:
+            collections[name] = load(name)
+        except AssayError as error:
+            absent.append(str(error))
+    names = [
+        name_point(task.config.model_dump(mode="json"), collections[task.config.dataset])
+        for task in tasks
+        if task.config.dataset in collections
+    ]
+    found = cache.get_many(SECONDS, names)
+    mean = sum(map(float, found.values())) / len(found) if found else None
+    finished = sum(name in found for name in names)
+    return Forecast(
+        points=len(tasks),
+        chunkings=len(set(map(name_shared, tasks))),
+        indexes=len({one for task in tasks for one in _list_indexes(task)}),
+        encodings=len({one for task in tasks for one in _list_encodings(task)}),
+        finished=finished,
+        seconds=None if mean is None else mean * (len(tasks) - finished),
+        absent=tuple(absent),
+    )
+
+
+def _list_indexes(task: Task) -> Iterator[tuple[Any, ...]]:
+    retriever = task.config.retriever
+    if isinstance(retriever, PipelineSettings):
+        for leg in retriever.active.values():
+            yield *name_shared(task), name_leg(leg)
+
+
+def _list_encodings(task: Task) -> Iterator[tuple[Any, ...]]:
+    retriever = task.config.retriever
+    if isinstance(retriever, PipelineSettings):
+        for leg in retriever.active.values():
+            for _, value in leg:
+                if isinstance(value, EncoderChoice):
+                    yield *name_shared(task), digest(value)

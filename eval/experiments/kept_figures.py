@@ -1,0 +1,135 @@
+"""What a parent command shows of a run: computed once, then found again without reading the run."""
+
+import gc
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from eval.analysis.grid_search import Figures
+from eval.analysis.summary import Summary, summarise
+from eval.collections.collection import Collection
+from eval.runs import environment
+from eval.runs.execution import WORDS, Plan, find_finished, make_ready, search_unstored
+from eval.runs.stored import MANIFEST, load
+from eval.scoring.kinds import KINDS
+from eval.scoring.measures import find
+from eval.tracking.record import Record, describe
+from retrievers.base import Retriever
+from retrievers.store.cache import Cache
+from retrievers.store.digest import digest, digest_file, digest_sources
+
+KIND = "figures"
+SECONDS = "point_seconds"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The figures of a run, and what MLflow is told of it."""
+
+    figures: Figures
+    record: Record
+
+
+class Keeper:
+    """Finds what is shown of runs in the measures `names`, or computes and keeps it.
+
+    Nothing is kept where a measure is somebody's own, whose code may change unseen.
+    """
+
+    def __init__(self, names: Sequence[str], cache: Cache) -> None:
+        self._names = names
+        self._cache = cache
+        self._keeps = all(find(name).kind.name in KINDS for name in names)
+
+    def show(self, folder: Path) -> Shown:
+        """Return what is shown of the stored run in `folder`; it is kept by the run's manifest."""
+        shown = self._find(
+            digest_file(folder / MANIFEST), lambda: _show(summarise(load(folder), self._names))
+        )
+        return replace(shown, record=replace(shown.record, folder=folder))
+
+    def keep(self, summary: Summary) -> Shown:
+        """Return what is shown of a stored run that was summarised in these measures."""
+        return self._find(digest_file(summary.run.folder / MANIFEST), lambda: _show(summary))
+
+    def score(
+        self,
+        plan: Plan,
+        retriever: Retriever,
+        collection: Collection,
+        reports: Path,
+        circumstances: Mapping[str, Any],
+    ) -> Shown:
+        """Return what is shown of a run, stored in `reports` or not; it is kept by its identity."""
+        ready = make_ready(plan, retriever, collection)
+        if stored := find_finished(ready, retriever, reports):
+            return self.show(stored)
+
+        def make() -> Shown:
+            begin = time.perf_counter()
+            with _uncollected():
+                run = search_unstored(plan, retriever, collection, ready, circumstances)
+                shown = _show(summarise(run, self._names))
+            note_seconds(self._cache, plan, collection, time.perf_counter() - begin)
+            return Shown(replace(shown.figures, run=""), replace(shown.record, folder=None))
+
+        return make() if retriever.nondeterministic else self._find(ready.identity, make)
+
+    def _find(self, of: str, make: Callable[[], Shown]) -> Shown:
+        if not self._keeps:
+            return make()
+        key = digest(of, list(self._names), _digest_code())
+        if kept := self._cache.get_many(KIND, [key]).get(key):
+            return _shown().validate_python(json.loads(kept))
+        shown = make()
+        if not shown.figures.degraded:  # what failed may work by now
+            self._cache.put_many(KIND, {key: json.dumps(asdict(shown), default=str).encode()})
+        return shown
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Let Python look for no circles of garbage in the block, which makes objects without them."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
+
+
+def _show(summary: Summary) -> Shown:
+    return Shown(Figures.of(summary), describe(summary, attributed=False))
+
+
+def note_seconds(cache: Cache, plan: Plan, collection: Collection, seconds: float) -> None:
+    """Keep what finishing a point took, so that others can be foretold."""
+    cache.put_many(SECONDS, {name_point(plan.config, collection): str(seconds).encode()})
+
+
+def name_point(config: Mapping[str, Any], collection: Collection) -> str:
+    """Return what tells a point from others, as far as that is known before it is indexed."""
+    settings = {key: value for key, value in config.items() if key not in WORDS}
+    code = environment.digest_code()
+    return digest(settings, collection.digest, code, environment.packages())
+
+
+@cache
+def _shown() -> "TypeAdapter[Shown]":
+    return TypeAdapter(Shown)
+
+
+@cache
+def _digest_code() -> str:
+    """Return a digest of the sources that make figures of stored runs."""
+    root = Path(__file__).parents[1]
+    rooms = ("analysis", "runs", "scoring", "statistics", "tracking", "experiments")
+    return digest_sources(*(root / name for name in rooms))

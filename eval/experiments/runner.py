@@ -1,0 +1,230 @@
+"""Running configs one after the other, so that what they share is made once."""
+
+import json
+import time
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from eval.analysis.grid_search import Result
+from eval.analysis.search_space import Point, label
+from eval.analysis.summary import estimate_percentiles
+from eval.collections.loading import load
+from eval.experiments.config import RunConfig
+from eval.experiments.kept_figures import Keeper, Shown, note_seconds
+from eval.experiments.run import make_plan, write_report
+from eval.experiments.timing import find_config_timing
+from eval.runs import environment
+from eval.runs.execution import Outcome, execute, sample
+from eval.runs.interleaved_timing import LEAST_QUERIES, ROUNDS
+from eval.runs.latency import LatencySettings
+from eval.runs.stored import load as load_run
+from eval.tracking.record import Record
+from retrievers.base import AssayError, Retriever
+from retrievers.settings import Workshop
+from retrievers.store.digest import digest
+from retrievers.variants import Variants
+
+MOST_IN_FULL = 20  # configs that are timed by turns on all queries of their limits, in all rounds
+
+
+@dataclass(frozen=True)
+class Task:
+    """One point on one collection, which its config names."""
+
+    point: Point
+    config: RunConfig
+
+    @property
+    def label(self) -> str:
+        """The point and its collection in words."""
+        return f"{label(self.point) or self.config.name} on {self.config.dataset}"
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a task, and what MLflow is told of its run."""
+
+    result: Result
+    record: Record | None = None
+
+    @property
+    def run(self) -> str:
+        """The id of the run, empty where there is none."""
+        return self.result.figures.run if self.result.figures else ""
+
+    @property
+    def identity(self) -> str:
+        """The digest of all that its rankings are a function of, empty where there are none."""
+        return self.record.tags["assay.identity"] if self.record else ""
+
+    def timed(self, milliseconds: Sequence[float]) -> "Done":
+        """Return this with the latency that was timed beside that of others."""
+        assert self.result.figures
+        figures = replace(self.result.figures, latency=estimate_percentiles(milliseconds))
+        return replace(self, result=replace(self.result, figures=figures))
+
+
+class Runner:
+    """Runs tasks. All runs are `stored` in the folder `reports`, or only those told to `store`.
+
+    Of each run the measures of its config are kept, and `measure`. A run that is not stored is
+    scored alike, and not timed alone.
+    """
+
+    def __init__(
+        self, measure: str, workshop: Workshop, reports: Path, *, stored: bool = True
+    ) -> None:
+        self._measure = measure
+        self._workshop = workshop
+        self._reports = reports
+        self._stored = stored
+        self._circumstances = environment.describe()
+        self._load = lru_cache(maxsize=1)(load)
+
+    def run(self, tasks: Sequence[Task]) -> list[Done]:
+        """Run every task and return what became of each, in their own order.
+
+        Those of one collection and one preparation of its documents follow on one another. A task
+        that fails is told at once, and the others go on.
+        """
+        progress = self._workshop.progress
+        done: dict[int, Done] = {}
+        for at, outcome in progress.track(self._run_in_order(tasks), "points", len(tasks)):
+            done[at] = outcome
+            if outcome.result.failure:
+                progress.say(f"failed: {tasks[at].label}: {outcome.result.failure}")
+        return [done[at] for at in range(len(tasks))]
+
+    def time(self, tasks: Sequence[Task], done: Sequence[Done], folder: Path) -> list[Done]:
+        """Return what became of tasks, with the latency of all of a collection timed by turns.
+
+        What was timed of each alone cannot be held against the others.
+        """
+        times = self.time_together(tasks, done, folder, None)
+        return [
+            item.timed(times[item.identity]) if item.identity in times else item for item in done
+        ]
+
+    def time_together(
+        self,
+        tasks: Sequence[Task],
+        done: Sequence[Done],
+        folder: Path,
+        limits: LatencySettings | None,
+    ) -> dict[str, list[float]]:
+        """Return the milliseconds by identity, paired by query, of tasks that are to be timed.
+
+        Those of one collection are timed in one job, by `limits`, or those of the first config;
+        once: it is kept in `folder`. More than 20 are timed in one round, on fewer queries.
+        """
+        found: dict[str, list[float]] = {}
+        pairs = [
+            (task, item.identity)
+            for task, item in zip(tasks, done, strict=True)
+            if item.identity and task.config.latency.queries
+        ]
+        for dataset in dict.fromkeys(task.config.dataset for task, _ in pairs):
+            configs = {name: task.config for task, name in pairs if task.config.dataset == dataset}
+            first = next(iter(configs.values()))
+            collection = self._load(dataset)
+            timing = find_config_timing(
+                folder / f"timing-{digest(list(configs))[:8]}.json",
+                configs,
+                collection,
+                _limit(limits or first.latency, len(configs)),
+                sample(collection.queries, first.limit),
+                self._workshop,
+                ROUNDS if len(configs) <= MOST_IN_FULL else 1,
+            )
+            found |= timing.milliseconds if timing else {}
+        return found
+
+    def store(
+        self, tasks: Sequence[Task], done: Sequence[Done], chosen: Container[int]
+    ) -> list[Done]:
+        """Return what became of tasks, those at the `chosen` places with a run and its report."""
+        found = list(done)
+        places = [at for at, one in enumerate(done) if at in chosen and one.result.figures]
+        with Variants(self._workshop, [tasks[at].config for at in places]) as variants:
+            for at in self._workshop.progress.track(places, "reports", len(places)):
+                found[at] = self._store(tasks[at], done[at], variants)
+        return found
+
+    def _store(self, task: Task, done: Done, variants: Variants) -> Done:
+        """Return what became of a task with its run, which has a report."""
+        assert done.result.figures
+        folder = self._reports / done.run
+        if not done.run:
+            with variants.build(task.config) as retriever:
+                folder = self._execute(task, retriever).folder
+        elif (folder / "report.html").exists():
+            return done
+        names = self._names(task)
+        summary, _ = write_report(load_run(folder), names)
+        shown = Keeper(names, self._workshop.cache).keep(summary)
+        figures = replace(shown.figures, latency=done.result.figures.latency)
+        return Done(replace(done.result, figures=figures), _name_record(task, shown.record))
+
+    def _execute(self, task: Task, retriever: Retriever) -> Outcome:
+        collection, progress = self._load(task.config.dataset), self._workshop.progress
+        return execute(make_plan(task.config), retriever, collection, self._reports, progress)
+
+    def _names(self, task: Task) -> list[str]:
+        """Return the measures that are kept of a run."""
+        return list(dict.fromkeys([*task.config.measures, self._measure]))
+
+    def _run_in_order(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Done]]:
+        order = sorted(range(len(tasks)), key=lambda at: name_shared(tasks[at]))
+        for _, grouped in groupby(order, key=lambda at: name_shared(tasks[at])):
+            members = list(grouped)
+            expected = [tasks[at].config for at in members]
+            with Variants(self._workshop, expected) as variants:
+                for at in members:
+                    yield at, self._attempt(tasks[at], variants)
+
+    def _attempt(self, task: Task, variants: Variants) -> Done:
+        """Run a task. Whatever goes wrong in it is its own affair, and becomes one line."""
+        try:
+            shown = self._run(task, variants)
+        except Exception as error:
+            reason = " ".join(str(error).split())
+            kind = "" if isinstance(error, AssayError) else f"{type(error).__name__}: "
+            return Done(Result(task.point, task.config.dataset, failure=f"{kind}{reason}"))
+        record = _name_record(task, shown.record)
+        return Done(Result(task.point, task.config.dataset, shown.figures), record)
+
+    def _run(self, task: Task, variants: Variants) -> Shown:
+        """Make the run of a task, or find it."""
+        keeper = Keeper(self._names(task), self._workshop.cache)
+        with variants.build(task.config) as retriever:
+            collection, plan = self._load(task.config.dataset), make_plan(task.config)
+            if self._stored:
+                begin = time.perf_counter()
+                outcome = self._execute(task, retriever)
+                if not outcome.reused:
+                    seconds = time.perf_counter() - begin
+                    note_seconds(self._workshop.cache, plan, collection, seconds)
+                return keeper.show(outcome.folder)
+            return keeper.score(plan, retriever, collection, self._reports, self._circumstances)
+
+
+def _name_record(task: Task, record: Record) -> Record:
+    """Return what MLflow is told of a run by the name of the point, where there is one."""
+    varied = label(task.point)
+    return replace(record, name=f"{varied} on {record.dataset['name']}") if varied else record
+
+
+def _limit(limits: LatencySettings, count: int) -> LatencySettings:
+    """Return `limits` with fewer queries, but 20, where more than 20 configs are timed."""
+    fewer = max(LEAST_QUERIES, limits.queries * MOST_IN_FULL // count)
+    return limits.model_copy(update={"queries": min(limits.queries, fewer)})
+
+
+def name_shared(task: Task) -> tuple[str, str]:
+    """Return what tells tasks apart that share no chunks."""
+    documents: Mapping[str, Any] = task.config.documents.model_dump(mode="json")
+    return task.config.dataset, json.dumps(documents, sort_keys=True)

@@ -1,0 +1,75 @@
+"""Rows in LanceDB: a table with a label beside each vector."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from retrievers.engines.copies import OwnFolder
+from retrievers.engines.lancedb.table import METRIC, TABLE
+from retrievers.engines.live import LiveFiles, quote
+from retrievers.models.base import Vectors
+from retrievers.ranking import Scored
+
+if TYPE_CHECKING:
+    import lancedb.table
+    import pyarrow as pa
+
+
+@dataclass
+class LanceRows(LiveFiles):
+    """A table, of which each change is a version."""
+
+    table: "lancedb.table.Table"
+
+    def put(self, ids: Sequence[int], vectors: Vectors, labels: Sequence[str]) -> None:
+        """Add rows, or replace them."""
+        rows = _make_table(ids, vectors, labels)
+        merge = self.table.merge_insert("id").when_matched_update_all()
+        merge.when_not_matched_insert_all().execute(rows)
+
+    def delete(self, ids: Sequence[int]) -> None:
+        """Remove rows."""
+        if ids:
+            self.table.delete(f"id IN ({', '.join(map(str, ids))})")
+
+    def search(self, vector: Vectors, limit: int, labels: Collection[str] = ()) -> list[Scored]:
+        """Return the nearest rows with any of `labels`."""
+        query = self.table.search(vector, vector_column_name="vector", query_type="vector")
+        query = query.distance_type(METRIC).limit(limit).select(["id", "_distance"])
+        if labels:
+            query = query.where(f"label IN ({quote(labels)})", prefilter=True)
+        found = query.to_arrow()
+        far = found["_distance"].to_pylist()
+        return [(id_, 1 - away) for id_, away in zip(found["id"].to_pylist(), far, strict=True)]
+
+    def release(self) -> None:
+        """Nothing: a table has nothing to close."""
+
+
+def open_rows(dimensions: int) -> LanceRows:
+    """Return an empty table."""
+    import lancedb
+    import numpy as np
+
+    folder = OwnFolder("lancedb")
+    try:
+        empty = _make_table([], np.zeros((0, dimensions), np.float32), [])
+        table = lancedb.connect(folder.path).create_table(TABLE, schema=empty.schema)
+    except BaseException:
+        folder.close()
+        raise
+    return LanceRows(table, folder=folder)
+
+
+def _make_table(ids: Sequence[int], vectors: Vectors, labels: Sequence[str]) -> "pa.Table":
+    import pyarrow as pa
+
+    return pa.table(
+        {
+            "id": pa.array(ids, pa.int64()),
+            "vector": pa.FixedSizeListArray.from_arrays(
+                pa.array(vectors.ravel(), pa.float32()), vectors.shape[1]
+            ),
+            "label": pa.array(labels, pa.string()),
+        }
+    )

@@ -1,0 +1,64 @@
+"""Rows that change while they are searched: filters, puts and deletions, apart from any index."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+from retrievers.engines.copies import OwnFolder
+from retrievers.models.base import Vectors
+from retrievers.ranking import Scored
+
+
+class LiveRows(ABC):
+    """Rows of an id, a vector of unit length and a label, which are gone when they are closed.
+
+    One thread may put and delete while others search. What a call has put or deleted, searches
+    that begin later see. Methods raise what the store raises.
+    """
+
+    @abstractmethod
+    def put(self, ids: Sequence[int], vectors: Vectors, labels: Sequence[str]) -> None:
+        """Add rows, in place of those that have the same ids; `vectors` is float32, a row each."""
+
+    @abstractmethod
+    def delete(self, ids: Sequence[int]) -> None:
+        """Remove rows; those that are not there are no error."""
+
+    @abstractmethod
+    def search(self, vector: Vectors, limit: int, labels: Collection[str] = ()) -> list[Scored]:
+        """Return (id, cosine) of the nearest rows with any of `labels`, of all where none is given.
+
+        At most `limit`, best first.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Remove all of it; may be called twice."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@dataclass
+class LiveFiles(LiveRows):
+    """Rows in a temporary folder of this process."""
+
+    folder: OwnFolder = field(kw_only=True)
+
+    def close(self) -> None:
+        """Close what is open, and remove the folder."""
+        self.release()
+        self.folder.close()
+
+    @abstractmethod
+    def release(self) -> None:
+        """Close what is open; may be called twice."""
+
+
+def quote(words: Collection[str]) -> str:
+    """Return `words` as strings of SQL, with commas between."""
+    return ", ".join("'" + word.replace("'", "''") + "'" for word in sorted(words))

@@ -1,0 +1,72 @@
+"""Rows in Qdrant Edge: points with a label in their payload, which is indexed."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from retrievers.engines.copies import OwnFolder
+from retrievers.engines.live import LiveFiles
+from retrievers.engines.qdrant.settings import QdrantStoreSettings
+from retrievers.engines.qdrant.shard import make_config
+from retrievers.models.base import Vectors
+from retrievers.ranking import Scored
+
+if TYPE_CHECKING:
+    import qdrant_edge
+
+
+@dataclass
+class QdrantRows(LiveFiles):
+    """An open shard, searched exactly."""
+
+    shard: "qdrant_edge.EdgeShard"
+
+    def put(self, ids: Sequence[int], vectors: Vectors, labels: Sequence[str]) -> None:
+        """Add points, or replace them."""
+        import qdrant_edge as q
+
+        points = [
+            q.Point(id_, {"dense": vector.tolist()}, {"label": label})
+            for id_, vector, label in zip(ids, vectors, labels, strict=True)
+        ]
+        self.shard.update(q.UpdateOperation.upsert_points(points))
+
+    def delete(self, ids: Sequence[int]) -> None:
+        """Remove points."""
+        import qdrant_edge as q
+
+        self.shard.update(q.UpdateOperation.delete_points(list(ids)))
+
+    def search(self, vector: Vectors, limit: int, labels: Collection[str] = ()) -> list[Scored]:
+        """Return the nearest points with any of `labels`."""
+        import qdrant_edge as q
+
+        wanted = q.FieldCondition("label", match=q.MatchAny(list(labels)))
+        request = q.QueryRequest(
+            limit=limit,
+            query=q.Query.Nearest(vector.tolist(), using="dense"),
+            filter=q.Filter(must=[wanted]) if labels else None,
+            params=q.SearchParams(exact=True),
+        )
+        return [(int(point.id), point.score) for point in self.shard.query(request)]
+
+    def release(self) -> None:
+        """Close the shard."""
+        self.shard.close()
+
+
+def open_rows(dimensions: int, settings: QdrantStoreSettings, threads: int) -> QdrantRows:
+    """Return an empty shard."""
+    import qdrant_edge as q
+
+    folder = OwnFolder("qdrant-edge")
+    try:
+        path = folder.path / "shard"
+        path.mkdir()
+        shard = q.EdgeShard.create(str(path), make_config(dimensions, settings, threads))
+        index = q.UpdateOperation.create_field_index("label", q.PayloadSchemaType.Keyword)
+        shard.update(index)
+    except BaseException:
+        folder.close()
+        raise
+    return QdrantRows(shard, folder=folder)

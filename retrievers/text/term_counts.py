@@ -1,0 +1,124 @@
+"""How often each term stands in each passage: all that BM25 asks of a corpus, whatever k1 and b.
+
+Counting takes an analyzer through every text, which is most of the work of a keyword index; it is
+therefore kept apart from the weights that a formula makes of the counts.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrievers.settings import Workshop
+from retrievers.store.digest import digest, digest_sources
+from retrievers.text import analyzers
+from retrievers.text.analyzers import AnyAnalyzerSettings
+
+ARRAYS = ("passages", "counts", "starts", "lengths")
+VOCABULARY = "vocabulary.json"
+
+
+@dataclass(frozen=True, slots=True)
+class TermCounts:
+    """A sparse matrix with a row a passage and a column a term, stored by column.
+
+    `vocabulary` gives the column of a term. Column c has the numbers `passages[at]`, which rise, of
+    the passages that hold its term, and how often each does, `counts[at]`, for `at` from
+    `starts[c]` to `starts[c + 1]`. `lengths` has the number of terms of each passage.
+    """
+
+    vocabulary: Mapping[str, int]
+    passages: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+    @property
+    def frequencies(self) -> NDArray[np.int64]:
+        """The number of passages that hold each term, by column."""
+        return np.diff(self.starts)
+
+    def list_terms(self) -> list[list[str]]:
+        """Return the terms of each passage, as often as they stand there, in no order."""
+        found: list[list[str]] = [[] for _ in self.lengths]
+        for term, column in self.vocabulary.items():
+            part = slice(self.starts[column], self.starts[column + 1])
+            for passage, count in zip(self.passages[part], self.counts[part], strict=True):
+                found[passage] += [term] * int(count)
+        return found
+
+    def save(self, folder: Path) -> None:
+        """Write into `folder` what `load_counts` reads."""
+        for name in ARRAYS:
+            np.save(folder / f"{name}.npy", getattr(self, name))
+        (folder / VOCABULARY).write_text(json.dumps(self.vocabulary, ensure_ascii=False))
+
+
+def count_terms(passages: Sequence[Sequence[str]]) -> TermCounts:
+    """Count the terms of passages, given as lists of terms."""
+    from scipy.sparse import coo_array
+
+    vocabulary: dict[str, int] = {}
+    columns = [
+        vocabulary.setdefault(term, len(vocabulary)) for term in chain.from_iterable(passages)
+    ]
+    lengths = np.array([len(passage) for passage in passages], np.int64)
+    rows = np.repeat(np.arange(len(passages), dtype=np.int32), lengths)
+    ones = np.ones(len(columns), np.int32)
+    shape = (len(passages), len(vocabulary))
+    table = coo_array((ones, (rows, np.array(columns, np.int32))), shape).tocsc()
+    table.sum_duplicates()
+    return TermCounts(
+        vocabulary,
+        table.indices.astype(np.int32, copy=False),
+        table.data,
+        table.indptr.astype(np.int64, copy=False),
+        lengths,
+    )
+
+
+def load_counts(folder: Path) -> TermCounts:
+    """Read what `TermCounts.save` wrote; the arrays are mapped into memory."""
+    # Plain views of the mapped files: numpy is slower on its memmap class.
+    arrays = [np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r")) for name in ARRAYS]
+    return TermCounts(json.loads((folder / VOCABULARY).read_text()), *arrays)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The counts of a corpus, by which `key` they are kept, and the seconds that counting took.
+
+    `doubt` says why the analyzer does not suit the script of the texts; "" where it does.
+    """
+
+    counts: TermCounts
+    key: str
+    seconds: float
+    cached: bool
+    bytes: int
+    doubt: str
+
+
+def find_counts(
+    texts: Sequence[str], content: str, settings: AnyAnalyzerSettings, workshop: Workshop
+) -> Counted:
+    """Return the counts of `texts`, of which `content` is a digest, or find them in the cache."""
+    key = digest(
+        digest_sources(Path(__file__), *analyzers.SOURCES),
+        settings,
+        analyzers.find_versions(settings),
+        content,
+    )
+
+    def make(folder: Path) -> None:
+        analyze = settings.build().analyze
+        count_terms([analyze(text) for text in texts]).save(folder)
+
+    folder, counts = workshop.cache.load("terms", key, make, load_counts)
+    size = sum(file.stat().st_size for file in folder.path.iterdir())
+    doubt = analyzers.doubt(settings, texts)
+    return Counted(counts, key, folder.seconds, folder.cached, size, doubt)
