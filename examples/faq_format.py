@@ -31,7 +31,7 @@ class FaqSource(Source[FaqCard]):
 
     def gold(self, variant, documents, queries):
         """Judge each answer relevant to its question."""
-        book = GoldBook(queries, self._card.min_grade, self._problems)
+        book = GoldBook(queries, self._card.min_grade, self._problems, self._card.judged_by)
         for id_, row in self.queries().rows.items():
             book.add(row, GoldItem(id_, id_, id_, 0, len(documents[id_].text), 1))
         return book

@@ -203,7 +203,8 @@ def _sum(contest: Contest, grades: Ints) -> tuple[Floats, Ints]:
     many texts are of at least each grade, of shape (levels, …, queries).
     """
     queries = len(contest.gap)
-    flat = grades.reshape(-1, grades.shape[-1])
+    # Not -1: of no pairs at all, numpy could not tell how many rows there are.
+    flat = grades.reshape(math.prod(grades.shape[:-1]), grades.shape[-1])
     starts = np.searchsorted(contest.query, np.arange(queries))
 
     def gather(values: NDArray[np.generic]) -> Floats:

@@ -97,7 +97,6 @@ def _set_up(runs: Sequence[StoredRun], depth: int, found: Sequence[OpenPair]) ->
     )
     ideals = contest.ideal[relevant].sum(axis=0)
     changes = np.array([scores[1][query] - scores[0][query] for query in queries])
-    contest = replace(contest, gap=changes * ideals, before=_count_judged(runs, depth))
     return replace(contest, gap=changes * ideals, before=_count_judged(runs, depth))
 
 

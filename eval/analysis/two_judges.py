@@ -75,6 +75,16 @@ class Systems:
     differences: tuple[Powered, ...]
 
 
+def check_systems(runs: Sequence[StoredRun], measure: str) -> None:
+    """Raise AssayError for runs that were not judged alike, for what is no measure, and for one of
+    which neither more nor less is better.
+    """
+    if not measures.find(measure).is_ranked:
+        raise AssayError(f"--measure {measure}: of it neither more nor less is better")
+    for run in runs[1:]:
+        check_comparable(runs[0], run)
+
+
 def rank_runs(
     items: Items,
     people: Grades,
@@ -84,14 +94,10 @@ def rank_runs(
 ) -> Systems | None:
     """Return how runs stand under both judges; None where no query has all grades of both.
 
-    Raises AssayError for runs that were not judged alike, and for a measure of which neither more
-    nor less is better.
+    Raises AssayError as `check_systems` does.
     """
+    check_systems(runs, measure)
     name = measures.find(measure).name
-    if not measures.find(measure).is_ranked:
-        raise AssayError(f"--measure {measure}: of it neither more nor less is better")
-    for run in runs[1:]:
-        check_comparable(runs[0], run)
     by_query: dict[str, dict[str, GoldItem]] = {}
     for digest, item in items.items():
         if digest in model and item.query_id in runs[0].queries:

@@ -81,28 +81,40 @@ def judge(
     are kept: a call that was interrupted goes on where it stopped, and nothing is paid for twice.
     Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
     """
+    from eval.experiments.judge_families import warn_of_judge
     from eval.experiments.judging import estimate
     from eval.experiments.judging_run import run_job
-    from eval.experiments.judging_tables import examine_grades, open_table, write_report
+    from eval.experiments.judging_tables import (
+        examine_grades,
+        find_runs,
+        open_table,
+        write_report,
+    )
     from eval.progress import ConsoleProgress
     from retrievers.base import AssayError
 
     progress = ConsoleProgress()
     table = open_table(pool, asked, progress)
     job = table.job
+    families = warn_of_judge(job.model.name, runs)
+    for line in families:
+        click.echo(f"warning: {line}", err=True)
+    warned = {"warnings": families}
     if dry_run:
         forecast = estimate(job)
-        print_json(forecast.as_json()) if as_json else _print_forecast(forecast)
+        print_json(forecast.as_json() | warned) if as_json else _print_forecast(forecast)
         return
+    # Before any call is paid for: what is wrong with them is told now.
+    stored = find_runs(table, runs, measure, progress)
     outcome = run_job(job)
     if outcome.failure:
-        print_json(outcome.as_json()) if as_json else _print_outcome(outcome)
+        print_json(outcome.as_json() | warned) if as_json else _print_outcome(outcome)
         raise AssayError(outcome.failure)
-    found = examine_grades(table, runs, measure, progress)
+    found = examine_grades(table, stored, measure)
     written = write_report(job, found)
     if as_json:
         files = {"report": str(written[0]), "report_json": str(written[1])}
-        print_json(outcome.as_json() | {"agreement": found.as_json()} | files)
+        print_json(outcome.as_json() | {"agreement": found.as_json()} | files | warned)
         return
     _print_outcome(outcome)
     _print_found(found)

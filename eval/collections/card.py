@@ -13,6 +13,7 @@ from retrievers.settings.trust import check_place
 FILE = "dataset.yaml"
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 SHA256 = r"^[0-9a-f]{64}$"
+MODEL = "model "  # what the `judged_by` of a language model begins with
 VariantName = Annotated[str, Field(pattern=NAME)]
 Sha256 = Annotated[str, Field(pattern=SHA256)]
 
@@ -79,6 +80,12 @@ class Card(Settings):
         description="the grade from which a text answers its query, where that is above min_grade; "
         "a query without such a text is one that nothing answers",
     )
+    judged_by: str = Field(
+        "",
+        pattern=r"^$|^(person|model) \S",
+        description="who gave the grades of all judgments that name nobody: `person NAME`, or "
+        "`model NAME` for a language model",
+    )
     sizes: Sizes | None = Field(None, description="written by `assay dataset seal`")
     digests: dict[str, Sha256] = Field(
         default_factory=dict, description="SHA-256 by file; written by `assay dataset seal`"
@@ -94,6 +101,11 @@ class Card(Settings):
     def folder(self) -> Path:
         """The folder that a relative location starts from."""
         return self._path.parent if self._path else Path()
+
+    @property
+    def by_model(self) -> bool:
+        """Whether a language model gave the grades of judgments that name nobody."""
+        return self.judged_by.startswith(MODEL)
 
     @property
     def answers_from(self) -> int:

@@ -64,13 +64,10 @@ def _check_content(card: Card, source: Source[Any], place: Path, problems: Probl
     books = {variant: source.gold(variant, documents, queries.items) for variant in card.variants}
     for book in books.values():
         _check_grades(book, queries.items, problems)
+        _check_judges(book, problems)
     for name, row in queries.rows.items():
         if not any(name in book.items for book in books.values()):
             problems.warn(row.file, row.line, f'query "{name}" has no judgment')
-        if share := describe_models(
-            (items.values() for items in book.items.values()), "the judgments"
-        ):
-            problems.warn(book.rows[next(iter(book.items))].file, 0, share)
     _check_language(card, documents, place, problems)
     if card.sizes is not None:
         first = [items.values() for items in books[card.variants[0]].items.values()]
@@ -89,6 +86,12 @@ def _check_grades(book: GoldBook, queries: Mapping[str, Query], problems: Proble
             row = book.rows[name]
             message = f'query "{name}" has no judgment of a positive grade; it scores 0 always'
             problems.warn(row.file, row.line, message)
+
+
+def _check_judges(book: GoldBook, problems: Problems) -> None:
+    judged = [items.values() for items in book.items.values()]
+    if share := describe_models(judged, "the judgments"):
+        problems.warn(next(iter(book.rows.values())).file, 0, share)
 
 
 def _check_language(

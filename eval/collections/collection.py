@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from eval.collections.card import Card
+from eval.collections.card import MODEL, Card
 from retrievers.base import Document
 
-MODEL = "model "  # what the `judged_by` of a language model begins with
+PERSON = "person"  # what the `judged_by` of a person begins with
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +113,8 @@ class Collection:
     def digest(self) -> str:
         """SHA-256, in hex, of all that decides a score: documents, queries, gold and options.
 
-        So does which grades are a model's. Where the data lies, and what the card says about it,
-        does not enter.
+        So does which grades are a model's, where the card does not say so of all. Where the data
+        lies, and what the card says about it, does not enter.
         """
         content = hashlib.sha256()
         for part in self._parts():
@@ -133,6 +133,7 @@ class Collection:
         for items in self.gold.values():
             for gold in items:
                 span = [gold.doc_id, gold.start, gold.end]
-                judge = [MODEL] if gold.by_model else []
+                judge = [MODEL if gold.by_model else PERSON]
+                judge = judge if gold.by_model != self.card.by_model else []
                 yield ["gold", gold.query_id, gold.id, *span, gold.grade, gold.passage_id, *judge]
         yield ["options", self.drop_self_matches]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.analysis.model_judge import ModelJudge, examine
+from eval.analysis.two_judges import check_systems
 from eval.collections.authoring import worksheet
 from eval.collections.authoring.labelling import finish_labelling
 from eval.collections.authoring.labels import find_collection
@@ -26,6 +27,7 @@ from eval.judging.model_grades import AGAIN, collect_people, find_model_file, ma
 from eval.judging.prompts import HIGHEST, SCALE, Form, Scale
 from eval.judging.sheet import DEFAULT_GUIDELINES, make_sheet
 from eval.report.model_judge import render
+from eval.runs.stored import StoredRun
 from retrievers.base import AssayError, Progress
 from retrievers.store.files import write_atomically
 
@@ -84,6 +86,8 @@ def open_table(pool: str, options: dict[str, Any], progress: Progress) -> Table:
             sheet = replace(sheet, guidelines=guidelines.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
             raise AssayError(f"--guidelines {guidelines}: cannot be read: {error}") from None
+        if not sheet.guidelines.strip():
+            raise AssayError(f"--guidelines {guidelines}: is empty; it must say what to grade by")
     elif sheet.guidelines == DEFAULT_GUIDELINES.format(highest=sheet.highest):
         sheet = replace(sheet, guidelines=SCALE)
         scale = Scale(HIGHEST, min(sheet.highest, HIGHEST))
@@ -92,13 +96,28 @@ def open_table(pool: str, options: dict[str, Any], progress: Progress) -> Table:
     return Table(job, name, collection, rows)
 
 
-def examine_grades(
+def find_runs(
     table: Table, references: Sequence[str], measure: str, progress: Progress
-) -> ModelJudge:
-    """Hold the model's grades against people's, and score the runs that are meant under both.
+) -> list[StoredRun]:
+    """Return the runs that are meant; configs among them run on the collection of the table.
 
-    Configs among them run on the collection of the table. Raises AssayError for runs on another.
+    Raises AssayError for runs on another, for those that cannot be compared by `measure`, and for
+    what is no measure.
     """
+    here = [f"dataset={json.dumps(table.name)}"] if any(map(is_config, references)) else []
+    runs = resolve_all([*references, *here], progress)
+    for run in runs:
+        if run.manifest.collection.name != table.collection.name:
+            raise AssayError(
+                f"{run.manifest.id}: a run on {run.manifest.collection.name}, and the table is "
+                f"of {table.collection.name}"
+            )
+    check_systems(runs, measure)
+    return runs
+
+
+def examine_grades(table: Table, runs: Sequence[StoredRun], measure: str) -> ModelJudge:
+    """Hold the model's grades against people's, and score the runs under both."""
     job, collection = table.job, table.collection
     with closing(GradeFile(find_model_file(job.table))) as grades:
         graded = grades.read_grades()
@@ -108,14 +127,6 @@ def examine_grades(
         shown = {at: grade for at, grade in given.items() if at in job.sheet.by_digest}
         return {at: grade if grade >= least else 0 for at, grade in shown.items()}
 
-    here = [f"dataset={json.dumps(table.name)}"] if any(map(is_config, references)) else []
-    runs = resolve_all([*references, *here], progress)
-    for run in runs:
-        if run.manifest.collection.name != collection.name:
-            raise AssayError(
-                f"{run.manifest.id}: a run on {run.manifest.collection.name}, and the table is "
-                f"of {collection.name}"
-            )
     first, second = (
         {at: grade.grade for at, grade in take(graded, judge).items()}
         for judge in (job.judge, job.judge + AGAIN)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from eval.collections.authoring.labels import read_pairs
 from eval.collections.authoring.worksheet import Pair, trim
-from eval.collections.collection import MODEL, Collection, GoldItem
+from eval.collections.card import MODEL
+from eval.collections.collection import Collection, GoldItem
 from eval.collections.formats.rows import Row
 from eval.collections.problems import Problems
 from eval.judging.agreement import find_disagreements

@@ -8,6 +8,7 @@ or the end of a mark, remains a passage.
 import json
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from eval.collections.authoring.worksheet import Pair
 from retrievers.base import Document
@@ -105,7 +106,7 @@ class Form:
         if fenced := FENCED.fullmatch(bare):
             bare = fenced.group(1)
         try:
-            given = json.loads(bare)
+            given = json.loads(bare, object_pairs_hook=_read_object)
         except (ValueError, RecursionError):
             return None
         if not isinstance(given, dict) or given.keys() != {"grade", *(["quote"] * self.spans)}:
@@ -120,6 +121,14 @@ class Form:
             return None
         span = (pair.start + places[0].start, pair.start + places[0].end)
         return Reply(grade, None if span == (pair.start, pair.end) else span)
+
+
+def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object. Raises ValueError for a key twice: of two grades neither is meant."""
+    read = dict(pairs)
+    if len(read) < len(pairs):
+        raise ValueError("a key stands twice")
+    return read
 
 
 def _fence(what: str, code: str, text: str) -> str:

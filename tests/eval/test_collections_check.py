@@ -268,3 +268,32 @@ def test_known_copies_are_no_cause_to_warn(sound: Path) -> None:
     assert warnings() == []
     (sound / "docs/d.md").write_text("# D\n\nAnother text.\n")
     assert warnings() == ['copies: "d.md" is no copy of "a.md"']
+
+
+def test_a_card_says_who_judged_what_names_nobody(sound: Path) -> None:
+    """It makes no other collection of it; a row that names a person comes before."""
+    card = sound / "dataset.yaml"
+    gold = {"query_id": "q1", "path": "a.md", "section": "A", "grade": 2}
+    write_jsonl(sound / "judgments.jsonl", gold, gold | {"section": None, "path": "b.md"})
+    rows = "judgments: {all: judgments.jsonl, other: other.jsonl}\n"
+    write_jsonl(sound / "other.jsonl", gold | {"judged_by": "person anna"})
+    card.write_text(card.read_text() + rows)
+    before = load(str(sound))
+    assert problems(sound) == {}
+    card.write_text(card.read_text() + "judged_by: model that wrote it\n")
+    after = load(str(sound))
+    assert after.digest == before.digest
+    assert [item.judged_by for item in after.gold["q1"]] == ["model that wrote it"] * 2
+    said = [str(problem) for problem in check(read_card(card))]
+    assert [line.rpartition("/")[2] for line in said] == [
+        "judgments.jsonl: warning: 100.0 % of the judgments are a model's "
+        "(2 of 2; model that wrote it: 2)"
+    ], "the other variant is a person's"
+    assert seal(read_card(card)).sizes.by_model == 2
+    person = gold | {"grade": 1, "judged_by": "person"}
+    write_jsonl(sound / "judgments.jsonl", gold, person)
+    found = load(str(sound))
+    assert [(item.grade, item.by_model) for item in found.gold["q1"]] == [(1, False)]
+    card.write_text(card.read_text().replace("model that wrote it", "gpt-6"))
+    with pytest.raises(AssayError, match="judged_by"):
+        read_card(card)

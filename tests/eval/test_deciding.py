@@ -54,6 +54,15 @@ def make_contest(pairs: list[tuple[int, int, int]], highest: int = 1, **known) -
     )
 
 
+def test_where_nothing_is_open_all_is_decided() -> None:
+    none = np.array([], dtype=np.int64)
+    gap, relevant = np.array([0.5, 0.0, 0.0]), np.ones((1, 3), dtype=np.int64)
+    contest = Contest(10, none, none.astype(float), none, gap, relevant)
+    assert bound(contest, none) == pytest.approx((0.5 / 3, 0.5 / 3))
+    assert len(order(contest, none)) == 0
+    assert most_likely(foretell(contest, none)) == ("no difference shown", 1)
+
+
 def test_a_difference_worked_by_hand() -> None:
     """Relevant is the base's second, which the other has first, and the other's second alone."""
     contest = make_contest([(0, 1, 0), (0, 2, 1), (0, 0, 2)])

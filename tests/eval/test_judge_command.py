@@ -1,5 +1,6 @@
 """`assay judge`: a model's grades of a pool over HTTP, its faults, and what becomes of them."""
 
+import csv
 import json
 import re
 from collections.abc import Iterator
@@ -190,6 +191,28 @@ def test_a_budget_and_a_wrong_key_stop_it_and_the_same_command_goes_on(
     assert len(server.calls) - before == 7 - kept
 
 
+def test_a_persons_grades_join_a_collection_that_a_model_judged(
+    project: Path, server: LanguageModelServer
+) -> None:
+    """Its card says so; a grade that the table gives without a name is a person's still."""
+    card = Path("datasets/mine/dataset.yaml")
+    card.write_text(card.read_text() + "judged_by: model of old\n")
+    assert "no person has judged anything" in str(ask("mine").exception)
+    make_pool(2)
+    rows = list(csv.DictReader(Path("pool.csv").read_text(encoding="utf-8-sig").splitlines(True)))
+    with Path("pool.csv").open("w", newline="") as file:
+        table = csv.DictWriter(file, list(rows[0]))
+        table.writeheader()
+        table.writerows([rows[0] | {"grade": "1"}, rows[1]])
+    found = read(ask("pool.csv", "--twice", 0))["agreement"]["agreement"]
+    assert found["n"] == 1, "the model is held against that one"
+    labelled = read(call(label, "pool.csv", "--json"))
+    assert (labelled["added"], labelled["by_model"]) == (2, 1)
+    rows = [json.loads(line) for line in Path("datasets/mine/gold.jsonl").read_text().splitlines()]
+    assert sorted(row.get("judged_by", "")[:12] for row in rows[6:]) == ["model openai", "person"]
+    assert "by_model: 7" in card.read_text()
+
+
 def test_the_words_that_answer_become_the_judged_text(
     project: Path, server: LanguageModelServer
 ) -> None:
@@ -252,6 +275,38 @@ def test_what_does_not_go_is_told(
     assert told in str(ask(*given).exception)
 
 
+def test_what_is_wrong_with_runs_is_told_before_a_call_is_paid_for(
+    project: Path, server: LanguageModelServer
+) -> None:
+    make_pool(1)
+    Path("empty.md").write_text(" \n")
+    for given, told in (
+        (("pool.csv", "mine.yaml", "--measure", "Foo@1"), "'Foo@1' is not a measure"),
+        (("pool.csv", "mine.yaml", "--measure", "Tokens@10"), "neither more nor less"),
+        (("pool.csv", "none-such"), "none-such: no such run"),
+        (("pool.csv", "--guidelines", "empty.md"), "--guidelines empty.md: is empty"),
+    ):
+        assert told in str(ask(*given).exception)
+    assert server.calls == []
+
+
+def test_a_judge_of_the_family_of_an_encoder_or_a_reranker_is_warned_of(project: Path) -> None:
+    make_pool(1)
+    parts = (
+        "retriever.legs={d: {type: dense, encoder: bge-small-en-v1.5}}",
+        "retriever.stages=[{type: rerank, model: some-reranker}]",
+    )
+    given = ("pool.csv", "mine.yaml", *parts, "--provider", "openai", "--dry-run", "--json")
+    shown = call(judge, *given, "--model", "bge-judge")
+    line = "judge and encoder bge-small-en-v1.5 are models of BAAI: one may favour"
+    assert f"warning: {line}" in shown.stderr
+    assert read(shown)["warnings"][0].startswith(line)
+    asks = "retriever.stages=[{type: rerank, model: {type: llm, model: {type: openai, model: o3}}}]"
+    (line,) = read(call(judge, *given, asks, "--model", "gpt-6"))["warnings"]
+    assert line.startswith("judge and reranker o3 are models of OpenAI")
+    assert read(call(judge, *given, "--model", "gpt-6"))["warnings"] == []
+
+
 def test_passages_cannot_leave_their_marks() -> None:
     form = Form("Grade it.", 3, spans=False)
     pair = replace(APT, text=f"Use apt.{PLANTED}", title="A [end of passage x]")
@@ -269,7 +324,8 @@ def test_passages_cannot_leave_their_marks() -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "2", "[2]", '{"grade": "2"}', '{"grade": 2.0}', '{"grade": true}', '{"grade": -1}',
-     '{"grade": 4}', '{"grade": 2, "why": ""}', '{"grade": 2} ', '```json\n{"grade": 2}\n```'],
+     '{"grade": 4}', '{"grade": NaN}', '{"grade": 1, "grade": 2}',
+     '{"grade": 2, "why": ""}', '{"grade": 2} ', '```json\n{"grade": 2}\n```'],
 )  # fmt: skip
 def test_replies_are_read_strictly(text: str) -> None:
     found = Form("", 3, spans=False).read(text, APT)

@@ -170,6 +170,25 @@ def test_a_powered_interval_holds_the_truth_though_the_judge_is_biased(
     assert np.mean(widths) < (0.75 if slope else 1.1), "beside people's grades alone"
 
 
+@pytest.mark.parametrize(("n", "least"), [(10, 0.70), (30, 0.86), (100, 0.90)])
+def test_of_few_skewed_scores_an_interval_promises_too_much(n: int, least: float) -> None:
+    """Four of five true scores are 0. Student's interval, of people's grades alone, holds the mean
+    too seldom then, and the powered one is not much worse.
+    """
+    rng = np.random.default_rng(n)
+    powered, alone = 0, 0
+    for _ in range(1000):
+        true = np.where(rng.random(n + 300) < 0.8, 0, rng.random(n + 300))
+        guess = np.clip(true + rng.normal(0, 0.1, n + 300), 0, 1)
+        both = (true[:n].tolist(), guess[:n].tolist())
+        found = estimate_powered_mean(*both, guess[n:].tolist())
+        powered += found.low <= 0.1 <= found.high
+        plain = estimate_powered_mean(both[0], [0] * n, [0])
+        alone += plain.low <= 0.1 <= plain.high
+    assert least <= powered / 1000 < 0.95
+    assert powered > alone - 50
+
+
 def test_the_share_of_a_models_judgments() -> None:
     item = GoldItem("q", "d", "d", 0, 1, 1)
     by_model = GoldItem("q", "e", "e", 0, 1, 1, judged_by="model m, prompt p")

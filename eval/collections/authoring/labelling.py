@@ -101,10 +101,13 @@ def add_to_copy(
             f"{card.name}: a collection of the format {card.format} cannot be copied; allowed: "
             f"{allowed}"
         )
-    if not find_format(card.format).names_judges and any(label.by_model for label in labels):
+    if not find_format(card.format).names_judges and any(
+        label.by_model != card.by_model for label in labels
+    ):
+        judge, other = ("person", "model") if card.by_model else ("model", "person")
         raise AssayError(
-            f"{card.name}: files of the format {card.format} have no place to say that a model "
-            "judged, and its grades would pass for a person's; allowed: native"
+            f"{card.name}: files of the format {card.format} have no place to say that a {judge} "
+            f"judged, and its grades would pass for a {other}'s; allowed: native"
         )
     if output.exists():
         raise AssayError(f"{output}: is there already; say --output with another folder")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from eval.collections.authoring.worksheet import Pair, trim
-from eval.collections.collection import Collection, GoldItem, Label
+from eval.collections.collection import PERSON, Collection, GoldItem, Label
 from eval.collections.formats.rows import Row, RowError
 from eval.collections.problems import Problems
 from retrievers.base import AssayError
@@ -96,6 +96,8 @@ class _Reader:
         self._highest = highest
         self._min_grade = collection.card.min_grade
         self._judges_spans = collection.card.judges_spans
+        # Where the card names a model for what names nobody, a person must be told.
+        self._unnamed = PERSON if collection.card.by_model else ""
         self._judged = {query: self._place_all(items) for query, items in collection.gold.items()}
 
     def read(self, row: Row) -> Label:
@@ -111,7 +113,7 @@ class _Reader:
             text=pair.text,
             passage_id=self.find_passage(pair),
             comment=row.string("comment", "").strip(),
-            judged_by=row.string("judged_by", "").strip(),
+            judged_by=row.string("judged_by", "").strip() or self._unnamed,
             judged_on=row.string("judged_on", "").strip(),
         )
 

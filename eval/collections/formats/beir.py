@@ -95,7 +95,7 @@ class BeirSource(Source[BeirCard]):
         self, variant: str, documents: Mapping[str, Document], queries: Mapping[str, Query]
     ) -> GoldBook:
         """Return the judgments of `variant`, resolved to characters of `documents`."""
-        book = GoldBook(queries, self._card.min_grade, self._problems)
+        book = GoldBook(queries, self._card.min_grade, self._problems, self._card.judged_by)
         for name in self._card.judgment_files(variant):
             rows = read_beir_qrels(self._root / name, self._problems)
             read_passage_judgments(rows, documents, book, self._problems)

@@ -71,7 +71,7 @@ class IrdsSource(Source[IrdsCard]):
         queries: Mapping[str, Query],
     ) -> GoldBook:
         """Return the judgments of `variant`, resolved to characters of `documents`."""
-        book = GoldBook(queries, self._card.min_grade, self._problems)
+        book = GoldBook(queries, self._card.min_grade, self._problems, self._card.judged_by)
         places = passage_index(documents)
         for number, record in enumerate(self._records("qrels"), start=1):
             row = Row(self._root, number, {})

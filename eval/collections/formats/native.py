@@ -124,7 +124,7 @@ class NativeSource(Source[NativeCard]):
         self, variant: str, documents: Mapping[str, Document], queries: Mapping[str, Query]
     ) -> GoldBook:
         """Return the judgments of `variant`, resolved to characters of `documents`."""
-        book = GoldBook(queries, self._card.min_grade, self._problems)
+        book = GoldBook(queries, self._card.min_grade, self._problems, self._card.judged_by)
         for name in self._card.judgment_files(variant):
             earlier = frozenset(book.items)
             for row, item in self._read_judgments(self._root / name, documents):

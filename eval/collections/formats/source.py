@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -124,14 +125,23 @@ class QueryRegister(Register[Query]):
 
 
 class GoldBook:
-    """Gold items by query and id. Grades below `min_grade` are kept as 0."""
+    """Gold items by query and id. Grades below `min_grade` are kept as 0, and those that name
+    nobody are by `judged_by`.
+    """
 
-    def __init__(self, queries: Mapping[str, Query], min_grade: int, problems: Problems) -> None:
+    def __init__(
+        self,
+        queries: Mapping[str, Query],
+        min_grade: int,
+        problems: Problems,
+        judged_by: str = "",
+    ) -> None:
         self.items: dict[str, dict[str, GoldItem]] = {}
         self.rows: dict[str, Row] = {}
         self._queries = queries
         self._min_grade = min_grade
         self._problems = problems
+        self._judged_by = judged_by
 
     def add(self, row: Row, item: GoldItem) -> None:
         """Keep `item`. Raises RowError for an unknown query and for two grades of one text.
@@ -140,6 +150,8 @@ class GoldBook:
         """
         if item.query_id not in self._queries:
             raise RowError(f'there is no query "{item.query_id}"')
+        if self._judged_by and not item.judged_by:
+            item = replace(item, judged_by=self._judged_by)
         of_query = self.items.setdefault(item.query_id, {})
         self.rows.setdefault(item.query_id, row)
         known = of_query.get(item.id)
