@@ -19,27 +19,12 @@ if TYPE_CHECKING:
 @click.argument("runs", nargs=-1, required=True, metavar="RUN... [KEY.PATH=VALUE]...")
 @options.dataset("runs")
 @click.option(
-    "--provider",
-    type=click.Choice(["anthropic", "openai", "local"]),
-    required=True,
-    help="Who answers. openai: or a compatible service.",
-)
-@options.MODEL
-@options.BASE_URL
-@click.option(
     "--context-tokens",
     type=options.at_least(1),
     help="Of passages in a prompt, for runs without a stage `context`.  [default: 4500]",
 )
 @options.LIMIT
-@click.option(
-    "--max-cost-usd", type=float, help="Budget of these runs and this model; never exceeded."
-)
-@options.PRICES
-@options.CONCURRENCY
-@click.option("--max-tokens", type=int, help="Longest answer.  [default: 400]")
-@options.THINKING
-@options.TIMEOUT
+@options.language_model("these runs and this model", "Longest answer.  [default: 400]")
 @options.DRY_RUN
 @options.NO_TRACK
 @options.JSON

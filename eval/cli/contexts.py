@@ -24,27 +24,12 @@ NAMED = 5  # chunks without a context that are shown by name
     show_default=True,
     help="The pipeline whose chunks get contexts.",
 )
-@click.option(
-    "--provider",
-    type=click.Choice(["anthropic", "openai", "local"]),
-    required=True,
-    help="openai: also any service that speaks its chat completions, by --base-url.",
-)
-@options.MODEL
-@options.BASE_URL
-@click.option(
-    "--max-cost-usd", type=float, help="Budget of these chunks over all runs; never exceeded."
-)
-@options.PRICES
-@options.CONCURRENCY
-@click.option("--max-tokens", type=int, help="Longest context.  [default: 100]")
-@options.THINKING
+@options.language_model("these chunks over all runs", "Longest context.  [default: 100]")
 @click.option(
     "--window-tokens",
     type=options.at_least(500),
     help="Longest prompt; of longer documents a part is shown.  [default: the model's]",
 )
-@options.TIMEOUT
 @click.option("--output", type=click.Path(path_type=Path), help="The file to write or replace.")
 @options.DRY_RUN
 @options.JSON

@@ -45,22 +45,9 @@ if TYPE_CHECKING:
 @click.option(
     "--seed", type=options.at_least(0), default=0, help="Of order and draws.  [default: 0]"
 )
-@click.option(
-    "--provider",
-    type=click.Choice(["anthropic", "openai", "local"]),
-    required=True,
-    help="openai: also any service that speaks its chat completions, by --base-url.",
+@options.language_model(
+    "these pairs over all calls", "Longest reply.  [default: 50; with --spans 500]"
 )
-@options.MODEL
-@options.BASE_URL
-@click.option(
-    "--max-cost-usd", type=float, help="Budget of these pairs over all calls; never exceeded."
-)
-@options.PRICES
-@options.CONCURRENCY
-@click.option("--max-tokens", type=int, help="Longest reply.  [default: 50; with --spans 500]")
-@options.THINKING
-@options.TIMEOUT
 @options.DRY_RUN
 @options.JSON
 def judge(

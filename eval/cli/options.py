@@ -40,21 +40,49 @@ GATE_SETTINGS = click.option(
     type=click.Path(path_type=Path),
     help="Settings of the gate.  [default: configs/gate.yaml]",
 )
-MODEL = click.option("--model", help="Default: a small one of the provider's.")
-BASE_URL = click.option(
-    "--base-url", help="Address of a compatible service; keys are not part of it."
-)
-PRICES = click.option(
-    "--prices",
-    metavar="IN,WRITE,READ,OUT",
-    help="US dollars per million tokens: prompt, written to and read from the cache, answer.",
-)
-CONCURRENCY = click.option("--concurrency", type=int, help="Calls at a time.  [default: 10]")
-THINKING = click.option(
-    "--thinking-tokens", type=int, help="To think in before it; 0 is off.  [default: 0]"
-)
-TIMEOUT = click.option("--timeout-seconds", type=float, help="Of one call.  [default: 60]")
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Estimate tokens and cost; make no call.")
+
+
+def language_model(
+    budget: str, reply: str, *, required: bool = True, use: str = ""
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of whom it asks: the model, what it may cost, and how to ask.
+
+    `budget` says whose cost is limited, `reply` what the longest reply is, and `use` what the
+    provider is for.
+    """
+    offered = (
+        click.option(
+            "--provider",
+            type=click.Choice(["anthropic", "openai", "local"]),
+            required=required,
+            help=f"{use}openai: also any service that speaks its chat completions, by --base-url.",
+        ),
+        click.option("--model", help="Default: a small one of the provider's."),
+        click.option(
+            "--base-url", help="Address of a compatible service; keys are not part of it."
+        ),
+        click.option("--max-cost-usd", type=float, help=f"Budget of {budget}; never exceeded."),
+        click.option(
+            "--prices",
+            metavar="IN,WRITE,READ,OUT",
+            help="US dollars per million tokens: prompt, written to and read from the cache, "
+            "answer.",
+        ),
+        click.option("--concurrency", type=int, help="Calls at a time.  [default: 10]"),
+        click.option("--max-tokens", type=int, help=reply),
+        click.option(
+            "--thinking-tokens", type=int, help="To think in before it; 0 is off.  [default: 0]"
+        ),
+        click.option("--timeout-seconds", type=float, help="Of one call.  [default: 60]"),
+    )
+
+    def offer(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(offered):
+            command = option(command)
+        return command
+
+    return offer
 
 
 def dataset(parameter: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

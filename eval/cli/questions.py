@@ -18,14 +18,6 @@ if TYPE_CHECKING:
 @click.argument("documents", metavar="FOLDER|COLLECTION")
 @options.OVERRIDES
 @click.option(
-    "--provider",
-    type=click.Choice(["anthropic", "openai", "local"]),
-    required=True,
-    help="openai: also any service that speaks its chat completions, by --base-url.",
-)
-@options.MODEL
-@options.BASE_URL
-@click.option(
     "--number",
     type=options.at_least(1),
     default=100,
@@ -69,16 +61,7 @@ if TYPE_CHECKING:
     help="Where the card goes.  [default: ./datasets/NAME]",
 )
 @click.option("--force", is_flag=True, help="Overwrite a collection that is there already.")
-@click.option(
-    "--max-cost-usd",
-    type=float,
-    help="Budget of these documents and this model; never exceeded.",
-)
-@options.PRICES
-@options.CONCURRENCY
-@click.option("--max-tokens", type=int, help="Longest reply.  [default: 1024]")
-@options.THINKING
-@options.TIMEOUT
+@options.language_model("these documents and this model", "Longest reply.  [default: 1024]")
 @options.DRY_RUN
 @options.JSON
 def questions(

@@ -31,21 +31,12 @@ EXCERPT = 60  # characters of a query
 )
 @click.option("--answers", is_flag=True, help="Of `assay answer`, with the context of each.")
 @click.option("--limit", type=options.at_least(1), help="Only so many queries, evenly spaced.")
-@click.option(
-    "--provider",
-    type=click.Choice(["anthropic", "openai", "local"]),
-    help="Also the metrics that ask a language model. openai: or a compatible service.",
+@options.language_model(
+    "these runs and this model",
+    "Longest answer.  [default: 1024]",
+    required=False,
+    use="Also the metrics that ask a language model. ",
 )
-@options.MODEL
-@options.BASE_URL
-@click.option(
-    "--max-cost-usd", type=float, help="Budget of these runs and this model; never exceeded."
-)
-@options.PRICES
-@options.CONCURRENCY
-@click.option("--max-tokens", type=int, help="Longest answer.  [default: 1024]")
-@options.THINKING
-@options.TIMEOUT
 @options.DRY_RUN
 @options.NO_TRACK
 @options.JSON
