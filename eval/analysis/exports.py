@@ -20,6 +20,7 @@ ITEMS = "items.csv"
 PER_QUERY = "per_query.parquet"
 PER_QUERY_CSV = "per_query.csv"
 ATTRIBUTION = "attribution.json"
+FILES = (RUN, QRELS, ITEMS, PER_QUERY, PER_QUERY_CSV, ATTRIBUTION)
 
 
 def export(summary: Summary) -> None:

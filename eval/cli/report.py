@@ -36,7 +36,7 @@ def _report_run(reference: str, as_json: bool) -> None:
     from eval.experiments.run import write_report
     from eval.runs import stored as runs
 
-    summary, page = write_report(runs.load(runs.find(reports_folder(), reference)))
+    summary, page = write_report(runs.load(runs.find(reports_folder(), reference)), anew=True)
     present(summary, as_json, print_summary, report=page)
 
 

@@ -7,6 +7,7 @@ from eval import report, tracking
 from eval.analysis.exports import export
 from eval.analysis.summary import Summary, summarise
 from eval.collections.loading import load
+from eval.experiments import standing
 from eval.experiments.config import RunConfig
 from eval.experiments.locations import reports_folder
 from eval.experiments.workshop import make_workshop
@@ -36,10 +37,20 @@ def make_plan(settings: RunConfig, again: bool = False) -> Plan:
     )
 
 
-def write_report(run: StoredRun, measures: Sequence[str] = ()) -> tuple[Summary, Path]:
-    """As `export_summary`, and write the report too; return its page with the summary."""
-    summary = export_summary(run, measures)
-    return summary, report.write(summary)
+def write_report(
+    run: StoredRun, measures: Sequence[str] = (), *, anew: bool = False
+) -> tuple[Summary, Path]:
+    """As `export_summary`, and write the report too; return its page with the summary.
+
+    What stands there already as it would be written is left, unless `anew`.
+    """
+    named = _name_measures(run, measures)
+    if not anew and standing.stands(run.folder, named):
+        return summarise(run, named), run.folder / report.PAGE
+    summary = export_summary(run, named)
+    page = report.write(summary)
+    standing.note(run.folder, named)
+    return summary, page
 
 
 def export_summary(run: StoredRun, measures: Sequence[str] = ()) -> Summary:
@@ -47,9 +58,13 @@ def export_summary(run: StoredRun, measures: Sequence[str] = ()) -> Summary:
 
     Without `measures` they are those that the run's config names.
     """
-    summary = summarise(run, measures or run.manifest.config.get("measures") or DEFAULT)
+    summary = summarise(run, _name_measures(run, measures))
     export(summary)
     return summary
+
+
+def _name_measures(run: StoredRun, measures: Sequence[str]) -> Sequence[str]:
+    return measures or run.manifest.config.get("measures") or DEFAULT
 
 
 def track(summary: Summary, progress: Progress) -> str | None:

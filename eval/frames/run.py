@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eval.analysis.run_list import PAGE
 from eval.analysis.summary import Summary, summarise
 from eval.runs.stored import StoredRun, describe_without_hits
 from eval.scoring.measures import DEFAULT, choose_headline
@@ -142,7 +143,7 @@ class Result:
         """The page of the run, written where there is none yet."""
         from eval import report
 
-        page = self.stored.folder / "report.html"
+        page = self.stored.folder / PAGE
         return page if page.exists() else report.write(self.summary)
 
     def hits(self, query_id: str) -> "DataFrame":

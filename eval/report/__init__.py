@@ -2,19 +2,22 @@
 
 from pathlib import Path
 
+from eval.analysis.run_list import PAGE
 from eval.analysis.summary import Summary
 from eval.report import markdown, page
 from eval.report.view import make_view
 from retrievers.store.files import write_atomically
 
-__all__ = ["write"]
+__all__ = ["MARKDOWN", "PAGE", "write"]
+
+MARKDOWN = "report.md"
 
 
 def write(summary: Summary) -> Path:
     """Write `report.md` and `report.html` into the run's folder; return the path of the latter."""
     view = make_view(summary)
     folder = summary.run.folder
-    write_atomically(folder / "report.md", markdown.render(view).encode())
-    path = folder / "report.html"
+    write_atomically(folder / MARKDOWN, markdown.render(view).encode())
+    path = folder / PAGE
     write_atomically(path, page.render(view).encode())
     return path

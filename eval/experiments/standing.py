@@ -1,0 +1,48 @@
+"""Whether what was written beside a run is what its files and this code give: then it stands."""
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from eval import report
+from eval.analysis import exports
+from eval.tracking.delivery import LOGGED
+from retrievers.store.digest import digest, digest_file
+from retrievers.store.files import write_atomically
+
+WRITTEN = "written.json"
+OUTPUTS = (*exports.FILES, report.MARKDOWN, report.PAGE)
+
+
+def stands(folder: Path, measures: Sequence[str]) -> bool:
+    """Say whether exports and report in `folder` are whole, and those that would be written."""
+    try:
+        return bool(json.loads((folder / WRITTEN).read_bytes()) == _describe(folder, measures))
+    except (FileNotFoundError, ValueError):
+        return False
+
+
+def note(folder: Path, measures: Sequence[str]) -> None:
+    """Keep of what, and as what, exports and report were written."""
+    write_atomically(folder / WRITTEN, json.dumps(_describe(folder, measures), indent=1).encode())
+
+
+def _describe(folder: Path, measures: Sequence[str]) -> dict[str, object]:
+    """Raises FileNotFoundError where an output is missing."""
+    others = {WRITTEN, LOGGED, *OUTPUTS}
+    inputs = sorted(path for path in folder.iterdir() if path.name not in others and path.is_file())
+    read = [(path.name, digest_file(path)) for path in inputs]
+    return {
+        "of": digest(read, list(measures), _digest_code()),
+        "files": {name: digest_file(folder / name) for name in OUTPUTS},
+    }
+
+
+@cache
+def _digest_code() -> str:
+    """Return a digest of all that judges a run and shows it, templates included."""
+    judge = Path(__file__).parents[1]
+    suffixes = {".py", ".j2", ".js", ".css"}
+    files = sorted(path for path in judge.rglob("*") if path.suffix in suffixes)
+    return digest([(str(path.relative_to(judge)), digest_file(path)) for path in files])
