@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help setup extra eval check-config compare ablate gate targets notebooks mlflow engines-up engines-down \
-	test test-st test-live bench torture docs dist sbom lock clean
+	test test-slow test-st test-live bench torture docs dist sbom lock clean
 
 BIN := .venv/bin
 CONFIGS := $(sort $(filter-out gate targets,$(basename $(notdir $(wildcard configs/*.yaml)))))
@@ -55,11 +55,14 @@ engines-down: ## stop these servers; what they stored stays
 mlflow: setup ## open the MLflow UI on the stored runs
 	@$(BIN)/assay mlflow $(ARGS)
 
-test: .venv/dev.installed ## lint, check types and run all tests but those of `st`
+test: .venv/dev.installed ## lint, check types and run all tests but those of `st` and `slow`
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 --dist worksteal $(PYTEST_ARGS)
+
+test-slow: .venv/dev.installed ## run the tests that `make test` leaves out for their length
+	$(BIN)/pytest -n 2 --dist worksteal -m slow $(PYTEST_ARGS)
 
 test-st: .venv/st.installed ## install sentence-transformers with torch and run the tests of `st`
 	$(BIN)/pytest -m st $(PYTEST_ARGS)

@@ -14,7 +14,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ.pop("COLUMNS", None)
 
 # How long an example takes says how busy the machine is; what is fast enough, benchmarks say.
-# `--hypothesis-profile=long` tries ten times as many.
-settings.register_profile("assay", deadline=None, max_examples=40)
+# `--hypothesis-profile=long` tries sixteen times as many.
+settings.register_profile("assay", deadline=None, max_examples=25)
 settings.register_profile("long", deadline=None, max_examples=400)
 settings.load_profile("assay")

@@ -47,6 +47,7 @@ def report() -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_every_contender_is_timed(report: Any) -> None:
     assert report["queries"] == 12
     [size] = report["sizes"]
@@ -63,6 +64,7 @@ def test_every_contender_is_timed(report: Any) -> None:
         assert row["verdict"] is None  # wanted at 10,000 chunks only
 
 
+@pytest.mark.slow
 def test_query_embedding_is_told_apart(report: Any) -> None:
     rows = {row["name"]: row for row in report["sizes"][0]["rows"]}
     for name in ("semantic", "hybrid_rrf", "native_hybrid"):
@@ -72,6 +74,7 @@ def test_query_embedding_is_told_apart(report: Any) -> None:
         assert rows[name]["embedding"] is rows[name]["rest"] is None
 
 
+@pytest.mark.slow
 def test_report_says_where_its_figures_come_from(report: Any) -> None:
     assert list(report["sources"]) == ["tarnwick"]
     assert len(report["absent"]) == 2
@@ -174,6 +177,7 @@ def test_tables_show_growth_and_verdict(
     assert "without bees" in printed
 
 
+@pytest.mark.slow
 def test_the_steps_of_the_reference_pipelines_are_timed(report: Any) -> None:
     steps = {item["name"]: item["steps"] for item in report["stages"]}
     assert list(steps) == list(REFERENCE)
@@ -191,6 +195,7 @@ def test_points_that_another_beats_are_off_the_front() -> None:
     assert [item.front for item in found] == [True, True, False, True]
 
 
+@pytest.mark.slow
 def test_reranking_is_judged_and_timed_in_every_way(capsys: pytest.CaptureFixture[str]) -> None:
     options = "--collections harbourline --queries 3 --timed 2 --depth 2 --threads 2 --json"
     reranking.main(options.split())

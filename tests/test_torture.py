@@ -25,6 +25,7 @@ def test_a_killed_command_loses_nothing() -> None:
     check(torture_kills(8, 1, time.monotonic() + 25, lambda _: None, track=False))
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_line() -> None:
     if not (outcomes := torture_disks(4, 1, time.monotonic() + 15, lambda _: None)):
         pytest.skip("no tmpfs can be mounted here")

@@ -64,7 +64,7 @@ def check(
 @click.command()
 @click.option(
     "--rows",
-    type=click.IntRange(1_000, 10_000_000),
+    type=options.at_least(1_000),
     help="Rows that are filtered and changed.  [default: one a passage]",
 )
 @_takes_engines

@@ -126,6 +126,7 @@ def test_without_a_semantic_leg_it_stops_with_one_line(
     assert not list((tmp_path / "reports").glob("faulty*"))
 
 
+@pytest.mark.slow
 def test_a_leg_that_fails_in_the_middle_of_a_run(
     config: Path,
     tmp_path: Path,

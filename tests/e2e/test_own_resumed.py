@@ -67,7 +67,7 @@ def url() -> Iterator[str]:
     server.shutdown()
 
 
-@pytest.mark.parametrize("kind", ["http", "python"])
+@pytest.mark.parametrize("kind", ["http", pytest.param("python", marks=pytest.mark.slow)])
 def test_a_paid_service_is_asked_once(kind: str, url: str, tmp_path: Path) -> None:
     (tmp_path / "paid.py").write_text(MODULE)
     own = {"http": f"{{type: http, url: '{url}'}}", "python": "{type: python, class: 'paid:Paid'}"}

@@ -54,6 +54,7 @@ def check_logged(uri: str, run_id: str, rows: dict[str, dict[str, Any]]) -> None
     assert "ragas.json" in {file.path for file in client.list_artifacts(run_id)}
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_and_pays_for_nothing_twice(tmp_path: Path) -> None:
     pytest.importorskip("ragas", reason="needs the extra `ragas`")
     pytest.importorskip("openai", reason="needs the extra `openai`")

@@ -34,7 +34,7 @@ def test_a_report_is_computed_without_searching(assay_json) -> None:
     assert (page.parent / "run.trec").read_bytes() == before
 
 
-@pytest.mark.parametrize("moment", ["embedding", "searching"])
+@pytest.mark.parametrize("moment", [pytest.param("embedding", marks=pytest.mark.slow), "searching"])
 def test_killed_and_resumed(tmp_path: Path, places, moment: str) -> None:
     """Kill -9 while embedding and while searching; the next run goes on from there."""
     cache = tmp_path / "cache"

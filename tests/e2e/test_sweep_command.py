@@ -37,6 +37,7 @@ def manifests(reports: Path) -> dict[str, float]:
     return {path.parent.name: path.stat().st_mtime for path in reports.glob("*/manifest.json")}
 
 
+@pytest.mark.slow
 def test_a_killed_sweep_goes_on_and_is_one_parent(
     sweep: Path, tmp_path: Path, environment: dict[str, str]
 ) -> None:
@@ -117,6 +118,7 @@ def test_a_point_is_the_run_that_assay_run_makes(
         assert point["latency_ms"]["p95"]["value"] > 0
 
 
+@pytest.mark.slow
 def test_a_failing_point_is_told_and_the_others_go_on(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 
 import pytest
 from click.testing import CliRunner, Result
@@ -145,11 +146,13 @@ def test_faults_cost_no_grade_that_there_is(project: Path, server: LanguageModel
     make_pool(12)
     faults = iter(["busy", "torn once", "torn", "refused", "too much"])
     fate: dict[str, str] = {}
+    lock = Lock()
 
     def react(each: Call) -> Reaction:
         parts = read_parts(each)
         key = str(sorted(parts.items()))
-        kind = fate.setdefault(key, next(faults, ""))
+        with lock:
+            kind = fate[key] if key in fate else fate.setdefault(key, next(faults, ""))
         if kind == "busy" and not each.before:
             return Status(429, {"retry-after": "0"})
         if kind == "torn" or (kind == "torn once" and "Your last reply" not in each.texts[-1]):

@@ -159,6 +159,7 @@ def test_a_budget_that_ends_leaves_no_scores_and_keeps_the_answers(
     assert len(server.calls) == 2 * QUERIES
 
 
+@pytest.mark.slow
 @pytest.mark.llm
 def test_a_model_on_this_machine(
     reports: Path, model_cache: Path, monkeypatch: pytest.MonkeyPatch

@@ -41,6 +41,7 @@ def make_killed(path: Path, seconds: float) -> None:
     process.wait()
 
 
+@pytest.mark.slow
 def test_a_store_whose_making_was_killed_is_made_by_the_next(
     summary: Summary, tmp_path: Path
 ) -> None:

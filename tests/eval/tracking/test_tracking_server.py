@@ -159,6 +159,7 @@ def test_a_store_out_of_reach_is_one_line_without_the_password(
     assert "\n" not in message
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_the_mlflow_command_opens_the_same_store_and_ends_all_it_started(
     summary: Summary, tmp_path: Path

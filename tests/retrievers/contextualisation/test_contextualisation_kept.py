@@ -36,7 +36,15 @@ def test_answers_that_were_paid_for_are_found_again(desk: Desk) -> None:
     desk.run()
     keys = desk.plan(desk.model()).keys
     found = desk.workshop.cache.get_many("contexts", keys.values())
-    assert found[keys["doc1-0"]] == b'{"text": "About word1x0.", "ending": "end", "note": ""}'
+    kept = found[keys["doc1-0"]]
+    assert kept.startswith(b'{"text": "About word1x0.", "ending": "end", "note": "", "usage": {')
+    # As they were kept before their usage was: those are found again too.
+    older = b'{"text": "Long ago.", "ending": "end", "note": ""}'
+    desk.workshop.cache.clear("contexts")
+    desk.workshop.cache.put_many("contexts", dict.fromkeys(keys.values(), older))
+    made = len(desk.server.calls)
+    assert set(desk.texts(desk.run()).values()) == {"Long ago."}
+    assert len(desk.server.calls) == made
 
 
 def test_a_line_torn_by_a_kill_counts_at_its_worst(desk: Desk) -> None:
