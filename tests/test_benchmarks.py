@@ -210,6 +210,7 @@ def test_reranking_is_judged_and_timed_in_every_way(capsys: pytest.CaptureFixtur
         assert point["low"] <= point["difference"] <= point["high"]
 
 
+@pytest.mark.slow
 def test_encoding_tells_rate_and_likeness(capsys: pytest.CaptureFixture[str]) -> None:
     encoding.main(["--passages", "3", "--json"])
     told = json.loads(capsys.readouterr().out)

@@ -22,7 +22,7 @@ def test_every_reader_reads_or_says_why_not() -> None:
 
 
 def test_a_killed_command_loses_nothing() -> None:
-    check(torture_kills(8, 1, time.monotonic() + 25, lambda _: None, track=False))
+    check(torture_kills(8, 1, time.monotonic() + 15, lambda _: None, track=False))
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from retrievers.store.cache import Cache, default_root
 ANSWERED = 2  # before the kill; all later calls hang
 
 
+@pytest.mark.slow
 def test_a_killed_command_goes_on_and_pays_for_nothing_twice(tmp_path: Path) -> None:
     pytest.importorskip("openai", reason="needs the extra `openai`")
     run = make_judged(tmp_path / "reports")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from processes import ROOT
 
-SLOW = ("semantic", "contextual", "reranked")  # they encode or rerank a large set
+SLOW = ("semantic", "native_hybrid", "hybrid", "contextual", "reranked")  # on a large set
 CONFIGS = ("semantic", "bm25", "native_hybrid", "hybrid", "hybrid_rrf", "contextual", "reranked")
 DESIGNS = ("combine_split", "hierarchical_document", "markdown_ragdocs")
 KEYS = {

@@ -18,6 +18,7 @@ from eval.collections import load
 ANSWERED = 7  # before the kill; all later calls hang
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_and_pays_for_nothing_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

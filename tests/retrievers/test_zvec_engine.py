@@ -222,6 +222,7 @@ def start(folder: Path, what: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_agree_and_a_killed_one_leaves_nothing(
     tmp_path: Path, vectors: Vectors
 ) -> None:
