@@ -76,7 +76,6 @@ def test_an_unknown_model_names_what_there_is(model_workshop: Workshop) -> None:
         LocalSettings(model="nothing").build(model_workshop)
 
 
-@pytest.mark.slow
 @pytest.mark.st
 def test_any_model_that_transformers_loads(tmp_path: Path, model_workshop: Workshop) -> None:
     from tokenizers import Tokenizer
