@@ -63,12 +63,8 @@ def answer(
 
 
 def _print_forecast(forecast: "Forecast") -> None:
-    from eval.experiments.model_choice import is_charged
-
-    counted = forecast.counted
     queries = sum(len(cases) for _, cases in forecast.task.cases)
-    charged = None if counted.prices is None else is_charged(counted.prices)
-    print_expected(f"{queries} queries", counted, charged)
+    print_expected(f"{queries} queries", forecast.counted)
 
 
 def _print_outcome(outcome: "Outcome") -> None:

@@ -8,11 +8,8 @@ if TYPE_CHECKING:
     from eval.experiments.desk import DryRun, Ledger
 
 
-def print_expected(what: str, counted: "DryRun", charged: bool | None) -> None:
-    """Print how many answers are known and what the others should cost.
-
-    `charged` says whether calls cost anything; None where no prices are known.
-    """
+def print_expected(what: str, counted: "DryRun") -> None:
+    """Print how many answers are known and what the others should cost."""
     from eval.experiments.model_choice import PRICE_LIST
 
     click.echo(
@@ -20,9 +17,9 @@ def print_expected(what: str, counted: "DryRun", charged: bool | None) -> None:
     )
     usage = counted.usage
     click.echo(f"about {usage.input:,} tokens of prompts, {usage.output:,} of answers")
-    if charged is None:
+    if counted.charged is None:
         click.echo("prices: not known; --prices gives them")
-    elif charged:
+    elif counted.charged:
         click.echo(
             f"about {counted.usd:.4f} USD, at most {counted.worst_usd:.4f} USD by the bytes sent"
             f" (prices of {PRICE_LIST}, unless given; nothing read from the provider's cache)"

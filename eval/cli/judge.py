@@ -120,7 +120,7 @@ def _print_forecast(forecast: "Forecast") -> None:
     )
     if counted.prices is None:
         click.echo("prices: not known; --prices gives them")
-    elif forecast.job.charged:
+    elif counted.charged:
         click.echo(f"about {counted.usd:.4f} USD, at most {counted.worst_usd:.4f} USD")
 
 

@@ -145,9 +145,9 @@ def _print_forecast(forecast: "Forecast") -> None:
     click.echo(f"{counted.known} replies known, {counted.to_ask} calls to {counted.model.name}")
     usage = counted.usage
     click.echo(f"about {usage.input:,} tokens of prompts, {usage.output:,} of replies")
-    if forecast.charged is None:
+    if counted.charged is None:
         click.echo("prices: not known; --prices gives them")
-    elif forecast.charged:
+    elif counted.charged:
         click.echo(
             f"about {counted.usd:.4f} USD, at most {counted.worst_usd:.4f} USD by the bytes sent"
             f" (prices of {PRICE_LIST}, unless given), if no reply has to be asked for again"

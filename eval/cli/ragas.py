@@ -83,7 +83,7 @@ def ragas(
 def _print_forecast(forecast: "Forecast") -> None:
     task, counted = forecast.task, forecast.counted
     what = "answers" if task.k is None else f"{task.k} hits each"
-    print_expected(f"{task.queries} queries, {what}", counted, forecast.charged)
+    print_expected(f"{task.queries} queries, {what}", counted)
 
 
 def _print_scored(scored: "Scored") -> None:

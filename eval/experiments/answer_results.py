@@ -24,16 +24,10 @@ class Forecast:
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
-        counted = self.counted
-        tokens = {"input": counted.usage.input, "output": counted.usage.output}
         return {
             "runs": [run.manifest.id for run in self.task.runs],
             "queries": sum(len(cases) for _, cases in self.task.cases),
-            "model": counted.model.name,
-            "known_before": counted.known,
-            "to_ask": counted.to_ask,
-            "estimate": {"tokens": tokens, "usd": counted.usd, "worst_usd": counted.worst_usd},
-        }
+        } | self.counted.as_json()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from eval.collections.catalog import find
 from eval.collections.contexts import find_place, is_read_from, read_documents, render
 from eval.collections.location import find_data
 from eval.experiments.config import load_config
-from eval.experiments.model_choice import is_charged, read_settings
+from eval.experiments.model_choice import read_settings
 from eval.experiments.workshop import make_workshop
 from retrievers.base import AssayError, Chunk
 from retrievers.contextualisation import plans
@@ -51,7 +51,7 @@ class Job:
     @property
     def charged(self) -> bool:
         """Whether the calls cost anything, as far as is known."""
-        return is_charged(self.prices)
+        return self.prices is not None and self.prices.charged
 
     @cached_property
     def pending(self) -> int:
@@ -105,9 +105,7 @@ class Forecast:
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
-        tokens = {kind: getattr(self.estimate.usage, kind) for kind in KINDS}
-        costs = {"usd": self.estimate.usd, "worst_usd": self.estimate.worst_usd}
-        return self.job.as_json() | {"estimate": {"tokens": tokens, **costs}}
+        return self.job.as_json() | {"estimate": self.estimate.as_json()}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.collections.authoring.worksheet import Pair
-from eval.experiments.model_choice import is_charged, read_settings
+from eval.experiments.model_choice import read_settings
 from eval.experiments.workshop import make_workshop
 from eval.judging.grades import GradeFile
 from eval.judging.model_grades import AGAIN, find_model_file, name_judge, take
@@ -51,11 +51,6 @@ class Job:
         """What its judgments call the model."""
         return name_judge(self.model.name, self.form.digest)
 
-    @property
-    def charged(self) -> bool:
-        """Whether the calls cost anything, as far as is known."""
-        return is_charged(self.settings.prices or self.model.prices)
-
     @cached_property
     def known(self) -> frozenset[tuple[str, bool]]:
         """The pairs whose grades are kept, by digest and whether it is the second."""
@@ -89,7 +84,7 @@ class Job:
             "pairs": len(self.sheet.pairs),
             "twice": sum(one.again for one in self.asked),
             "graded_before": len(self.known),
-            "to_ask": len(self.pending),
+            "to_grade": len(self.pending),
             "highest_asked": self.scale.asked,
             "highest_counted": self.scale.counted,
             "budget_usd": self.settings.max_cost_usd,
@@ -105,20 +100,7 @@ class Forecast:
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
-        counted = self.counted
-        return self.job.as_json() | {
-            "calls": counted.to_ask,
-            "answers_known": counted.known,
-            "estimate": {
-                "tokens": {
-                    "input": counted.usage.prompt,
-                    "cache_read": counted.usage.cache_read,
-                    "output": counted.usage.output,
-                },
-                "usd": counted.usd,
-                "worst_usd": counted.worst_usd,
-            },
-        }
+        return self.job.as_json() | self.counted.as_json()
 
 
 def prepare_job(

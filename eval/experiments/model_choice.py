@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from retrievers.base import AssayError
 from retrievers.language_models.base import LanguageModel
 from retrievers.language_models.client import CallSettings
-from retrievers.language_models.prices import FREE, LISTED, Prices
+from retrievers.language_models.prices import LISTED, Prices
 from retrievers.language_models.providers import PROVIDERS
 from retrievers.settings import Workshop, explain_error
 
@@ -50,8 +50,3 @@ def read_prices(text: str) -> Prices:
             f"--prices: {text!r} is not four prices; allowed: INPUT,CACHE_WRITE,CACHE_READ,OUTPUT"
             " in US dollars per million tokens, as in 1,1.25,0.1,5"
         ) from None
-
-
-def is_charged(prices: Prices | None) -> bool:
-    """Say whether calls at `prices` cost anything, as far as is known."""
-    return prices is not None and prices != FREE

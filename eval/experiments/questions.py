@@ -9,7 +9,6 @@ from typing import Any
 
 from eval.asking.question import Ask
 from eval.experiments.llm_client import Asker, Estimator
-from eval.experiments.model_choice import is_charged
 from eval.experiments.question_job import Job
 from eval.experiments.question_search import TOP, QuestionSearch, open_search
 from eval.questions.asking import Examiner, Fate
@@ -26,23 +25,9 @@ class Forecast:
     job: Job
     counted: Estimator
 
-    @property
-    def charged(self) -> bool | None:
-        """Whether the calls cost anything; None where no prices are known."""
-        return None if self.counted.prices is None else is_charged(self.counted.prices)
-
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
-        counted, known = self.counted, self.charged is not None
-        return self.job.as_json() | {
-            "known_before": counted.known,
-            "to_ask": counted.to_ask,
-            "estimate": {
-                "tokens": {"input": counted.usage.input, "output": counted.usage.output},
-                "usd": counted.usd if known else None,
-                "worst_usd": counted.worst_usd if known else None,
-            },
-        }
+        return self.job.as_json() | self.counted.as_json()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from eval.asking.question import Ask
 from eval.experiments import desk as desks
 from eval.experiments.desk import Desk
 from eval.experiments.llm_client import Asker, Estimator
-from eval.experiments.model_choice import is_charged
 from eval.ragas import judging, plain, results
 from eval.ragas.metrics import Metric
 from eval.ragas.samples import Sample
@@ -46,27 +45,13 @@ class Forecast:
     task: Task
     counted: Estimator
 
-    @property
-    def charged(self) -> bool | None:
-        """Whether the calls cost anything; None where no prices are known."""
-        return None if self.counted.prices is None else is_charged(self.counted.prices)
-
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
-        counted, known = self.counted, self.charged is not None
         return {
             "runs": [run.manifest.id for run, _ in self.task.samples],
             "metrics": [metric.name for metric in self.task.metrics if metric.judged],
             "queries": self.task.queries,
-            "model": counted.model.name,
-            "known_before": counted.known,
-            "to_ask": counted.to_ask,
-            "estimate": {
-                "tokens": {"input": counted.usage.input, "output": counted.usage.output},
-                "usd": counted.usd if known else None,
-                "worst_usd": counted.worst_usd if known else None,
-            },
-        }
+        } | self.counted.as_json()
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,6 +215,7 @@ def _make(
     import yaml
 
     queries = sample(collection.queries, plan.limit)
+    _search_all(folder, plan.depth, retriever, collection, queries, progress)
     gold = [item for query in queries for item in collection.gold[query.id]]
     folder.write_text(
         "config.yaml", yaml.safe_dump(dict(plan.config), sort_keys=False, allow_unicode=True)
@@ -230,7 +231,6 @@ def _make(
             if (row := _gold_row(item))
         ),
     )
-    _search_all(folder, plan.depth, retriever, collection, queries, progress)
     latency = measure(
         retriever, [(query.id, query.text) for query in queries], plan.depth, plan.latency, progress
     )

@@ -194,12 +194,13 @@ class StoredRun:
 
 
 class RunFolder:
-    """The folder of a run while it is being made; all writing goes through here."""
+    """The folder of a run while it is being made; all writing goes through here.
+
+    It is there from the first writing on: a run that fails before leaves none.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with writing(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
         self._passages = {row["chunk"]["id"] for row in read_rows(self.path / "passages.jsonl")}
 
     def finished_queries(self) -> set[str]:
@@ -254,17 +255,23 @@ class RunFolder:
 
     def write_text(self, name: str, text: str) -> None:
         """Write a text file in one piece."""
-        write_atomically(self.path / name, text.encode())
+        write_atomically(self._open(name), text.encode())
 
     def finish(self, manifest: Manifest) -> None:
         """Declare the run complete."""
         self.write_text(MANIFEST, manifest.model_dump_json(indent=1) + "\n")
 
     def _append(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
-        path = self.path / name
+        path = self._open(name)
         with writing(path):
             _drop_torn_line(path)
         append(path, "".join(_line(row) for row in rows))
+
+    def _open(self, name: str) -> Path:
+        """Make the folder where it is not there yet, and return the path of a file in it."""
+        with writing(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+        return self.path / name
 
 
 def load(folder: Path) -> StoredRun:

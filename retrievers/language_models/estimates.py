@@ -1,6 +1,7 @@
 """What calls to a language model should cost, found out without making any."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from retrievers.language_models.answers import AnswerCache, KeptAnswer
 from retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, LanguageModel, Prompt
@@ -27,6 +28,15 @@ class Estimate:
     def worst_usd(self) -> float | None:
         """The most that they can cost, by the bytes sent; None without prices."""
         return self._worst_usd if self.prices else None
+
+    @property
+    def charged(self) -> bool | None:
+        """Whether the calls cost anything; None where no prices are known."""
+        return self.prices.charged if self.prices else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the tokens by kind, and US dollars, as JSON values."""
+        return {"tokens": asdict(self.usage), "usd": self.usd, "worst_usd": self.worst_usd}
 
     def add(self, prompt: Prompt, output: int) -> None:
         """Add a call that comes after those added before, with an answer of `output` tokens."""
@@ -59,6 +69,11 @@ class DryRun(Estimate):
     known: int = field(default=0, init=False)
     to_ask: int = field(default=0, init=False)
     _seen: dict[str, KeptAnswer] = field(default_factory=dict, init=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counts and the estimate as JSON values."""
+        counts = {"known_before": self.known, "to_ask": self.to_ask}
+        return {"model": self.model.name, **counts, "estimate": super().as_json()}
 
     def ask(self, prompt: Prompt, example: str) -> KeptAnswer:
         """Return the kept answer, or `example`, which has the usual form and length.

@@ -59,6 +59,11 @@ class Prices(Rates):
     step: int | None = Field(None, ge=1, description="tokens of prompt beyond which `above` holds")
     above: Rates | None = None
 
+    @property
+    def charged(self) -> bool:
+        """Whether any call costs anything."""
+        return self != FREE
+
     def cost(self, usage: Usage) -> float:
         """Return the US dollars that a call of `usage` costs."""
         if self.above and self.step and usage.prompt > self.step:

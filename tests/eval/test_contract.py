@@ -77,8 +77,9 @@ LIES = {
 
 
 @pytest.mark.parametrize("name", LIES)
-def test_a_broken_ranking_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_broken_ranking_is_refused_and_leaves_no_run(name: str, tmp_path: Path) -> None:
     lie, words = LIES[name]
     with pytest.raises(AssayError, match=rf"^Liar: query q0: .*{words}") as caught:
         run(lie, tmp_path)
     assert "\n" not in str(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == [".locks"]

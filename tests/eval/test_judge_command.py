@@ -93,7 +93,7 @@ def test_from_a_pool_to_marked_judgments_that_people_overrule(
 ) -> None:
     make_pool(10)
     plan = read(ask("pool.csv", "--dry-run"))
-    assert (plan["to_ask"], plan["calls"], plan["twice"]) == (11, 11, 1)
+    assert (plan["to_grade"], plan["to_ask"], plan["twice"]) == (11, 11, 1)
     assert plan["estimate"]["worst_usd"] > plan["estimate"]["usd"] > 0
     assert server.calls == [], "an estimate asks nothing"
 
@@ -169,7 +169,7 @@ def test_faults_cost_no_grade_that_there_is(project: Path, server: LanguageModel
     made = len(server.calls)
     assert made == 12 + 4, "a 429, and three replies that were asked for once more"
     again = read(ask("pool.csv", "--twice", 0))
-    assert (again["graded_now"], again["to_ask"], len(server.calls)) == (0, 3, made)
+    assert (again["graded_now"], again["to_grade"], len(server.calls)) == (0, 3, made)
     assert all(
         each.texts[0].count("\n[query ") + each.texts[0].count("\n[passage ") == 2
         for each in server.calls
