@@ -13,7 +13,7 @@ from retrievers.documents.contexts import SOURCES
 from retrievers.documents.preparation import DocumentSettings
 from retrievers.legs.keyword import KeywordLegSettings
 from retrievers.legs.native import NativeHybridSettings
-from retrievers.models.pins import PINNED
+from retrievers.models.pins import list_pinned
 from retrievers.models.registry import ServedCrossEncoders, ServedEncoders
 from retrievers.pipeline import PipelineSettings
 from retrievers.settings import name_type
@@ -85,7 +85,7 @@ def _summarise(settings: type[BaseModel]) -> str:
 def _models(key: str, kind: str) -> Iterator[Component]:
     """Yield the pinned models of a kind, then what else may stand there."""
     missing = "" if find_spec("sentence_transformers") else "st"
-    for pin in PINNED:
+    for pin in list_pinned():
         if pin.kind == kind:
             summary = f"{pin.backend}: {pin.build}, {pin.licence}"
             yield Component(key, pin.name, summary, missing if pin.backend == "st" else "")

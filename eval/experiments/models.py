@@ -8,7 +8,7 @@ from retrievers.base import AssayError
 from retrievers.base.suggestions import suggest
 from retrievers.models import wheels
 from retrievers.models.packages import PinnedModel
-from retrievers.models.pins import DEFAULTS, PINNED
+from retrievers.models.pins import DEFAULTS, list_pinned
 from retrievers.store.cache import Cache, default_root
 
 
@@ -38,7 +38,7 @@ class FetchedModel:
 def list_models() -> Iterator[ModelState]:
     """Yield every pinned model."""
     cache = Cache(default_root())
-    for pin in PINNED:
+    for pin in list_pinned():
         yield ModelState(
             name=pin.name,
             kind=pin.kind,
@@ -64,9 +64,9 @@ def fetch_models(names: Sequence[str], backend: str) -> Iterator[FetchedModel]:
 
 
 def _choose(name: str, backend: str) -> PinnedModel:
-    for pin in PINNED:
+    for pin in list_pinned():
         if pin.name == name and backend in ("auto", pin.backend):
             return pin
-    allowed = ", ".join(f"{pin.name} ({pin.backend})" for pin in PINNED)
-    near = suggest(name, (pin.name for pin in PINNED))
+    allowed = ", ".join(f"{pin.name} ({pin.backend})" for pin in list_pinned())
+    near = suggest(name, (pin.name for pin in list_pinned()))
     raise AssayError(f"model {name}: not pinned for backend {backend}; there are: {allowed}{near}")

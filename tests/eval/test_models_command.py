@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from eval.cli.models import models
 from retrievers.base import AssayError
-from retrievers.models.pins import PINNED
+from retrievers.models.pins import list_pinned
 from retrievers.store.cache import Cache, default_root
 
 
@@ -17,14 +17,14 @@ def test_lists_every_pin_as_one_json_object(
     result = CliRunner().invoke(models, ["list", "--json"])
     rows = json.loads(result.stdout)["models"]
     assert [(row["name"], row["backend"]) for row in rows] == [
-        (pin.name, pin.backend) for pin in PINNED
+        (pin.name, pin.backend) for pin in list_pinned()
     ]
     assert not any(row["fetched"] for row in rows)
 
 
 def test_lists_every_pin_as_a_table() -> None:
     output = CliRunner().invoke(models, ["list"]).stdout
-    assert all(pin.name in output for pin in PINNED)
+    assert all(pin.name in output for pin in list_pinned())
 
 
 def test_fetches_once_and_tells_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

