@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from retrievers.engines.postgres.embedded import EmbeddedServer
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the caches that the tests of a module share."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture
 def model_workshop(tmp_path: Path) -> Workshop:
     """A workshop with an empty cache, but for the models: those are fetched once a machine."""

@@ -22,11 +22,6 @@ pytest.importorskip("duckdb_extension_fts", reason="needs the extra `duckdb`")
 PLAIN = {"stemmer": "none", "stop_words": "none"}
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
 def index(cache: Path, texts: list[str], **settings: Any) -> tuple[DuckDbEngine, tuple[str, ...]]:
     chosen = DuckDbSettings.model_validate({"type": "duckdb", **settings})
     engine = chosen.build(Workshop(Cache(cache)))

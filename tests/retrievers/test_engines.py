@@ -88,11 +88,6 @@ ENGINES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
 def make(name: str, cache: Path) -> Callable[[], Engine]:
     settings = TypeAdapter(EngineSettings).validate_python(ENGINES[name])
     return lambda: settings.build(Workshop(Cache(cache)))

@@ -1,53 +1,30 @@
-import json
 import math
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, get_args
 
-import numpy as np
+import folder_engines
 import pytest
-from test_native import real_texts
+from folder_engines import QUERIES, TEXTS, VECTORS, index
 
-from retrievers.base import AssayError, IndexReport
 from retrievers.engines.conformance import encode
-from retrievers.engines.lancedb.engine import LanceDbEngine, LanceDbSettings
+from retrievers.engines.lancedb.engine import LanceDbEngine
 from retrievers.engines.lancedb.settings import Language
-from retrievers.models.base import Vectors
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
 
 pytest.importorskip("lancedb", reason="needs the extra `lancedb`")
 
-QUERIES = ["add an argument to the parser", "print usage", "Namespace", "optional prefix chars"]
-TEXTS = real_texts()
-
-
-@pytest.fixture(scope="module")
-def vectors() -> Vectors:
-    return np.stack([encode(text) for text in TEXTS])
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
 
 def make(folder: Path, **settings: Any) -> LanceDbEngine:
-    chosen = LanceDbSettings.model_validate({"type": "lancedb", **settings})
-    return chosen.build(Workshop(Cache(folder)))
-
-
-def index(engine: LanceDbEngine, texts: list[str]) -> IndexReport:
-    return engine.index(texts, np.stack([encode(text) for text in texts]), "hashing")
+    engine = folder_engines.make("lancedb", folder, **settings)
+    assert isinstance(engine, LanceDbEngine)
+    return engine
 
 
 @pytest.fixture
-def engine(cache: Path, vectors: Vectors) -> Iterator[LanceDbEngine]:
+def engine(cache: Path) -> Iterator[LanceDbEngine]:
     with closing(make(cache)) as engine:
-        engine.index(TEXTS, vectors, "hashing")
+        engine.index(TEXTS, VECTORS, "hashing")
         yield engine
 
 
@@ -62,11 +39,9 @@ def engine(cache: Path, vectors: Vectors) -> Iterator[LanceDbEngine]:
         {"index": {"type": "hnsw-flat"}},
     ],
 )
-def test_fusion_is_what_the_formula_says(
-    cache: Path, vectors: Vectors, settings: dict[str, Any]
-) -> None:
+def test_fusion_is_what_the_formula_says(cache: Path, settings: dict[str, Any]) -> None:
     with closing(make(cache, **settings)) as engine:
-        engine.index(TEXTS, vectors, "hashing")
+        engine.index(TEXTS, VECTORS, "hashing")
         for query in [*QUERIES, "zebra", "Namespace zebra"]:
             lists = engine.lists(query, encode(query))
             assert len(lists.dense) == engine.depth.dense
@@ -77,11 +52,9 @@ def test_fusion_is_what_the_formula_says(
 
 
 @pytest.mark.parametrize("fusion", ["rrf", "linear"])
-def test_the_client_s_own_hybrid_query_is_the_same(
-    cache: Path, vectors: Vectors, fusion: str
-) -> None:
+def test_the_client_s_own_hybrid_query_is_the_same(cache: Path, fusion: str) -> None:
     with closing(make(cache, fusion=fusion)) as engine:
-        engine.index(TEXTS, vectors, "hashing")
+        engine.index(TEXTS, VECTORS, "hashing")
         for query in QUERIES:
             search = engine._opened.table.search(query_type="hybrid", vector_column_name="vector")
             search = search.vector(encode(query)).text(query).distance_type("dot").limit(100)
@@ -133,10 +106,10 @@ def test_every_language_is_known_to_the_engine(tmp_path: Path, language: str) ->
         assert engine.keyword("2024", 1)
 
 
-def test_recall_is_measured_where_search_is_approximate(cache: Path, vectors: Vectors) -> None:
+def test_recall_is_measured_where_search_is_approximate(cache: Path) -> None:
     def recall(**settings: Any) -> float:
         with closing(make(cache, index=settings)) as engine:
-            engine.index(TEXTS, vectors, "hashing")
+            engine.index(TEXTS, VECTORS, "hashing")
             assert engine.facts()["exact"] is False
             return float(engine.facts()["recall_against_exact"])
 
@@ -146,115 +119,15 @@ def test_recall_is_measured_where_search_is_approximate(cache: Path, vectors: Ve
     estimated = recall(type="ivf-pq", sub_vectors=2)
     assert 0 < estimated < recall(type="ivf-pq", sub_vectors=2, refine_factor=3) <= 1
     with closing(make(cache)) as exact:
-        exact.index(TEXTS, vectors, "hashing")
+        exact.index(TEXTS, VECTORS, "hashing")
         assert "recall_against_exact" not in exact.facts()
 
 
 @pytest.mark.parametrize("type_", ["ivf-flat", "hnsw-flat", "hnsw-sq"])
-def test_scores_are_cosines_whatever_the_index(cache: Path, vectors: Vectors, type_: str) -> None:
+def test_scores_are_cosines_whatever_the_index(cache: Path, type_: str) -> None:
     with closing(make(cache, index={"type": type_, "ef": 1})) as engine:
-        engine.index(TEXTS, vectors, "hashing")
-        found = engine.dense(vectors[5], 50)
+        engine.index(TEXTS, VECTORS, "hashing")
+        found = engine.dense(VECTORS[5], 50)
         assert len(found) == 50
-        cosines = [float(vectors[at] @ vectors[5]) for at, _ in found]
+        cosines = [float(VECTORS[at] @ VECTORS[5]) for at, _ in found]
         assert [score for _, score in found] == pytest.approx(cosines, abs=0.02)
-
-
-def test_the_table_is_found_in_the_cache(tmp_path: Path) -> None:
-    def cached(**settings: Any) -> tuple[str, ...]:
-        with closing(make(tmp_path, **settings)) as engine:
-            report = index(engine, ["cat", "dog"])
-            assert report.bytes > 0
-            assert set(report.seconds) == {"engine"}
-            assert engine.hybrid("cat", encode("cat"), 1)[0][0] == 0
-            return report.cached
-
-    assert cached() == ()
-    assert cached(k=2, depth={"dense": 3}, index={"ef": 5}) == ("engine",)
-    assert cached(fusion="linear", weight=0.5) == ("engine",)
-    assert cached(fts={"language": "german"}) == ()
-    assert cached(index={"type": "hnsw-flat"}) == ()
-
-
-@pytest.mark.parametrize("broken", ["data/*.lance", "part_*_invert.lance", "*.manifest"])
-def test_a_broken_table_is_made_anew(tmp_path: Path, broken: str) -> None:
-    def cached() -> tuple[str, ...]:
-        with closing(make(tmp_path)) as engine:
-            report = index(engine, ["cat", "dog"])
-            assert [at for at, _ in engine.hybrid("dog", encode("dog"), 1)] == [1]
-            return report.cached
-
-    assert [cached(), cached()] == [(), ("engine",)]
-    next(tmp_path.rglob(broken)).write_bytes(b"")
-    assert [cached(), cached()] == [(), ("engine",)]
-    next(tmp_path.rglob(broken)).unlink()
-    assert cached() == ()
-
-
-# Makes an engine in a process of its own; it answers, or tells that it has built and stays.
-PROGRAM = f"""
-import json, sys, time
-sys.path.insert(0, {str(Path(__file__).parent)!r})
-from pathlib import Path
-import numpy as np
-import test_lancedb_engine as t
-import retrievers.engines.embedded as engines
-if sys.argv[2] == "stay":
-    def stay(*arguments):
-        print("built", flush=True)
-        time.sleep(60)
-    engines.seal = stay
-engine = t.make(Path(sys.argv[1]), index={{"type": "hnsw-sq"}})
-engine.index(t.TEXTS, np.stack([t.encode(text) for text in t.TEXTS]), "hashing")
-for _ in range(2):
-    found = [engine.hybrid(query, t.encode(query), 100) for query in t.QUERIES]
-    print(json.dumps(found), flush=True)
-    sys.stdin.readline()
-"""
-
-
-def start(folder: Path, what: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(folder), what],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-@pytest.mark.slow
-def test_two_processes_at_once_agree_and_a_killed_one_leaves_nothing(
-    tmp_path: Path, vectors: Vectors
-) -> None:
-    with start(tmp_path, "stay") as killed:
-        assert killed.stdout.readline() == "built\n"
-        killed.kill()
-    assert list(tmp_path.rglob("assay.json")) == []
-    both = [start(tmp_path, "answer") for _ in range(2)]
-    first = [json.loads(process.stdout.readline()) for process in both]
-    with closing(make(tmp_path, index={"type": "hnsw-sq"})) as engine:
-        assert engine.index(TEXTS, vectors, "hashing").cached == ("engine",)
-        ours = [engine.hybrid(query, encode(query), 100) for query in QUERIES]
-    second = [json.loads(process.communicate("\n\n", timeout=60)[0]) for process in both]
-    assert [process.returncode for process in both] == [0, 0]
-    expected = [[list(pair) for pair in found] for found in ours]
-    assert [*first, *second] == [expected] * 4
-
-
-def test_a_blank_text_shares_no_terms(engine: LanceDbEngine) -> None:
-    assert engine.keyword(" \n", 5) == []
-    dense = engine.dense(encode("cat"), 5)
-    assert [at for at, _ in engine.hybrid(" ", encode("cat"), 5)] == [at for at, _ in dense]
-
-
-def test_searching_prints_nothing(engine: LanceDbEngine, capfd: pytest.CaptureFixture[str]) -> None:
-    engine.hybrid(QUERIES[0], encode(QUERIES[0]), 100)
-    assert capfd.readouterr() == ("", "")
-
-
-def test_the_missing_extra_is_told_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "lancedb", None)
-    with pytest.raises(AssayError, match=r"^engine lancedb: needs the extra `lancedb`: "):
-        make(tmp_path)

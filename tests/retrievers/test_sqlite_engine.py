@@ -21,11 +21,6 @@ pytest.importorskip("apsw", reason="needs the extra `sqlite`")
 pytest.importorskip("sqlite_vec", reason="needs the extra `sqlite`")
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
 def index(cache: Path, texts: list[str], **settings: Any) -> SqliteEngine:
     engine = SqliteSettings(type="sqlite", **settings).build(Workshop(Cache(cache)))
     engine.index(texts, np.stack([encode(text) for text in texts]), "hashing")

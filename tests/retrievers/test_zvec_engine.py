@@ -1,55 +1,33 @@
-import json
 import math
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import folder_engines
 import numpy as np
 import pytest
+from folder_engines import QUERIES, TEXTS, VECTORS, index
 from pydantic import ValidationError
-from test_native import real_texts
 
-from retrievers.base import AssayError, IndexReport
 from retrievers.engines.conformance import encode
 from retrievers.engines.zvec.collection import _make_analyzer
 from retrievers.engines.zvec.engine import ZvecEngine, ZvecSettings
 from retrievers.engines.zvec.settings import Language, ZvecAnalyzerSettings
-from retrievers.models.base import Vectors
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
 
 zvec = pytest.importorskip("zvec", reason="needs the extra `zvec`")
 
-QUERIES = ["add an argument to the parser", "print usage", "Namespace", "optional prefix chars"]
-TEXTS = real_texts()
-
-
-@pytest.fixture(scope="module")
-def vectors() -> Vectors:
-    return np.stack([encode(text) for text in TEXTS])
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
 
 def make(folder: Path, **settings: Any) -> ZvecEngine:
-    chosen = ZvecSettings.model_validate({"type": "zvec", **settings})
-    return chosen.build(Workshop(Cache(folder)))
-
-
-def index(engine: ZvecEngine, texts: list[str]) -> IndexReport:
-    return engine.index(texts, np.stack([encode(text) for text in texts]), "hashing")
+    engine = folder_engines.make("zvec", folder, **settings)
+    assert isinstance(engine, ZvecEngine)
+    return engine
 
 
 @pytest.fixture
-def engine(cache: Path, vectors: Vectors) -> Iterator[ZvecEngine]:
+def engine(cache: Path) -> Iterator[ZvecEngine]:
     with closing(make(cache)) as engine:
-        engine.index(TEXTS, vectors, "hashing")
+        engine.index(TEXTS, VECTORS, "hashing")
         yield engine
 
 
@@ -63,11 +41,9 @@ def engine(cache: Path, vectors: Vectors) -> Iterator[ZvecEngine]:
         {"fusion": "weighted", "weights": {"dense": 0.0}, "depth": {"dense": 50, "keyword": 7}},
     ],
 )
-def test_fusion_is_what_the_formula_says(
-    cache: Path, vectors: Vectors, settings: dict[str, Any]
-) -> None:
+def test_fusion_is_what_the_formula_says(cache: Path, settings: dict[str, Any]) -> None:
     with closing(make(cache, **settings)) as engine:
-        engine.index(TEXTS, vectors, "hashing")
+        engine.index(TEXTS, VECTORS, "hashing")
         for query in QUERIES:
             lists = engine.lists(query, encode(query))
             assert len(lists.dense) == engine.depth.dense
@@ -159,100 +135,6 @@ def test_more_texts_than_the_engine_takes_at_once(tmp_path: Path) -> None:
         assert len(engine.keyword("text", 3000)) == 2100
         assert [at for at, _ in engine.keyword("2099", 5)] == [2099]
         assert len(engine.dense(encode("text"), 3000)) == 2100
-
-
-def test_the_collection_is_found_in_the_cache(tmp_path: Path) -> None:
-    def cached(**settings: Any) -> tuple[str, ...]:
-        with closing(make(tmp_path, **settings)) as engine:
-            report = index(engine, ["cat", "dog"])
-            assert report.bytes > 0
-            assert set(report.seconds) == {"engine"}
-            assert engine.hybrid("cat", encode("cat"), 1)[0][0] == 0
-            return report.cached
-
-    assert cached() == ()
-    assert cached(k=2, depth={"dense": 3}, fusion="rrf") == ("engine",)
-    assert cached(fusion="weighted", weights={"dense": 2.0}) == ("engine",)
-    assert cached(analyzer={"language": "german"}) == ()
-    assert cached(exact=False) == ()
-
-
-@pytest.mark.parametrize("broken", ["*.proxima", "manifest.*"])
-def test_a_broken_collection_is_made_anew(tmp_path: Path, broken: str) -> None:
-    def cached() -> tuple[str, ...]:
-        with closing(make(tmp_path)) as engine:
-            report = index(engine, ["cat", "dog"])
-            assert [at for at, _ in engine.keyword("dog", 5)] == [1]
-            return report.cached
-
-    assert [cached(), cached()] == [(), ("engine",)]
-    next(tmp_path.rglob(broken)).write_bytes(b"")  # the engine itself may crash on it
-    assert [cached(), cached()] == [(), ("engine",)]
-    next(tmp_path.rglob(broken)).unlink()
-    assert cached() == ()
-
-
-# Makes an engine in a process of its own; it answers, or tells that it is about to build.
-PROGRAM = f"""
-import json, sys, time
-sys.path.insert(0, {str(Path(__file__).parent)!r})
-from pathlib import Path
-import numpy as np
-import test_zvec_engine as t
-import retrievers.engines.embedded as engines
-if sys.argv[2] == "stay":
-    def stay(*arguments):
-        print("built", flush=True)
-        time.sleep(60)
-    engines.seal = stay
-engine = t.make(Path(sys.argv[1]), exact=False)
-engine.index(t.TEXTS, np.stack([t.encode(text) for text in t.TEXTS]), "hashing")
-print(json.dumps([engine.hybrid(query, t.encode(query), 100) for query in t.QUERIES]), flush=True)
-sys.stdin.readline()
-print(json.dumps([engine.hybrid(query, t.encode(query), 100) for query in t.QUERIES]), flush=True)
-"""
-
-
-def start(folder: Path, what: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(folder), what],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-@pytest.mark.slow
-def test_two_processes_at_once_agree_and_a_killed_one_leaves_nothing(
-    tmp_path: Path, vectors: Vectors
-) -> None:
-    with start(tmp_path, "stay") as killed:
-        assert killed.stdout.readline() == "built\n"
-        killed.kill()
-    assert list(tmp_path.rglob("assay.json")) == []
-    both = [start(tmp_path, "answer") for _ in range(2)]
-    first = [json.loads(process.stdout.readline()) for process in both]
-    with closing(make(tmp_path, exact=False)) as engine:
-        assert engine.index(TEXTS, vectors, "hashing").cached == ("engine",)
-        ours = [engine.hybrid(query, encode(query), 100) for query in QUERIES]
-    second = [json.loads(process.communicate("\n", timeout=60)[0]) for process in both]
-    assert [process.returncode for process in both] == [0, 0]
-    expected = [[list(pair) for pair in found] for found in ours]
-    assert [*first, *second] == [expected] * 4
-
-
-def test_a_blank_text_shares_no_terms(engine: ZvecEngine) -> None:
-    assert engine.keyword(" \n", 5) == []
-    dense = engine.dense(encode("cat"), 100)
-    assert [at for at, _ in engine.hybrid(" ", encode("cat"), 5)] == [at for at, _ in dense[:5]]
-
-
-def test_the_missing_extra_is_told_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "zvec", None)
-    with pytest.raises(AssayError, match=r"^engine zvec: needs the extra `zvec`: "):
-        make(tmp_path)
 
 
 def test_refuses_weights_that_the_engine_has_not() -> None:

@@ -1,0 +1,35 @@
+"""The engines that keep a folder of their own in the cache, as their tests make them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import TypeAdapter
+from test_native import real_texts
+
+from retrievers.base import IndexReport
+from retrievers.engines.base import Engine
+from retrievers.engines.conformance import encode
+from retrievers.engines.registry import EngineSettings
+from retrievers.models.base import Vectors
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache
+
+QUERIES = ["add an argument to the parser", "print usage", "Namespace", "optional prefix chars"]
+TEXTS = real_texts()
+
+
+def make(kind: str, folder: Path, **settings: Any) -> Engine:
+    chosen = TypeAdapter(EngineSettings).validate_python({"type": kind, **settings})
+    return chosen.build(Workshop(Cache(folder)))
+
+
+def embed(texts: list[str]) -> Vectors:
+    return np.stack([encode(text) for text in texts])
+
+
+def index(engine: Engine, texts: list[str]) -> IndexReport:
+    return engine.index(texts, embed(texts), "hashing")
+
+
+VECTORS = embed(TEXTS)
