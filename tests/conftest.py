@@ -10,6 +10,11 @@ from hypothesis import settings
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# The workers of pytest-xdist share the processors: a BLAS with threads of its own, whose work here
+# is small, would wait for them more than it computes.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # The workers of pytest-xdist get one, and what the tests start would fit its tables to it.
 os.environ.pop("COLUMNS", None)
 

@@ -1,12 +1,17 @@
 """The command line as a user meets it: a process of its own, called from the project's root."""
 
+import atexit
 import os
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from warm import Forked, Warm
 
 ROOT = Path(__file__).parents[1]
 ASSAY = Path(sys.executable).with_name("assay")
@@ -18,23 +23,24 @@ def pipelines() -> list[Path]:
     return [path for path in files if "\nname: " in path.read_text()]
 
 
-def start(*arguments: str, environment: Mapping[str, str]) -> subprocess.Popen[str]:
+@cache
+def _warm() -> Warm:
+    folder = TemporaryDirectory(prefix="assay-warm-")
+    warm = Warm(Path(folder.name), ROOT)
+    atexit.register(folder.cleanup)
+    atexit.register(warm.close)
+    return warm
+
+
+def start(*arguments: str, environment: Mapping[str, str]) -> Forked:
     """Start `assay` with `environment` laid over this process's own."""
-    return subprocess.Popen(
-        [str(ASSAY), *arguments],
-        cwd=ROOT,
-        env=os.environ | environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return _warm().start(arguments, os.environ | environment)
 
 
-def finish(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
+def finish(process: Forked) -> subprocess.CompletedProcess[str]:
     """Wait for a started process and return what it printed."""
-    output, errors = process.communicate(timeout=900)
-    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+    output, errors = process.communicate()
+    return subprocess.CompletedProcess(process.args, process.wait(), output, errors)
 
 
 def find_free_port() -> int:

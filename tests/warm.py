@@ -1,17 +1,22 @@
 """The command line in a process forked from one that has imported the heavy libraries already.
 
-Every call has a process, environment and working directory of its own, and ends as a process of
-its own would; what is saved are the seconds each would take to import MLflow, pandas and SciPy.
-Run as a program, it serves calls from standard input, one JSON object a line.
+Every call has a process, environment and working directory of its own, can be interrupted and
+killed, and ends as a process of its own would; what is saved are the seconds each would take to
+import MLflow, pandas and SciPy. Run as a program, it serves orders from standard input, one JSON
+object a line.
 """
 
 import atexit
+import gc
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 HEAVY = ("mlflow", "mlflow.tracking", "mlflow.store.tracking.sqlalchemy_store", "pandas",
          "pyarrow.parquet", "scipy.stats", "ir_measures", "rich.table", "jinja2", "bm25s",
@@ -19,7 +24,7 @@ HEAVY = ("mlflow", "mlflow.tracking", "mlflow.store.tracking.sqlalchemy_store", 
 
 
 class Warm:
-    """A server of forked command lines; one call at a time."""
+    """A server of forked command lines."""
 
     def __init__(self, folder: Path, root: Path) -> None:
         self._folder = folder
@@ -28,56 +33,104 @@ class Warm:
             [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             cwd=root,
         )  # fmt: skip
+        self._started = 0
 
-    def call(
-        self, arguments: tuple[str, ...], environment: dict[str, str]
-    ) -> subprocess.CompletedProcess[str]:
-        """Run `assay` with `arguments` and exactly this environment."""
+    def start(self, arguments: tuple[str, ...], environment: Mapping[str, str]) -> "Forked":
+        """Start `assay` with `arguments` and exactly this environment."""
+        self._started += 1
+        printed = [self._folder / f"{name}{self._started}" for name in ("stdout", "stderr")]
+        pid = self.ask(
+            arguments=arguments, environment=dict(environment), root=str(self._root),
+            printed=[str(path) for path in printed],
+        )  # fmt: skip
+        assert pid is not None
+        return Forked(self, pid, arguments, printed)
+
+    def ask(self, **order: Any) -> int | None:
+        """Return the server's answer: the id of a process started, or the status of one that ended.
+
+        None where it has not ended yet.
+        """
         assert self._server.stdin is not None
         assert self._server.stdout is not None
-        output, errors = self._folder / "stdout", self._folder / "stderr"
-        request = {
-            "arguments": arguments, "environment": environment, "root": str(self._root),
-            "stdout": str(output), "stderr": str(errors),
-        }  # fmt: skip
-        self._server.stdin.write(json.dumps(request) + "\n")
+        self._server.stdin.write(json.dumps(order) + "\n")
         self._server.stdin.flush()
-        status = int(self._server.stdout.readline())
-        printed = [path.read_text(encoding="utf-8") for path in (output, errors)]
-        return subprocess.CompletedProcess(arguments, status, *printed)
+        answer: int | None = json.loads(self._server.stdout.readline())
+        return answer
 
     def close(self) -> None:
         """End the server."""
         self._server.communicate()
 
 
+class Forked:
+    """A started command line; what `subprocess.Popen` has of the same names."""
+
+    def __init__(
+        self, warm: Warm, pid: int, arguments: tuple[str, ...], printed: list[Path]
+    ) -> None:
+        self.pid = pid
+        self.args = arguments
+        self.returncode: int | None = None
+        self._warm = warm
+        self._printed = printed
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            self.returncode = self._warm.ask(pid=self.pid, options=os.WNOHANG)
+        return self.returncode
+
+    def wait(self) -> int:
+        if self.returncode is None:
+            self.returncode = self._warm.ask(pid=self.pid, options=0)
+        assert self.returncode is not None
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def communicate(self) -> tuple[str, str]:
+        self.wait()
+        output, errors = (path.read_text(encoding="utf-8") for path in self._printed)
+        return output, errors
+
+
 def serve() -> None:
-    """Answer each request with the exit status of its process."""
+    """Start what each order asks for, or tell how it ended."""
     from eval import telemetry
 
     telemetry.disable()
     for name in HEAVY:
         __import__(name)
     assert threading.active_count() == 1, "a fork of several threads is not safe"
+    gc.freeze()  # a collection in a child would copy every page it looks at
     for line in sys.stdin:
-        child = os.fork()
-        if child == 0:
-            run(json.loads(line))
-        _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
+        order = json.loads(line)
+        answer: int | None
+        if "pid" in order:
+            ended, status = os.waitpid(order["pid"], order["options"])
+            answer = os.waitstatus_to_exitcode(status) if ended else None
+        else:
+            answer = os.fork()
+            if answer == 0:
+                run(**order)
+        print(json.dumps(answer), flush=True)
 
 
-def run(request: dict[str, object]) -> None:
-    """Become the command line of a request, and end as it ends."""
+def run(arguments: list[str], environment: dict[str, str], root: str, printed: list[str]) -> None:
+    """Become the command line of an order, and end as it ends."""
     from eval.cli.main import main
 
-    for number, name in ((1, "stdout"), (2, "stderr")):
-        os.dup2(os.open(str(request[name]), os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+    for number, name in enumerate(printed, start=1):
+        os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.environ.clear()
-    os.environ.update(request["environment"])  # type: ignore[call-overload]
-    os.chdir(str(request["root"]))
-    arguments = list(request["arguments"])  # type: ignore[call-overload]
+    os.environ.update(environment)
+    sys.path[:0] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
+    os.chdir(root)
     sys.argv = ["assay", *arguments]
     status = 1
     try:

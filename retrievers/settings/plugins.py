@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from inspect import isabstract
@@ -21,13 +23,32 @@ def find_parts(group: str) -> Mapping[str, EntryPoint]:
     Raises AssayError where two installed packages give the same name to different classes.
     """
     found: dict[str, EntryPoint] = {}
-    for point in sorted(entry_points(group=group), key=lambda point: point.name):
+    for point in sorted(_read_points(_see_path()).get(group, ()), key=lambda point: point.name):
         other = found.setdefault(point.name, point)
         if other.value != point.value:
             raise AssayError(
                 f"{group}: two packages call a part {point.name}: {other.value} and {point.value}"
             )
     return found
+
+
+@lru_cache(maxsize=1)
+def _read_points(_path: tuple[tuple[str, int], ...]) -> dict[str, list[EntryPoint]]:
+    """Return the entry points of our groups; a file of every installed package is read for them."""
+    points = entry_points()
+    ours = (group for group in points.groups if group.startswith("assay."))
+    return {group: list(points.select(group=group)) for group in ours}
+
+
+def _see_path() -> tuple[tuple[str, int], ...]:
+    """Return the folders of `sys.path`, each with the time when something was last installed."""
+    seen = []
+    for folder in sys.path:
+        changed = 0
+        with suppress(OSError):
+            changed = Path(folder).stat().st_mtime_ns
+        seen.append((folder, changed))
+    return tuple(seen)
 
 
 def load_part(group: str, name: str, base: type[T]) -> type[T]:

@@ -1,14 +1,12 @@
 """Fixtures that call the command line."""
 
 import json
-import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from processes import ROOT
-from warm import Warm
+from processes import finish, start
 
 Assay = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -27,15 +25,13 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def assay(places: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assay]:
+def assay(places: dict[str, str]) -> Assay:
     """Call the command line; extra environment by keyword."""
-    warm = Warm(tmp_path_factory.mktemp("warm"), ROOT)
 
     def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return warm.call(arguments, os.environ | places | environment)
+        return finish(start(*arguments, environment=places | environment))
 
-    yield call
-    warm.close()
+    return call
 
 
 @pytest.fixture(scope="session")

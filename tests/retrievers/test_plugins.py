@@ -1,5 +1,6 @@
 """Classes by path or by the name that an installed package gives them."""
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -99,7 +100,9 @@ def test_a_wrong_installed_part_is_told(here: Path) -> None:
         load_part("assay.retrievers", "no", Retriever)
 
 
-def test_one_name_for_two_classes_is_told(here: Path) -> None:
+def test_one_name_for_two_classes_is_told_once_the_second_is_installed(here: Path) -> None:
+    os.utime(here, (0, 0))  # the clock of the file system may be a coarse one
+    assert "mine" in find_parts("assay.retrievers")
     metadata = here / "second-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: second\nVersion: 1.0\n")

@@ -5,13 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-from test_labelling import call, grades, pair, tiny, write_table  # noqa: F401
+from labelled import call, pair, read_grades, write_table
+from processes import ROOT
 
 from eval.collections import check
 from eval.collections.card_files import read_card
 
-ROOT = Path(__file__).parents[2]
 # Ends as a killed process does, before the file system is changed for the nth time.
 KILLED = """
 import os, sys
@@ -32,8 +31,7 @@ main(["label", sys.argv[2]])
 """
 
 
-@pytest.mark.usefixtures("tiny")
-def test_killed_at_every_step(tiny: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_killed_at_every_step(tiny: Path, tmp_path: Path) -> None:
     table = write_table(tmp_path / "pool.csv", {pair("r", "Use apt."): "1"})
     before = {path: path.read_bytes() for path in tiny.rglob("*") if path.is_file()}
     codes = []
@@ -51,7 +49,7 @@ def test_killed_at_every_step(tiny: Path, tmp_path: Path) -> None:  # noqa: F811
         assert call(table).exit_code == 0
         card = read_card(tiny / "dataset.yaml")
         assert not [problem for problem in check(card) if problem.severity == "error"]
-        assert len(grades("tiny")["r"]) == 2
+        assert len(read_grades("tiny")["r"]) == 2
         assert not (tiny / ".dataset.yaml.labelling").exists()
     assert codes[-1] == 0
     assert len(codes) > 6

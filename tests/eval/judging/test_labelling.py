@@ -1,75 +1,16 @@
 """Judgments of a table become part of a collection: what is refused, and what is written."""
 
-import csv
-import io
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from labelled import APT, CARD, GUIDE, call, pair, read_grades, spot, write_jsonl, write_table
 
-from eval.cli.label import label
 from eval.collections import check, load
-from eval.collections.authoring.worksheet import Pair, render
+from eval.collections.authoring.worksheet import Pair
 from eval.collections.card_files import read_card
 from eval.collections.catalog import find_card
-from eval.collections.digests import seal
 from retrievers.base import AssayError
-
-GUIDE = "# Guide\n\nInstall it.\n\nUse apt.\n\n=Ten a day.\n"
-CARD = "# Mine.\nname: tiny\ntitle: Tiny set\nformat: native\nlicence: CC0\nsource: Me\n"
-QUERIES = {"q": "how to install", "r": "what limits"}
-
-
-def write_jsonl(path: Path, *rows: Mapping[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-
-
-def spot(text: str) -> tuple[int, int]:
-    return GUIDE.index(text), GUIDE.index(text) + len(text)
-
-
-def pair(query: str, text: str) -> Pair:
-    return Pair(query, QUERIES[query], "", "guide.md", "", *spot(text), text)
-
-
-def write_table(path: Path, grades: Mapping[Pair, str], named: str = "tiny", **cells: str) -> Path:
-    """Write a filled-in table; `cells` replace those of the first row."""
-    text = render(grades, named).decode("utf-8-sig")
-    rows = list(csv.DictReader(io.StringIO(text, newline="")))
-    for row, grade in zip(rows, grades.values(), strict=True):
-        row["grade"] = grade
-    rows[0] |= cells
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
-
-
-@pytest.fixture
-def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A sealed collection below the current folder, in which "Install it." has grade 3 for q."""
-    folder = tmp_path / "datasets" / "tiny"
-    (folder / "docs").mkdir(parents=True)
-    (folder / "docs" / "guide.md").write_text(GUIDE)
-    rows = ({"_id": id_, "text": text} for id_, text in QUERIES.items())
-    write_jsonl(folder / "queries.jsonl", *rows)
-    start, end = spot("Install it.")
-    span = {"query_id": "q", "path": "guide.md", "start": start, "end": end, "grade": 3}
-    whole = {"query_id": "r", "path": "guide.md"}
-    write_jsonl(folder / "judgments.jsonl", span, whole)
-    (folder / "dataset.yaml").write_text(CARD)
-    seal(read_card(folder / "dataset.yaml"))
-    monkeypatch.chdir(tmp_path)
-    return folder
-
-
-def call(*arguments: object) -> Result:
-    return CliRunner().invoke(label, [str(argument) for argument in arguments])
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:
@@ -78,11 +19,6 @@ def read_folder(folder: Path) -> dict[str, bytes]:
         for path in folder.rglob("*")
         if path.is_file()
     }
-
-
-def grades(reference: str) -> dict[str, dict[str, int]]:
-    gold = load(reference).gold
-    return {query: {item.id: item.grade for item in items} for query, items in gold.items()}
 
 
 # In place
@@ -112,7 +48,7 @@ def test_judgments_join_those_of_a_native_collection(tiny: Path, tmp_path: Path)
     assert rows[0]["text"] == "Use apt."
     assert [row.get("comment") for row in rows] == ["but only on Debian", None, None]
     start, end = spot("Use apt.")
-    assert grades("tiny")["q"][f"guide.md[{start}:{end}]"] == 1
+    assert read_grades("tiny")["q"][f"guide.md[{start}:{end}]"] == 1
     assert not check(find_card("tiny")), "the card is sealed"
     assert (tiny / "dataset.yaml").read_text().startswith(CARD)
     assert not list(tiny.rglob(".*"))
@@ -139,13 +75,12 @@ def test_a_file_without_a_last_line_end_and_a_query_judged_in_the_second_file(
     assert call(table).exit_code == 0
     start, end = spot("Use apt.")
     added = f"guide.md[{start}:{end}]"
-    assert {query: items[added] for query, items in grades("tiny").items()} == {"q": 1, "r": 2}
+    assert {query: items[added] for query, items in read_grades("tiny").items()} == {"q": 1, "r": 2}
     assert len((tiny / "judgments.jsonl").read_text().splitlines()) == 2
 
 
 # What is refused
 
-APT = pair("q", "Use apt.")
 WRONG: dict[str, tuple[dict[str, str], str]] = {
     "query": ({"query_id": "0"}, 'there is no query "0"'),
     "document": ({"doc_id": "gone.md"}, 'there is no document "gone.md"'),
@@ -248,7 +183,7 @@ def test_collections_that_are_not_ones_own_need_an_output(
     assert "not in its own folder; say --output" in str(result.exception)
     assert read_folder(tiny) == before
     assert call(table, "--collection", elsewhere, "--output", "copy").exit_code == 0
-    assert len(grades(str(elsewhere / "copy"))["q"]) == 2
+    assert len(read_grades(str(elsewhere / "copy"))["q"]) == 2
     assert read_folder(tiny) == before
 
 
@@ -275,7 +210,7 @@ def test_a_copy_in_the_native_format(tiny: Path, tmp_path: Path) -> None:
         "copy", "CC0", "Me; judgments added from t.csv",
     )  # fmt: skip
     assert not check(card)
-    assert grades("out/copy")["q"] == {
+    assert read_grades("out/copy")["q"] == {
         f"guide.md[{spot(text)[0]}:{spot(text)[1]}]": grade
         for text, grade in (("Install it.", 3), ("Use apt.", 1))
     }
@@ -303,12 +238,12 @@ def test_judgments_of_anchors_become_spans_in_a_copy(tiny: Path, tmp_path: Path)
     (tiny / "qrels.tsv").write_text("\n".join(lines))
     card = f"{CARD}anchors: anchors.jsonl\njudgments: {{test: qrels.tsv}}\n"
     (tiny / "dataset.yaml").write_text(card)
-    before = grades("tiny")
+    before = read_grades("tiny")
     table = write_table(tmp_path / "t.csv", {APT: "2"})
     assert "cannot hold spans; say --output" in str(call(table).exception)
     assert call(table, "--output", "copy").exit_code == 0
     low, high = spot("Use apt.")
-    assert grades("./copy") == {**before, "q": {**before["q"], f"guide.md[{low}:{high}]": 2}}
+    assert read_grades("./copy") == {**before, "q": {**before["q"], f"guide.md[{low}:{high}]": 2}}
     assert not [problem for problem in check(find_card("./copy")) if problem.severity == "error"]
 
 
@@ -348,7 +283,7 @@ def test_collections_of_passages_are_copied_in_their_own_format(
     result = call(table, "--output", "copy")
     assert result.exit_code == 0, result.output
     assert f"copy/{qrels}" in result.output
-    assert grades("./copy") == {"q": {"p0": 1, "p1": 1}}
+    assert read_grades("./copy") == {"q": {"p0": 1, "p1": 1}}
     assert load("./copy").documents == load("./set").documents
     assert not check(find_card("./copy"))
     assert read_folder(tmp_path / "set") == before

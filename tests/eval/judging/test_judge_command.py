@@ -11,9 +11,9 @@ from threading import Lock
 
 import pytest
 from click.testing import CliRunner, Result
+from labelled import APT
 from language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
 from small_project import write_project
-from test_label_page import APT
 
 from eval.cli.compare import compare
 from eval.cli.dataset import dataset
