@@ -1,6 +1,8 @@
 """`assay dataset`: the judged collections there are, and whether they are sound."""
 
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +73,8 @@ def show(name: str, as_json: bool) -> None:
 def check(names: tuple[str, ...], in_full: bool, as_json: bool) -> None:
     """Report everything that is wrong with collections; exit 2 if any of it is an error.
 
-    The same fault in several places is one line, with the first three of them.
+    The same fault in several places is one line, with the first three of them. A note is no fault:
+    it says what a reader of figures should know.
     """
     from dataclasses import asdict
 
@@ -89,8 +92,7 @@ def check(names: tuple[str, ...], in_full: bool, as_json: bool) -> None:
         for name, problems in found.items():
             for line in map(str, problems) if in_full else summarise(problems):
                 click.echo(line)
-            wrong = sum(problem.severity == "error" for problem in problems)
-            click.echo(f"{name}: {wrong} errors, {len(problems) - wrong} warnings")
+            click.echo(f"{name}: {_count(problems)}")
     if errors:
         sys.exit(2)
 
@@ -193,6 +195,15 @@ def _in_words(value: Any) -> str:
     if isinstance(value, list):
         return " + ".join(map(str, value))
     return str(value)
+
+
+def _count(problems: "Sequence[Problem]") -> str:
+    """Return how many problems there are: notes only where there are any."""
+    from eval.report.formats import count
+
+    found = Counter(problem.severity for problem in problems)
+    told = [count(found["error"], "error"), count(found["warning"], "warning")]
+    return ", ".join([*told, *([count(found["note"], "note")] if found["note"] else [])])
 
 
 def _check(name: str) -> "list[Problem]":

@@ -43,7 +43,8 @@ def check(card: Card) -> list[Problem]:
     """Return every problem of the card and of all its data, by file and line.
 
     An error keeps the collection, or a variant of its judgments, from loading, or says that the
-    data is not what the card promises; a warning is something to look at.
+    data is not what the card promises; a warning is something to look at; a note is as it was
+    meant.
     """
     problems = Problems(strict=False)
     place = card.path or Path(card.name)
@@ -64,7 +65,10 @@ def _check_content(card: Card, source: Source[Any], place: Path, problems: Probl
     books = {variant: source.gold(variant, documents, queries.items) for variant in card.variants}
     for book in books.values():
         _check_grades(book, queries.items, problems)
-        _check_judges(book, problems)
+        _check_judges(card, book, problems)
+    if card.by_model:
+        by = f"judged_by: a model gave the grades that name nobody ({card.judged_by})"
+        problems.note(place, by)
     for name, row in queries.rows.items():
         if not any(name in book.items for book in books.values()):
             problems.warn(row.file, row.line, f'query "{name}" has no judgment')
@@ -88,8 +92,11 @@ def _check_grades(book: GoldBook, queries: Mapping[str, Query], problems: Proble
             problems.warn(row.file, row.line, message)
 
 
-def _check_judges(book: GoldBook, problems: Problems) -> None:
+def _check_judges(card: Card, book: GoldBook, problems: Problems) -> None:
+    """Warn of grades of a model, unless all of them are those that the card tells of."""
     judged = [items.values() for items in book.items.values()]
+    if card.by_model and all(it.judged_by == card.judged_by for items in judged for it in items):
+        return
     if share := describe_models(judged, "the judgments"):
         problems.warn(next(iter(book.rows.values())).file, 0, share)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from eval.collections.formats.rows import Row, RowError
 from retrievers.base import AssayError, cut
@@ -13,7 +13,7 @@ from retrievers.base import AssayError, cut
 SHOWN = 3  # places of a fault in a summary
 MOST = 1000  # characters of a message or a file: a name in it may be of any length
 
-Severity = Literal["error", "warning"]
+Severity = Literal["error", "warning", "note"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -51,6 +51,11 @@ class Problems:
         if not self.strict:
             self.found.append(Problem(cut(str(file), MOST), line, "warning", cut(message, MOST)))
 
+    def note(self, file: Path, message: str) -> None:
+        """Report what is as it was meant, and a reader of figures should know."""
+        if not self.strict:
+            self.found.append(Problem(cut(str(file), MOST), 0, "note", cut(message, MOST)))
+
     @contextmanager
     def of(self, row: Row) -> Iterator[None]:
         """Report a RowError raised within as an error of `row`, which is then left out."""
@@ -63,16 +68,17 @@ class Problems:
 def summarise(problems: Sequence[Problem]) -> list[str]:
     """Return a line for each fault: the first three of its places, and how many there are.
 
-    What is wrong with a whole file comes first, since it may be the cause of the others; then
-    errors, then warnings.
+    Errors come first, then warnings, then notes; of each what is wrong with a whole file, since it
+    may be the cause of the others.
     """
+    order = get_args(Severity)
     groups: dict[tuple[str, str], list[Problem]] = {}
     for problem in problems:
         fault = re.sub(r'"[^"]*"|\d+', "…", problem.message)
         groups.setdefault((problem.severity, fault), []).append(problem)
     lines = []
     for (severity, _), group in sorted(
-        groups.items(), key=lambda item: (item[0][0], bool(item[1][0].line))
+        groups.items(), key=lambda item: (order.index(item[0][0]), bool(item[1][0].line))
     ):
         shown, more = group[:SHOWN], len(group) - SHOWN
         if len(group) == 1:

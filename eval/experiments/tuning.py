@@ -1,6 +1,7 @@
 """Tuning a config: every point of a space is scored, and what choosing gains is held out."""
 
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,7 +59,7 @@ class Request:
 @dataclass(frozen=True)
 class Tuned:
     """The config as given, the name of its collection, the space that was searched, what was found,
-    and the best config.
+    and the best config. It was begun at `begin`, in ms since 1970.
     """
 
     config: Path
@@ -67,6 +68,7 @@ class Tuned:
     space: Space
     tuning: Tuning
     best: RunConfig
+    begin: int
 
     @property
     def label(self) -> str:
@@ -105,7 +107,7 @@ class Tuned:
     def track(self, files: Sequence[Path], progress: Progress) -> str | None:
         """Log to MLflow and return the id of the MLflow run; say so where tracking is down."""
         values = self.settings.model_dump(mode="json")
-        record = TuningRecord(self.tuning, values, environment.command_line(), files)
+        record = TuningRecord(self.tuning, values, environment.command_line(), files, self.begin)
         kept = f"the figures are kept in {files[1]}"
         return tracking.attempt(lambda: log_tuning(record), kept, progress)
 
@@ -115,6 +117,7 @@ def run_tuning(request: Request, progress: Progress) -> Tuned:
 
     Raises AssayError before any work starts where a point is no valid config.
     """
+    begin = int(time.time() * 1000)
     measure = check_rising(request.measure)
     settings = load_config(request.config, request.overrides)
     space = _choose_space(settings, request)
@@ -131,7 +134,7 @@ def run_tuning(request: Request, progress: Progress) -> Tuned:
     tried = list(zip(points, scores, strict=True))
     tuning = tune(measure, given, tried, parted, request.design)
     best = settings if tuning.best is None else variants[tuning.best]
-    return Tuned(request.config, collection.name, settings, space, tuning, best)
+    return Tuned(request.config, collection.name, settings, space, tuning, best, begin)
 
 
 def _choose_space(settings: RunConfig, request: Request) -> Space:

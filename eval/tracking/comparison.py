@@ -2,25 +2,28 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from eval.analysis.comparison import Comparison
 from eval.analysis.summary import Summary
 from eval.runs.stored import StoredRun
+from eval.scoring.measures import choose_headline
 from eval.tracking.delivery import (
     find_logged,
     log_metrics,
     log_params,
+    log_table,
     mlflow_run,
     note_logged,
     send,
 )
 from eval.tracking.description import NOTE, add_link, describe_comparison, tag_source
-from eval.tracking.record import describe, metric_name, with_interval
+from eval.tracking.record import FigureRow, describe, metric_name, with_interval
 from eval.tracking.store import connect, find_experiment, redact, tracking_uri
 
 COMPARISON = "assay.comparison"
+MEDIAN = 50  # the percentile of latency that comparisons are listed by
 ARTIFACTS = ("comparison.json", "report.md", "report.html")
 
 
@@ -50,6 +53,7 @@ def log_comparison(
             client.set_tag(run_id, "assay.others", json.dumps(others))
             log_metrics(client, run_id, metrics(compared), int(time.time() * 1000))
             log_params(client, run_id, _params(compared))
+            log_table(client, run_id, list(figures(compared)))
             for name in ARTIFACTS:
                 client.log_artifact(run_id, str(folder / name))
             described = describe_comparison(compared)
@@ -59,27 +63,53 @@ def log_comparison(
 
 
 def metrics(compared: Comparison) -> dict[str, float]:
-    """Return the figures of a comparison by their names in MLflow, those that are undefined out."""
+    """Return what comparisons are listed by, by their names in MLflow.
+
+    Of each pair the difference of the headline with its interval and p, and the ratio of p50 of
+    latency; what is undefined is left out. `figures` are all there are.
+    """
     found: dict[str, float] = {
         "queries": len(compared.base.run.queries),
         "tests": compared.tests,
     }
-    names = list(map(metric_name, compared.labels[1:]))
-    if len(set(names)) < len(names):
-        names = [metric_name(pair.other.run.manifest.id) for pair in compared.pairs]
-    for pair, name in zip(compared.pairs, names, strict=True):
+    headline = choose_headline(compared.measures)
+    for pair, name in zip(compared.pairs, _name_others(compared), strict=True):
         for item in pair.differences:
-            place = f"{metric_name(item.measure)}/{name}"
-            found |= with_interval(f"difference/{place}", item.difference)
-            figures = {"p": item.adjusted, "effect_size": item.effect_size}
-            figures["detectable"] = item.detectable
-            found |= {
-                f"{key}/{place}": value for key, value in figures.items() if value is not None
-            }
+            if item.measure == headline:
+                place = f"{metric_name(item.measure)}/{name}"
+                found |= with_interval(f"difference/{place}", item.difference)
+                found |= {} if item.adjusted is None else {f"p/{place}": item.adjusted}
         for latency in pair.latency:
-            if latency.ratio:
-                found |= with_interval(f"latency_ratio/p{latency.percentile}/{name}", latency.ratio)
+            if latency.ratio and latency.percentile == MEDIAN:
+                found |= with_interval(f"latency_ratio/p{MEDIAN}/{name}", latency.ratio)
     return found
+
+
+def figures(compared: Comparison) -> Iterator[FigureRow]:
+    """Yield every figure of a comparison that is defined, with the ends its interval has."""
+    for pair, name in zip(compared.pairs, _name_others(compared), strict=True):
+        for item in pair.differences:
+            place, found = f"{metric_name(item.measure)}/{name}", item.difference
+            yield f"difference/{place}", found.value, found.low, found.high
+            for key, value in (
+                ("p", item.adjusted),
+                ("effect_size", item.effect_size),
+                ("detectable", item.detectable),
+            ):
+                if value is not None:
+                    yield f"{key}/{place}", value, None, None
+        for latency in pair.latency:
+            if ratio := latency.ratio:
+                row = f"latency_ratio/p{latency.percentile}/{name}"
+                yield row, ratio.value, ratio.low, ratio.high
+
+
+def _name_others(compared: Comparison) -> list[str]:
+    """Return what figures call the runs beside the base: their labels, or ids if two are alike."""
+    names = list(map(metric_name, compared.labels[1:]))
+    if len(set(names)) == len(names):
+        return names
+    return [metric_name(pair.other.run.manifest.id) for pair in compared.pairs]
 
 
 def _name(compared: Comparison) -> str:

@@ -144,16 +144,18 @@ def log_result(
     params: Mapping[str, str],
     files: Iterable[Path],
     created: str = "",
+    begin: int | None = None,
 ) -> str:
     """Send a result that is no run of a pipeline as an MLflow run of its own; return its id.
 
-    It was `created` at a time in ISO 8601, or now. Raises TrackingError.
+    It was `created` at a time in ISO 8601, or now, and begun at `begin`, in ms since 1970, or in
+    the same moment. Raises TrackingError.
     """
     uri = tracking_uri()
     finished = int(datetime.fromisoformat(created).timestamp() * 1000) if created else None
     with connect(uri) as client:
         experiment = find_experiment(client, uri)
-        with mlflow_run(client, experiment, name, tags, finished) as run_id:
+        with mlflow_run(client, experiment, name, tags, finished, begin) as run_id:
             log_metrics(client, run_id, metrics, finished or int(time.time() * 1000))
             log_params(client, run_id, params)
             for file in sorted(files):

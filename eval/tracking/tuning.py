@@ -13,12 +13,16 @@ from eval.tracking.store import redact
 
 @dataclass(frozen=True)
 class TuningRecord:
-    """What MLflow is told of one tuning. `config` is the config as given, as JSON values."""
+    """What MLflow is told of one tuning, begun at `begin`, in ms since 1970.
+
+    `config` is the config as given, as JSON values.
+    """
 
     tuning: Tuning
     config: Mapping[str, Any]
     command: str
     files: Sequence[Path]
+    begin: int
 
 
 def log_tuning(record: TuningRecord) -> str:
@@ -28,7 +32,7 @@ def log_tuning(record: TuningRecord) -> str:
     tags = {"assay.command": redact(record.command), "assay.verdict": tuning.verdict}
     best = {} if tuning.best is None else tuning.points[tuning.best].settings
     params = list_params({**record.config, "best": dict(best)})
-    return log_result(name, tags, metrics(tuning), params, record.files)
+    return log_result(name, tags, metrics(tuning), params, record.files, begin=record.begin)
 
 
 def metrics(tuning: Tuning) -> dict[str, float]:

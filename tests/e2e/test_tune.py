@@ -81,7 +81,10 @@ def test_the_config_that_is_written(tuned: dict[str, Any], assay, assay_json, pl
 
 
 def test_mlflow_holds_both_gains(tuned: dict[str, Any], places: dict[str, str]) -> None:
-    data = mlflow_run(places, tuned["mlflow_run"]).data
+    run = mlflow_run(places, tuned["mlflow_run"])
+    written = Path(tuned["output"]).stat().st_mtime * 1000
+    assert run.info.start_time < written, "it lasted from before the search, not from its logging"
+    data = run.data
     assert data.metrics["naive_gain/nDCG_at_10"] == pytest.approx(tuned["naive_gain"]["value"])
     assert data.metrics["held_out_gain/nDCG_at_10.low"] == tuned["held_out_gain"]["low"]
     assert data.params["retriever.legs.keyword.k1"] == "1.2"

@@ -286,14 +286,17 @@ def test_a_card_says_who_judged_what_names_nobody(sound: Path) -> None:
     assert [item.judged_by for item in after.gold["q1"]] == ["model that wrote it"] * 2
     said = [str(problem) for problem in check(read_card(card))]
     assert [line.rpartition("/")[2] for line in said] == [
-        "judgments.jsonl: warning: 100.0 % of the judgments are a model's "
-        "(2 of 2; model that wrote it: 2)"
-    ], "the other variant is a person's"
+        "dataset.yaml: note: judged_by: a model gave the grades that name nobody "
+        "(model that wrote it)"
+    ], "what the card tells of is no warning"
     assert seal(read_card(card)).sizes.by_model == 2
     person = gold | {"grade": 1, "judged_by": "person"}
     write_jsonl(sound / "judgments.jsonl", gold, person)
     found = load(str(sound))
     assert [(item.grade, item.by_model) for item in found.gold["q1"]] == [(1, False)]
+    write_jsonl(sound / "judgments.jsonl", gold, person | {"path": "b.md", "section": None})
+    said = [str(problem) for problem in check(read_card(card)) if problem.severity == "warning"]
+    assert "50.0 % of the judgments are a model's (1 of 2; model that wrote it: 1)" in said[0]
     card.write_text(card.read_text().replace("model that wrote it", "gpt-6"))
     with pytest.raises(AssayError, match="judged_by"):
         read_card(card)

@@ -100,7 +100,7 @@ def test_check_tells_the_same_fault_once_and_the_cause_first(tiny: Path) -> None
     assert second.startswith('error: 2788 times, first: there is no document "no0.md" (')
     assert "judgments.jsonl:1, " in second
     assert second.endswith(" and 2785 more)")
-    assert last == "tiny: 2789 errors, 1 warnings"
+    assert last == "tiny: 2,789 errors, 1 warning"
     assert len(result.output.splitlines()) < 6
     assert len(run("check", "tiny", "--all").output.splitlines()) == 2791
     assert len(json.loads(run("check", "tiny", "--json").output)["datasets"][0]["problems"]) == 2790

@@ -56,7 +56,7 @@ def test_a_comparison_is_the_parent_of_runs_that_are_new_and_names_all(
         check_run(tracking, summary, child, run_id)
     verdicts = json.loads(tags["assay.verdicts"])
     assert list(verdicts) == [pair.other.run.manifest.id for pair in compared.pairs]
-    assert {"comparison.json", "report.html", "report.md"} == {
+    assert {"comparison.json", "figures.json", "report.html", "report.md"} == {
         file.path for file in tracking.list_artifacts(run_id)
     }
     assert run.data.params["base"] == first.run.manifest.id
@@ -64,21 +64,27 @@ def test_a_comparison_is_the_parent_of_runs_that_are_new_and_names_all(
 
 
 @pytest.mark.usefixtures("store")
-def test_its_metrics_are_those_of_the_comparison(
+def test_its_metrics_are_of_the_headline_and_its_table_has_all(
     compared: Comparison, summaries: dict[str, Summary], tmp_path: Path
 ) -> None:
-    metrics = client().get_run(send(compared, summaries, tmp_path / "reports")).data.metrics
+    run_id = send(compared, summaries, tmp_path / "reports")
+    metrics = client().get_run(run_id).data.metrics
+    table = json.loads(Path(client().download_artifacts(run_id, "figures.json")).read_text())
+    figures = {name: row for name, *row in table["data"]}
     assert (metrics["queries"], metrics["tests"]) == (3, compared.tests)
     assert len(set(compared.labels)) == 3
     for pair, label in zip(compared.pairs, compared.labels[1:], strict=True):
         other = metric_name(label)
         for item, name in zip(pair.differences, ("nDCG_at_10", "AP_rel_2"), strict=True):
             place = f"{name}/{other}"
-            assert metrics[f"difference/{place}"] == item.difference.value
-            assert metrics[f"difference/{place}.low"] == item.difference.low
-            assert metrics.get(f"p/{place}") == item.adjusted
-            assert metrics[f"detectable/{place}"] == item.detectable
-        assert not [name for name in metrics if name.startswith("latency_ratio/")]
+            found = item.difference
+            assert figures[f"difference/{place}"] == [found.value, found.low, found.high]
+            assert figures[f"detectable/{place}"] == [item.detectable, None, None]
+            assert (f"p/{place}" in figures) == (item.adjusted is not None)
+        place = f"difference/nDCG_at_10/{other}"
+        assert [metrics[place], metrics[f"{place}.low"], metrics[f"{place}.high"]] == figures[place]
+    assert not [name for name in metrics if "AP_rel_2" in name or "detectable" in name]
+    assert not [name for name in (*metrics, *figures) if name.startswith("latency_ratio/")]
 
 
 @pytest.mark.usefixtures("store")
