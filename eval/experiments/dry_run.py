@@ -9,6 +9,7 @@ from eval.experiments.config import RunConfig
 from eval.experiments.workshop import make_workshop
 from eval.runs.execution import sample
 from retrievers.base import AssayError, Progress
+from retrievers.corpus import Corpus
 from retrievers.documents.preparation import prepare
 from retrievers.language_models.prices import FREE, Prices, Usage
 from retrievers.legs.base import LegSettings
@@ -87,7 +88,7 @@ def estimate_run(settings: RunConfig, progress: Progress) -> DryRun:
     collection = load(settings.dataset)
     workshop = make_workshop(progress)
     chunks = prepare(collection.documents, settings.documents, workshop).chunks
-    texts = [chunk.searchable for chunk in chunks]
+    texts = Corpus(chunks).passages
     queries = [query.text for query in sample(collection.queries, settings.limit)]
     latency = settings.latency
     timed = min(latency.queries, len(queries))
