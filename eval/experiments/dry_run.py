@@ -15,6 +15,7 @@ from retrievers.language_models.prices import FREE, Prices, Usage
 from retrievers.legs.base import LegSettings
 from retrievers.models.base import CrossEncoder
 from retrievers.models.encoders import CachingEncoder, EncoderChoice
+from retrievers.models.served.ordering import OrderingSettings
 from retrievers.pipeline import PipelineSettings
 from retrievers.query.expand import ExpandSettings
 from retrievers.query.hyde import HydeSettings
@@ -189,6 +190,8 @@ def _list_rerankings(
         middle = sorted(queries, key=len)[len(queries) // 2]
         usage = _scale(model.expect(middle, shown), searches, 1)
         what = f"{depth} chunks in each of {searches:,} searches"
+        if isinstance(stage.model, OrderingSettings):
+            what += f", by {stage.model.count_calls(depth):,} calls at most"
         yield _price(f"stages.{stage.type}", what, usage, model.prices, model.unit)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from language_model_server import KEY
+from language_model_server import KEY, LanguageModelServer
 from model_server import ModelServer
 
 from retrievers.settings import Workshop
@@ -42,6 +42,15 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModelServer
     monkeypatch.setenv("MY_KEY", KEY)
     with ExitStack() as servers:
         yield lambda *react: servers.enter_context(ModelServer(*react))
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., LanguageModelServer]]:
+    """Start servers of language models, each with what it answers."""
+    pytest.importorskip("openai", reason="needs the extra `openai`")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with ExitStack() as servers:
+        yield lambda react: servers.enter_context(LanguageModelServer(react))
 
 
 @pytest.fixture(scope="session")

@@ -2,36 +2,28 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from language_model_server import KEY, Body, Call, LanguageModelServer, Reaction, Say, Status
+from language_model_server import KEY, Body, Call, Reaction, Say, Status
 from model_server import ModelServer, rate
 from pydantic import ValidationError
-from served_models import Serve, choose_reranker, read_reranker
+from served_models import Ask, Serve, choose_llm, choose_reranker, make_hits, read_reranker
 
 from retrievers import charges
-from retrievers.base import AssayError, Chunk, Hit
+from retrievers.base import AssayError
 from retrievers.language_models.anthropic import AnthropicSettings
 from retrievers.language_models.search_model import LEDGERS
 from retrievers.models.conformance import check_cross_encoder
-from retrievers.models.cross_encoders import CrossEncoderChoice
 from retrievers.models.served.listwise import read_permutation
 from retrievers.settings import Workshop
 from retrievers.stages.rerank import RerankSettings
 
 PROVIDERS = ("cohere", "voyage", "jina", "tei")
 TEXTS = ["a grey heron", "the red fox", "two red foxes", "an old badger"]
-Ask = Callable[..., LanguageModelServer]
-
-
-def make_hits(texts: Sequence[str]) -> list[Hit]:
-    chunks = [Chunk(f"c{at}", "d", 0, len(text), text) for at, text in enumerate(texts)]
-    return [Hit(chunk, 1.0 - at / 1000) for at, chunk in enumerate(chunks)]
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -138,19 +130,6 @@ def test_the_makers_own_clients_can_talk_to_this_server(
     rows = asked(pytest.importorskip(name), serve())
     scores = [row.relevance_score for row in sorted(rows, key=lambda row: row.index)]
     assert scores == [rate("red fox", text) for text in TEXTS]
-
-
-@pytest.fixture
-def ask(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
-    pytest.importorskip("openai", reason="needs the extra `openai`")
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with ExitStack() as servers:
-        yield lambda react: servers.enter_context(LanguageModelServer(react))
-
-
-def choose_llm(server: LanguageModelServer, **keys: Any) -> CrossEncoderChoice:
-    model = {"type": "openai", "model": "some", "base_url": f"{server.url}/v1"}
-    return read_reranker({"type": "llm", "model": model, "backoff_seconds": 0.01, **keys})
 
 
 def list_passages(call: Call) -> list[str]:
