@@ -6,6 +6,7 @@ from functools import cached_property
 from retrievers.base import Chunk, Document
 from retrievers.base.frontmatter import Frontmatter, read_frontmatter
 from retrievers.documents.structure import Structure, parse_document
+from retrievers.models.base import Passages
 from retrievers.models.encoders import CachingEncoder, Encoded
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest
@@ -30,6 +31,11 @@ class Corpus:
     def texts(self) -> Sequence[str]:
         """The `searchable` text of each chunk."""
         return [chunk.searchable for chunk in self.chunks]
+
+    @cached_property
+    def passages(self) -> Passages:
+        """`texts`, and which of them are of one document."""
+        return Passages(self.texts, list(self.by_document.values()))
 
     @cached_property
     def digest(self) -> str:
@@ -63,7 +69,7 @@ class Corpus:
     def encode(self, encoder: CachingEncoder) -> Encoded:
         """Return the vectors of the chunks' `searchable` texts, shape (chunks, dimensions)."""
         if encoder.identity not in self._encoded:
-            encoded = encoder.encode(self.texts)
+            encoded = encoder.encode(self.passages)
             # A copy: numpy asks the system for large memory pages for arrays of its own, and
             # scanning 100,000 vectors then takes three quarters of the time.
             self._encoded[encoder.identity] = Encoded(encoded.vectors.copy(), encoded.fresh)

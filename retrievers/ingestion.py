@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from retrievers.base import AssayError, Chunk, Document
 from retrievers.base.ingestion import Ingested, IngestReport
 from retrievers.config import PipelineConfig
+from retrievers.corpus import Corpus
 from retrievers.documents.chunkers import CombineSplitChunker
 from retrievers.documents.definitions import find_definitions
 from retrievers.documents.preparation import Cut, cut_documents, prepare
@@ -87,14 +88,14 @@ class _Embedding:
         self.seconds: dict[str, float] = {}
 
     def embed(self, doc_id: str, chunks: Sequence[Chunk]) -> None:
-        texts = [chunk.searchable for chunk in chunks]
+        texts = Corpus(chunks).passages
         begin = time.perf_counter()
         self.fresh[doc_id] = sum(encoder.keep(texts) for encoder in self.encoders)
         self.seconds[doc_id] = time.perf_counter() - begin
 
     def recall_seconds(self, chunks: Sequence[Chunk]) -> float | None:
         """Return what embedding took, whenever that was; None where that is not known."""
-        texts = [chunk.searchable for chunk in chunks]
+        texts = Corpus(chunks).passages
         taken = [encoder.recall_seconds(texts) for encoder in self.encoders]
         known = [seconds for seconds in taken if seconds is not None]
         return sum(known) if len(known) == len(taken) else None

@@ -1,7 +1,8 @@
 """A server on this machine that embeds and reranks in the forms of each provider.
 
 It refuses what their references do not allow: unknown keys, blank texts, too many of them, texts
-that are too long, a missing key. Vectors are hashes of words, of no unit length.
+that are too long, a missing key. Vectors are hashes of words, of no unit length; those of texts
+that are read together lean to that of all.
 """
 
 import base64
@@ -17,6 +18,7 @@ from language_model_server import KEY, Body, Call, LanguageModelServer, Reaction
 
 SIZE = 16  # dimensions of a vector
 LONGEST = 200  # words of a text
+TOGETHER = 300  # words of texts that are read together
 KINDS = {"search_document", "search_query", "document", "query"}
 KINDS |= {"RETRIEVAL_DOCUMENT", "RETRIEVAL_QUERY", "retrieval.passage", "retrieval.query"}
 
@@ -36,6 +38,23 @@ def embed(text: str, size: int = SIZE) -> list[float]:
         seed = zlib.crc32(word.encode("utf-8", "surrogatepass"))
         vector += np.random.default_rng(seed).normal(size=size) / (1 + number % 3)
     return [float(value) for value in vector * 3]
+
+
+def embed_together(texts: Sequence[str], size: int = SIZE) -> list[list[float]]:
+    """Return a vector a text, which depends on the others."""
+    whole = embed(" ".join(texts), size)
+    return [[a + b / 2 for a, b in zip(embed(text, size), whole, strict=True)] for text in texts]
+
+
+def shrink(vector: Sequence[float], form: str) -> list[float] | list[int]:
+    """Return a vector in the numbers that the caller asks for."""
+    if form == "float":
+        return list(vector)
+    if form == "int8":
+        return [int(value) for value in np.clip(np.round(np.array(vector) * 10), -128, 127)]
+    if form == "ubinary":
+        return [int(value) for value in np.packbits(np.array(vector) > 0)]
+    raise RefusedError(400, f"{form}: no such type of numbers")
 
 
 def rate(query: str, text: str) -> float:
@@ -76,6 +95,7 @@ class ModelServer(LanguageModelServer):
             "/cohere/v2/embed": self._cohere_embed,
             "/cohere/v2/rerank": self._cohere_rerank,
             "/voyage/embeddings": self._voyage_embeddings,
+            "/voyage/contextualizedembeddings": self._voyage_contextualised,
             "/voyage/rerank": self._voyage_rerank,
             "/jina/embeddings": self._jina_embeddings,
             "/jina/rerank": self._jina_rerank,
@@ -91,7 +111,8 @@ class ModelServer(LanguageModelServer):
     def _openai_embeddings(self, body: dict[str, Any]) -> Any:
         allow(body, "model input", "encoding_format dimensions user")
         texts = self._take(body["input"], 2048, "maximum context length is 200 tokens")
-        rows = self._rows(texts, body.get("dimensions"), body.get("encoding_format"))
+        vectors = [embed(text, body.get("dimensions") or SIZE) for text in texts]
+        rows = list_rows(vectors, body.get("encoding_format"))
         tokens = count(texts)
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
         return {"object": "list", "data": rows, "model": body["model"], "usage": usage}
@@ -102,9 +123,10 @@ class ModelServer(LanguageModelServer):
         allow_kind(body["input_type"], "search_")
         texts = self._take(body["texts"], 96, "too many tokens" * (body["truncate"] == "NONE"))
         vectors = [embed(text, body.get("output_dimension") or SIZE) for text in texts]
+        forms = {form: [shrink(at, form) for at in vectors] for form in body["embedding_types"]}
         billed = {"billed_units": {"input_tokens": count(texts)}}
         meta = {"api_version": {"version": "2"}, **billed}
-        return {"id": "1", "embeddings": {"float": vectors}, "texts": texts, "meta": meta}
+        return {"id": "1", "embeddings": forms, "texts": texts, "meta": meta}
 
     def _cohere_rerank(self, body: dict[str, Any]) -> Any:
         allow(body, "model query documents", "top_n max_tokens_per_doc priority")
@@ -118,9 +140,25 @@ class ModelServer(LanguageModelServer):
         allow_kind(body["input_type"], "")
         long = "" if body.get("truncation", True) else "max allowed tokens"
         texts = self._take(body["input"], 1000, long)
-        rows = self._rows(texts, body.get("output_dimension"), body.get("encoding_format"))
+        vectors = [embed(text, body.get("output_dimension") or SIZE) for text in texts]
+        small = [shrink(vector, body.get("output_dtype") or "float") for vector in vectors]
+        rows = list_rows(small, body.get("encoding_format"))
         usage = {"total_tokens": count(texts)}
         return {"object": "list", "data": rows, "model": body["model"], "usage": usage}
+
+    def _voyage_contextualised(self, body: dict[str, Any]) -> Any:
+        allow(body, "inputs model", "input_type output_dimension output_dtype encoding_format")
+        allow_kind(body["input_type"], "")
+        form, size = body.get("output_dtype") or "float", body.get("output_dimension") or SIZE
+        data, tokens = [], 0
+        for at, inputs in enumerate(body["inputs"]):
+            texts = self._take_together(inputs, 1000)
+            tokens += count(texts)
+            vectors = [shrink(vector, form) for vector in embed_together(texts, size)]
+            rows = list_rows(vectors, body.get("encoding_format"))
+            data.append({"object": "list", "data": rows, "index": at})
+        usage = {"total_tokens": tokens}
+        return {"object": "list", "data": data, "model": body["model"], "usage": usage}
 
     def _voyage_rerank(self, body: dict[str, Any]) -> Any:
         allow(body, "model query documents", "top_k truncation return_documents")
@@ -131,9 +169,17 @@ class ModelServer(LanguageModelServer):
     def _jina_embeddings(self, body: dict[str, Any]) -> Any:
         allow(body, "model input", "task dimensions truncate late_chunking embedding_type")
         allow_kind(body["task"], "retrieval.")
-        texts = self._take(body["input"], 512, "" if body.get("truncate") else "too large")
-        usage = {"total_tokens": count(texts)}
-        return {"data": self._rows(texts, body.get("dimensions")), "usage": usage}
+        size, form = body.get("dimensions") or SIZE, body.get("embedding_type", "float")
+        if form == "int8":
+            raise RefusedError(422, "int8: no such type of numbers")
+        if body.get("late_chunking"):
+            texts = self._take_together(body["input"], 512)
+            vectors = embed_together(texts, size)
+        else:
+            texts = self._take(body["input"], 512, "" if body.get("truncate") else "too large")
+            vectors = [embed(text, size) for text in texts]
+        rows = list_rows([shrink(vector, form) for vector in vectors])
+        return {"data": rows, "usage": {"total_tokens": count(texts)}}
 
     def _jina_rerank(self, body: dict[str, Any]) -> Any:
         allow(body, "model query documents", "top_n return_documents")
@@ -174,17 +220,11 @@ class ModelServer(LanguageModelServer):
             self.asked += texts
         return [" ".join(text.split(" ")[:LONGEST]) for text in texts]
 
-    def _rows(self, texts: Sequence[str], size: int | None, form: str | None = None) -> list[Any]:
-        """Return rows in another order than the texts."""
-        rows = [
-            {
-                "object": "embedding",
-                "index": at,
-                "embedding": encode(embed(text, size or SIZE), form),
-            }
-            for at, text in enumerate(texts)
-        ]
-        return rows[::-1]
+    def _take_together(self, texts: Any, most: int) -> list[str]:
+        """Return texts; refuse what may not be sent, or more than is read together."""
+        if sum(len(text.split()) for text in texts) > TOGETHER:
+            raise RefusedError(400, "the inputs exceed the limit of tokens")
+        return self._take(texts, most, "")
 
     def _ranked(self, query: str, texts: Sequence[str], most: int) -> list[dict[str, Any]]:
         self._take([query, *texts], most + 1, "")
@@ -205,6 +245,15 @@ def allow_kind(kind: str, prefix: str) -> None:
     """Refuse a kind of text that the provider does not know."""
     if kind not in KINDS or not kind.startswith(prefix):
         raise RefusedError(400, f"{kind}: no such kind of text")
+
+
+def list_rows(vectors: Sequence[Sequence[float]], form: str | None = None) -> list[Any]:
+    """Return rows in another order than the texts."""
+    rows = [
+        {"object": "embedding", "index": at, "embedding": encode(vector, form)}
+        for at, vector in enumerate(vectors)
+    ]
+    return rows[::-1]
 
 
 def encode(vector: Sequence[float], form: str | None) -> Any:

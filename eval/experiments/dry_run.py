@@ -9,11 +9,13 @@ from eval.experiments.config import RunConfig
 from eval.experiments.workshop import make_workshop
 from eval.runs.execution import sample
 from retrievers.base import AssayError, Progress
+from retrievers.corpus import Corpus
 from retrievers.documents.preparation import prepare
 from retrievers.language_models.prices import FREE, Prices, Usage
 from retrievers.legs.base import LegSettings
 from retrievers.models.base import CrossEncoder
 from retrievers.models.encoders import CachingEncoder, EncoderChoice
+from retrievers.models.served.ordering import OrderingSettings
 from retrievers.pipeline import PipelineSettings
 from retrievers.query.expand import ExpandSettings
 from retrievers.query.hyde import HydeSettings
@@ -87,7 +89,7 @@ def estimate_run(settings: RunConfig, progress: Progress) -> DryRun:
     collection = load(settings.dataset)
     workshop = make_workshop(progress)
     chunks = prepare(collection.documents, settings.documents, workshop).chunks
-    texts = [chunk.searchable for chunk in chunks]
+    texts = Corpus(chunks).passages
     queries = [query.text for query in sample(collection.queries, settings.limit)]
     latency = settings.latency
     timed = min(latency.queries, len(queries))
@@ -188,6 +190,8 @@ def _list_rerankings(
         middle = sorted(queries, key=len)[len(queries) // 2]
         usage = _scale(model.expect(middle, shown), searches, 1)
         what = f"{depth} chunks in each of {searches:,} searches"
+        if isinstance(stage.model, OrderingSettings):
+            what += f", by {stage.model.count_calls(depth):,} calls at most"
         yield _price(f"stages.{stage.type}", what, usage, model.prices, model.unit)
 
 

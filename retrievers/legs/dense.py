@@ -68,6 +68,15 @@ class DenseLegSettings(LegSettings):
     )
 
     @model_validator(mode="after")
+    def _reads_whole_chunks(self) -> "DenseLegSettings":
+        if self.windows != "none" and self.encoder.contextual:
+            raise ValueError(
+                f"windows: {self.windows}; with an encoder that reads a document's chunks together"
+                " allowed: none"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _compresses(self) -> "DenseLegSettings":
         if self.rescore and not self.compressed:
             raise ValueError("rescore: needs quantisation or dimensions; else all is exact")
@@ -185,7 +194,7 @@ class DenseLeg(Leg):
         Sets where the chunks begin in it.
         """
         self._starts = None
-        texts = [chunk.searchable for chunk in corpus.chunks]
+        texts: Sequence[str] = corpus.passages
         window = find_window([self._encoder])
         if self._settings.windows == "none" or window is None:
             return corpus.encode(self._encoder), texts

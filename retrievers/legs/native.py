@@ -36,10 +36,11 @@ class EngineLeg(Leg):
 
     def index(self, corpus: Corpus) -> IndexReport:
         """Encode the chunks and index texts and vectors in the engine."""
-        texts = [chunk.searchable for chunk in corpus.chunks]
+        texts = corpus.passages
         encoded = corpus.encode(self._encoder)
         seconds = self._encoder.recall_seconds(texts)
-        report = self._engine.index(texts, encoded.vectors, self._encoder.identity)
+        identity = self._encoder.identify(texts)
+        report = self._engine.index(corpus.texts, encoded.vectors, identity)
         return IndexReport(
             chunks=len(texts),
             seconds={**({} if seconds is None else {"embed": seconds}), **report.seconds},

@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,13 +30,38 @@ class Part:
     waited: float = 0.0
 
 
+class Passages(tuple[str, ...]):
+    """Texts of chunks, with the positions of those of each document, in the order of its text."""
+
+    documents: Sequence[Sequence[int]]
+
+    def __new__(cls, texts: Iterable[str], documents: Sequence[Sequence[int]]) -> "Passages":
+        """Make them of `texts`, each of whose positions is in one of `documents`."""
+        made = super().__new__(cls, texts)
+        made.documents = documents
+        return made
+
+
+def list_documents(texts: Sequence[str]) -> Sequence[Sequence[int]]:
+    """Return the positions of each document's texts; a text of which none is known is one."""
+    return texts.documents if isinstance(texts, Passages) else list_apart(texts)
+
+
+def list_apart(texts: Sequence[str]) -> Sequence[Sequence[int]]:
+    """Return the positions of texts that are each a document of its own."""
+    return [(at,) for at in range(len(texts))]
+
+
 class Encoder(ABC):
     """Turns texts into vectors of unit length, so that a dot product is their cosine.
 
-    `prices` are what it charges: nothing on this machine; None where that is not known.
+    `prices` are what it charges: nothing on this machine; None where that is not known. A
+    `contextual` one reads a document's texts together, as `list_documents` tells them: a passage's
+    vector depends on the others.
     """
 
     prices: Prices | None = FREE
+    contextual: bool = False
 
     @property
     @abstractmethod

@@ -2,7 +2,7 @@
 
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Any
@@ -14,7 +14,7 @@ from retrievers import charges
 from retrievers.base import AssayError
 from retrievers.engines.retries import count_wait
 from retrievers.language_models.prices import FREE, Prices, Usage
-from retrievers.models.base import Encoder, Vectors
+from retrievers.models.base import Encoder, Passages, Vectors, list_apart, list_documents
 from retrievers.models.choice import ModelSettings, check_tokens
 from retrievers.models.files import ModelFiles, locate
 from retrievers.models.onnx import OnnxEncoder
@@ -41,6 +41,11 @@ class EncoderChoice(Settings, ABC):
     def name(self) -> str:
         """What people know the encoder by."""
         return type(self).__name__
+
+    @property
+    def contextual(self) -> bool:
+        """Whether it reads a document's chunks together."""
+        return False
 
     @abstractmethod
     def open(self, workshop: Workshop) -> Encoder:
@@ -148,6 +153,17 @@ class CachingEncoder(Encoder):
         return self._encoder.prices
 
     @property
+    def contextual(self) -> bool:  # type: ignore[override]
+        """Whether the encoder behind the cache reads a document's texts together."""
+        return self._encoder.contextual
+
+    def identify(self, texts: Sequence[str]) -> str:
+        """Return the digest of all that decides the vectors of `texts` beside these themselves."""
+        if not self.contextual:
+            return self.identity
+        return digest(self.identity, [list(document) for document in list_documents(texts)])
+
+    @property
     def charged(self) -> bool:
         """Whether a service is asked that charges, or of which that is not known."""
         return self.prices != FREE
@@ -158,9 +174,9 @@ class CachingEncoder(Encoder):
             return Encoded(np.empty((0, 0), np.float32), 0)
         keys = self._keys(texts)
         known = self._workshop.cache.get_many(CACHE_KIND, keys)
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        missing, wanted = self._list_missing(keys, texts, known)
         if missing:
-            fresh = self._encode_missing(missing)
+            fresh = self._encode_missing(missing, wanted)
             what = f"embedding with {self._name}"
             known.update(self._workshop.progress.track(fresh, what, len(missing)))
         rows = [known[key] for key in keys]
@@ -178,9 +194,7 @@ class CachingEncoder(Encoder):
         """Return the distinct `texts` whose vectors are not in the cache."""
         keys = self._keys(texts)
         known = self._workshop.cache.get_many(CACHE_KIND, keys)
-        return list(
-            {key: text for key, text in zip(keys, texts, strict=True) if key not in known}.values()
-        )
+        return list(self._list_missing(keys, texts, known)[1])
 
     def keep(self, texts: Sequence[str]) -> int:
         """Encode what is not in the cache yet, and return how many texts that were."""
@@ -243,8 +257,31 @@ class CachingEncoder(Encoder):
         return self._encoder.facts()
 
     def _keys(self, texts: Sequence[str]) -> list[str]:
+        """Return the key of each text: of a contextual encoder, of all texts of its document."""
         identity = self.identity
-        return [digest(identity, text) for text in texts]
+        if not self.contextual:
+            return [digest(identity, text) for text in texts]
+        keys: dict[int, str] = {}
+        for document in list_documents(texts):
+            whole = digest(identity, [texts[at] for at in document])
+            keys |= {at: digest(whole, place) for place, at in enumerate(document)}
+        return [keys[at] for at in range(len(texts))]
+
+    def _list_missing(
+        self, keys: Sequence[str], texts: Sequence[str], known: Container[str]
+    ) -> tuple[list[str], Passages]:
+        """Return the distinct keys that are not `known`, and their texts: whole documents where
+        these are read together.
+        """
+        missing: dict[str, str] = {}
+        documents: list[Sequence[int]] = []
+        for together in list_documents(texts) if self.contextual else list_apart(texts):
+            if all(keys[at] in known or keys[at] in missing for at in together):
+                continue
+            begin = len(missing)
+            missing |= {keys[at]: texts[at] for at in together}
+            documents.append(range(begin, len(missing)))
+        return list(missing), Passages(missing.values(), documents)
 
     def _recall(self, kind: str, texts: Sequence[str]) -> float | None:
         keys = set(self._keys(texts))
@@ -253,23 +290,22 @@ class CachingEncoder(Encoder):
             return None
         return fsum(NUMBER.unpack(value)[0] for value in known.values())
 
-    def _encode_missing(self, texts: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
+    def _encode_missing(self, keys: Sequence[str], texts: Passages) -> Iterator[tuple[str, bytes]]:
         """Yield (key, vector), each part stored before its first is yielded."""
-        keys, wanted, cache = list(texts), list(texts.values()), self._workshop.cache
-        for part in self._encoder.encode_parts(wanted):
+        cache = self._workshop.cache
+        for part in self._encoder.encode_parts(texts):
             block = [keys[at] for at in part.positions]
             share = NUMBER.pack(part.seconds / len(block))
             cache.put_many(SECONDS_KIND, dict.fromkeys(block, share))
             if self.charged:
-                cache.put_many(TOKENS_KIND, _share(part.usage.prompt, block, texts))
+                sizes = [len(texts[at].encode()) + 1 for at in part.positions]
+                cache.put_many(TOKENS_KIND, _share(part.usage.prompt, block, sizes))
             values = {key: row.tobytes() for key, row in zip(block, part.vectors, strict=True)}
             cache.put_many(CACHE_KIND, values)
             yield from values.items()
 
 
-def _share(tokens: int, keys: Sequence[str], texts: Mapping[str, str]) -> dict[str, bytes]:
-    """Return each text's share of the tokens of a call, by its length."""
-    sizes = [len(texts[key].encode()) + 1 for key in keys]
-    return {
-        key: NUMBER.pack(tokens * size / sum(sizes)) for key, size in zip(keys, sizes, strict=True)
-    }
+def _share(tokens: int, keys: Sequence[str], sizes: Sequence[int]) -> dict[str, bytes]:
+    """Return each text's share of the tokens of a call, by its size."""
+    total = sum(sizes)
+    return {key: NUMBER.pack(tokens * size / total) for key, size in zip(keys, sizes, strict=True)}

@@ -12,6 +12,7 @@ from retrievers.models.served.gemini import GeminiEncoderSettings
 from retrievers.models.served.jina import JinaEncoderSettings, JinaRerankerSettings
 from retrievers.models.served.listwise import ListwiseSettings
 from retrievers.models.served.openai import OpenAiEncoderSettings
+from retrievers.models.served.pairwise import PairwiseSettings
 from retrievers.models.served.tei import TeiEncoderSettings, TeiRerankerSettings
 from retrievers.models.served.voyage import VoyageEncoderSettings, VoyageRerankerSettings
 from retrievers.settings.parts import Part
@@ -39,7 +40,8 @@ ServedCrossEncoders = Annotated[
     | VoyageRerankerSettings
     | JinaRerankerSettings
     | TeiRerankerSettings
-    | ListwiseSettings,
+    | ListwiseSettings
+    | PairwiseSettings,
     Field(discriminator="type"),
 ]
 Encoders = Annotated[

@@ -148,6 +148,19 @@ def test_a_dry_run_prices_what_expands_queries(server: ModelServer) -> None:
     assert terms.what == f"{len(passages) - len(QUERIES)} terms not embedded before"
 
 
+def test_a_dry_run_states_how_often_a_language_model_is_asked(server: ModelServer) -> None:
+    values = make_config(server).model_dump(exclude={"retriever"})
+    where = {"type": "openai", "model": "some", "base_url": f"{server.url}/v1"}
+    for type_, calls in (("llm", 1), ("llm_pairs", 6)):
+        stage = {"type": "rerank", "depth": 3, "model": {"type": type_, "model": where}}
+        retriever = {"legs": {"words": {"type": "bm25"}}, "stages": [stage]}
+        config = RunConfig.model_validate({**values, "retriever": retriever})
+        (item,) = estimate_run(config, Quiet()).items
+        assert item.what.endswith(f"searches, by {calls} calls at most")
+        assert item.units > 0
+    assert not server.calls
+
+
 def test_the_dry_run_of_the_command_line(server: ModelServer, tmp_path: Path) -> None:
     config = make_config(server, encoder=1.0).model_dump(mode="json", exclude_none=True)
     (tmp_path / "served.json.yaml").write_text(json.dumps(config))

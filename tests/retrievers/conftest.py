@@ -4,12 +4,14 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from language_model_server import KEY, LanguageModelServer
+from model_server import ModelServer
 
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
@@ -32,6 +34,29 @@ def model_workshop(tmp_path: Path) -> Workshop:
     shared.mkdir(exist_ok=True)
     (cache.root / "models").symlink_to(shared)
     return Workshop(cache)
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Workshop:
+    """A workshop with an empty cache."""
+    return Workshop(Cache(tmp_path / "cache"))
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModelServer]]:
+    """Start servers of models, each with what it does other than answer."""
+    monkeypatch.setenv("MY_KEY", KEY)
+    with ExitStack() as servers:
+        yield lambda *react: servers.enter_context(ModelServer(*react))
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., LanguageModelServer]]:
+    """Start servers of language models, each with what it answers."""
+    pytest.importorskip("openai", reason="needs the extra `openai`")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with ExitStack() as servers:
+        yield lambda react: servers.enter_context(LanguageModelServer(react))
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,50 +16,25 @@ from hypothesis import strategies as st
 from language_model_server import KEY, Body, Call, Drop, Hang, Reaction, Status
 from model_server import LONGEST, SIZE, ModelServer, answer, embed
 from pydantic import TypeAdapter
+from served_models import Serve, choose_encoder, unit
 
 from retrievers import charges
 from retrievers.base import AssayError, Chunk
 from retrievers.corpus import Corpus
 from retrievers.legs.dense import DenseLegSettings
 from retrievers.models.conformance import check_encoder
-from retrievers.models.encoders import CACHE_KIND, EncoderChoice
+from retrievers.models.encoders import CACHE_KIND
 from retrievers.models.registry import AnyEncoder
 from retrievers.pipeline import PipelineSettings
 from retrievers.settings import Workshop, validate
-from retrievers.store.cache import Cache
 
 PROVIDERS = ("openai", "cohere", "voyage", "jina", "gemini", "tei")
 TEXTS = ["the red fox", "a grey heron", "two otters", "an old badger", "the tawny owl"]
-Serve = Callable[..., ModelServer]
-
-
-@pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
-    monkeypatch.setenv("MY_KEY", KEY)
-    with ExitStack() as servers:
-        yield lambda *react: servers.enter_context(ModelServer(*react))
-
-
-@pytest.fixture
-def workshop(tmp_path: Path) -> Workshop:
-    return Workshop(Cache(tmp_path / "cache"))
-
-
-def choose(server: ModelServer, type_: str = "openai", **keys: Any) -> EncoderChoice:
-    values = {"type": type_, "url": f"{server.url}/{type_}", "model": "some"}
-    quick = {"backoff_seconds": 0.01, "attempts": 3, "key_variable": "MY_KEY"}
-    chosen: EncoderChoice = TypeAdapter(AnyEncoder).validate_python({**values, **quick, **keys})
-    return chosen
-
-
-def unit(text: str, size: int = SIZE) -> Any:
-    vector = np.array(embed(text, size))
-    return vector / np.linalg.norm(vector)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_every_provider_keeps_the_rules(provider: str, serve: Serve, workshop: Workshop) -> None:
-    check_encoder(choose(serve(), provider), workshop)
+    check_encoder(choose_encoder(serve(), provider), workshop)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -69,7 +42,7 @@ def test_rows_keep_their_order_and_kinds_are_told_apart(
     provider: str, serve: Serve, workshop: Workshop
 ) -> None:
     server = serve()
-    encoder = choose(server, provider, dimensions=8, batch=2).open(workshop)
+    encoder = choose_encoder(server, provider, dimensions=8, batch=2).open(workshop)
     rows = encoder.encode_passages(TEXTS)
     assert np.allclose(rows, [unit(text, 8) for text in TEXTS], atol=1e-6)
     assert np.allclose(encoder.encode_query("fox"), unit("fox", 8), atol=1e-6)
@@ -86,7 +59,7 @@ def find_kind(body: dict[str, Any]) -> Any:
 
 def test_prefixes_are_put_before(serve: Serve, workshop: Workshop) -> None:
     server = serve()
-    encoder = choose(server, query_prefix="query: ", passage_prefix="text: ").open(workshop)
+    encoder = choose_encoder(server, query_prefix="query: ", passage_prefix="text: ").open(workshop)
     encoder.encode_passages(["fox"])
     encoder.encode_query("fox")
     assert server.asked == ["text: fox", "query: fox"]
@@ -115,7 +88,7 @@ def test_a_passing_fault_is_tried_again_and_is_no_time_of_the_query(
     fault: Reaction, serve: Serve, workshop: Workshop
 ) -> None:
     server = serve(lambda call: fault if call.number == 0 else None)
-    encoder = choose(server, timeout_seconds=0.5).open(workshop)
+    encoder = choose_encoder(server, timeout_seconds=0.5).open(workshop)
     with charges.watch() as watched:
         vector = encoder.encode_query("fox")
     assert np.allclose(vector, unit("fox"), atol=1e-6)
@@ -127,7 +100,7 @@ def test_the_wait_of_retries_is_not_in_the_latency_of_a_leg(
     serve: Serve, workshop: Workshop
 ) -> None:
     server = serve(lambda call: Status(429, {"retry-after": "0.4"}) if call.number == 1 else None)
-    leg = DenseLegSettings(type="dense", encoder=choose(server)).build(workshop)
+    leg = DenseLegSettings(type="dense", encoder=choose_encoder(server)).build(workshop)
     leg.index(Corpus([Chunk("c", "d", 0, 3, "fox")]))
     found = leg.search("fox", 1)
     assert found.waited > 400 > found.milliseconds["encode"]
@@ -146,7 +119,9 @@ def test_passages_beside_a_query_are_billed_and_their_waits_are_in_no_latency(
         return None
 
     server = serve(react)
-    leg = DenseLegSettings(type="dense", encoder=choose(server, price_usd=1.0)).build(workshop)
+    leg = DenseLegSettings(type="dense", encoder=choose_encoder(server, price_usd=1.0)).build(
+        workshop
+    )
     leg.index(Corpus([Chunk("c", "d", 0, 1, "x y")]))
     result = leg.search_near("a", ["b c", "d"], 1)
     mean = np.mean([unit(text) for text in ("a", "b c", "d")], axis=0)
@@ -161,7 +136,7 @@ def test_the_wait_of_retries_is_not_in_the_seconds_of_passages(
     serve: Serve, workshop: Workshop
 ) -> None:
     server = serve(lambda call: None if call.number else Status(429, {"retry-after": "0.4"}))
-    encoder = choose(server).build(workshop)
+    encoder = choose_encoder(server).build(workshop)
     encoder.encode(["fox"])
     seconds = encoder.recall_seconds(["fox"])
     assert seconds is not None
@@ -183,7 +158,7 @@ def test_a_redirect_and_a_filter_stop_the_run_in_one_line(
 ) -> None:
     server = serve(lambda call: given)
     with pytest.raises(AssayError, match=rf"^127\.0\.0\.1:\d+: {wrong}") as caught:
-        choose(server).open(workshop).encode_query("fox")
+        choose_encoder(server).open(workshop).encode_query("fox")
     assert "\n" not in str(caught.value)
     assert len(server.calls) == 1
 
@@ -201,7 +176,7 @@ def test_what_is_no_vector_stops_the_run_in_one_line(
     given: Body, wrong: str, serve: Serve, workshop: Workshop
 ) -> None:
     server = serve(lambda call: given)
-    encoder = choose(server, dimensions=SIZE).build(workshop)
+    encoder = choose_encoder(server, dimensions=SIZE).build(workshop)
     with pytest.raises(AssayError, match=wrong) as caught:
         encoder.encode(["fox"])
     assert "\n" not in str(caught.value)
@@ -211,12 +186,12 @@ def test_what_is_no_vector_stops_the_run_in_one_line(
 
 def test_a_model_that_changes_its_size_is_refused(serve: Serve, workshop: Workshop) -> None:
     server = serve(lambda call: answer([[1.0, 2.0]]) if call.number else None)
-    encoder = choose(server).build(workshop)
+    encoder = choose_encoder(server).build(workshop)
     encoder.encode(["fox"])
     with pytest.raises(AssayError, match="of 2 dimensions, 16 were given before"):
         encoder.encode_query("fox")
     with pytest.raises(AssayError, match="2 or 16 dimensions: another model answers"):
-        choose(server).build(workshop).encode(["fox", "owl"])
+        choose_encoder(server).build(workshop).encode(["fox", "owl"])
 
 
 def test_a_refused_key_stops_at_once_and_is_shown_nowhere(
@@ -225,7 +200,7 @@ def test_a_refused_key_stops_at_once_and_is_shown_nowhere(
     caplog.set_level(logging.DEBUG)
     server = serve()
     monkeypatch.setenv("MY_KEY", secret := "sk-wrong-0123456789")
-    settings = choose(server)
+    settings = choose_encoder(server)
     encoder = settings.build(workshop)
     with pytest.raises(AssayError, match="refuses MY_KEY") as caught:
         encoder.encode(["fox"])
@@ -239,7 +214,7 @@ def test_a_key_is_sent_to_no_other_address_unless_that_is_said(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     server = serve()
-    local = choose(server, url=f"{server.url}/local", key_variable=None)
+    local = choose_encoder(server, url=f"{server.url}/local", key_variable=None)
     local.open(workshop).encode_query("fox")
     assert "authorization" not in server.calls[0].headers
     monkeypatch.delenv("OPENAI_API_KEY")
@@ -250,12 +225,12 @@ def test_a_key_is_sent_to_no_other_address_unless_that_is_said(
 
 def test_vectors_are_kept_by_content_and_model(serve: Serve, workshop: Workshop) -> None:
     server = serve()
-    first = choose(server).build(workshop).encode(TEXTS)
-    again = choose(server, concurrency=1, query_prefix="q", price_usd=1.0).build(workshop)
+    first = choose_encoder(server).build(workshop).encode(TEXTS)
+    again = choose_encoder(server, concurrency=1, query_prefix="q", price_usd=1.0).build(workshop)
     assert again.encode(TEXTS).fresh == 0
     assert np.array_equal(again.encode(TEXTS).vectors, first.vectors)
     for other in ({"model": "another"}, {"dimensions": 8}, {"passage_prefix": "p"}):
-        assert choose(server, **other).build(workshop).encode(TEXTS).fresh == len(TEXTS)
+        assert choose_encoder(server, **other).build(workshop).encode(TEXTS).fresh == len(TEXTS)
 
 
 def test_batches_that_came_before_a_failure_are_kept(serve: Serve, workshop: Workshop) -> None:
@@ -265,18 +240,18 @@ def test_batches_that_came_before_a_failure_are_kept(serve: Serve, workshop: Wor
         return Status(400, message="no") if "two otters" in call.body["input"] else None
 
     server = serve(lambda call: None if broken.is_set() else react(call))
-    encoder = choose(server, batch=1, concurrency=1).build(workshop)
+    encoder = choose_encoder(server, batch=1, concurrency=1).build(workshop)
     with pytest.raises(AssayError, match="HTTP 400: no"):
         encoder.encode(TEXTS)
     assert server.asked == TEXTS[:2]
     broken.set()
-    assert choose(server, batch=1).build(workshop).encode(TEXTS).fresh == 3
+    assert choose_encoder(server, batch=1).build(workshop).encode(TEXTS).fresh == 3
     assert sorted(server.asked) == sorted(TEXTS)
 
 
 def test_calls_run_side_by_side_and_no_more_than_allowed(serve: Serve, workshop: Workshop) -> None:
     server = serve(lambda call: Hang(0.1))
-    choose(server, batch=1, concurrency=3).open(workshop).encode_passages(TEXTS)
+    choose_encoder(server, batch=1, concurrency=3).open(workshop).encode_passages(TEXTS)
     assert server.most_at_once == 3
 
 
@@ -286,10 +261,10 @@ def test_an_oversize_text_loses_its_end_or_is_refused(
 ) -> None:
     server = serve()
     long = " ".join(f"word{at}" for at in range(LONGEST * 2))
-    rows = choose(server, provider).open(workshop).encode_passages(["fox", long, "owl"])
+    rows = choose_encoder(server, provider).open(workshop).encode_passages(["fox", long, "owl"])
     assert np.allclose(rows[[0, 2]], [unit("fox"), unit("owl")], atol=1e-6)
     assert np.isfinite(rows[1]).all()
-    strict = choose(server, provider, truncate=False).open(workshop)
+    strict = choose_encoder(server, provider, truncate=False).open(workshop)
     with pytest.raises(AssayError, match="longer than the model reads"):
         strict.encode_passages(["fox", long, "owl"])
 
@@ -298,46 +273,48 @@ def test_a_budget_is_never_exceeded_over_runs(serve: Serve, workshop: Workshop) 
     server = serve()
     keys = {"price_usd": 8000.0, "max_cost_usd": 2.0, "batch": 1, "concurrency": 1}
     with pytest.raises(AssayError, match=r"budget of 2\.0 USD allows no further call"):
-        choose(server, **keys).build(workshop).encode([f"text {at}" for at in range(1000)])
+        choose_encoder(server, **keys).build(workshop).encode([f"text {at}" for at in range(1000)])
     asked = len(server.asked)
     assert 3 * asked * 0.008 <= 2.0 < (3 * asked + 207) * 0.008  # at worst a token a byte
     with pytest.raises(AssayError, match="allows no further call"):
-        choose(server, **keys).open(workshop).encode_query("a longer text")
+        choose_encoder(server, **keys).open(workshop).encode_query("a longer text")
     assert len(server.asked) == asked
-    choose(server, **{**keys, "max_cost_usd": 5.0}).open(workshop).encode_query("a longer text")
+    choose_encoder(server, **{**keys, "max_cost_usd": 5.0}).open(workshop).encode_query(
+        "a longer text"
+    )
 
 
 def test_a_budget_needs_a_price(serve: Serve, workshop: Workshop) -> None:
     with pytest.raises(AssayError, match="its price is not known, and max_cost_usd needs it"):
-        choose(serve(), max_cost_usd=1.0).open(workshop)
+        choose_encoder(serve(), max_cost_usd=1.0).open(workshop)
 
 
 def test_what_is_billed_is_known_from_the_cache_too(serve: Serve, workshop: Workshop) -> None:
     server = serve()
     for _ in range(2):
-        encoder = choose(server, price_usd=2.0).build(workshop)
+        encoder = choose_encoder(server, price_usd=2.0).build(workshop)
         encoder.encode(["the red fox", "owl"])
         assert encoder.recall_bill(["the red fox", "owl", "owl"]) == {
             "tokens": 6,
             "usd": pytest.approx(12e-6),
         }
-    unknown = choose(server).build(workshop).recall_bill(["the red fox", "owl"])
+    unknown = choose_encoder(server).build(workshop).recall_bill(["the red fox", "owl"])
     assert unknown == {"tokens": 6, "usd": None}
-    assert choose(server, price_usd=0.0).build(workshop).recall_bill(["owl"]) is None
+    assert choose_encoder(server, price_usd=0.0).build(workshop).recall_bill(["owl"]) is None
 
 
 def test_a_query_tells_what_it_cost(serve: Serve, workshop: Workshop) -> None:
     server = serve()
     with charges.watch() as watched:
-        choose(server, price_usd=2.0).open(workshop).encode_query("the red fox")
+        choose_encoder(server, price_usd=2.0).open(workshop).encode_query("the red fox")
     assert watched.counts == {"tokens": 4, "nano_usd": 8000}
     with charges.watch() as watched:
-        choose(server).open(workshop).encode_query("the red fox")
+        choose_encoder(server).open(workshop).encode_query("the red fox")
     assert watched.counts == {"tokens": 4, "unpriced": 1}
 
 
 def test_no_key_lies_in_the_cache(serve: Serve, workshop: Workshop) -> None:
-    choose(serve(), price_usd=1.0, max_cost_usd=1.0).build(workshop).encode(TEXTS)
+    choose_encoder(serve(), price_usd=1.0, max_cost_usd=1.0).build(workshop).encode(TEXTS)
     files = [path for path in workshop.cache.root.rglob("*") if path.is_file()]
     assert {path.suffix for path in files} >= {".sqlite", ".jsonl"}
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
@@ -353,7 +330,7 @@ def test_batches_change_no_vector(serve: Serve, workshop: Workshop) -> None:
         concurrency=st.integers(1, 3),
     )
     def check(texts: list[str], batch: int, concurrency: int) -> None:
-        encoder = choose(server, batch=batch, concurrency=concurrency).open(workshop)
+        encoder = choose_encoder(server, batch=batch, concurrency=concurrency).open(workshop)
         alone = [unit(text if text.strip() else ".") for text in texts]
         assert np.allclose(encoder.encode_passages(texts), alone, atol=1e-6)
 
@@ -422,7 +399,7 @@ def test_the_makers_own_clients_can_talk_to_this_server(
 
 
 def test_a_database_of_vectors_holds_no_settings(serve: Serve, workshop: Workshop) -> None:
-    choose(serve()).build(workshop).encode(TEXTS)
+    choose_encoder(serve()).build(workshop).encode(TEXTS)
     with sqlite3.connect(workshop.cache.root / f"{CACHE_KIND}.sqlite") as database:
         sizes = database.execute("SELECT length(key), length(value) FROM items").fetchall()
     assert set(sizes) == {(64, SIZE * 4)}
@@ -451,7 +428,7 @@ def test_a_killed_process_loses_no_batch_that_came(serve: Serve, workshop: Works
         return Hang(2)
 
     server = serve(react)
-    settings = choose(server, batch=1, concurrency=1)
+    settings = choose_encoder(server, batch=1, concurrency=1)
     given = json.dumps(settings.model_dump(exclude_none=True))
     command = [sys.executable, "-c", ENCODE, str(workshop.cache.root), given, json.dumps(TEXTS)]
     with subprocess.Popen(command) as process:

@@ -2,67 +2,33 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from language_model_server import KEY, Body, Call, LanguageModelServer, Reaction, Say, Status
+from language_model_server import KEY, Body, Call, Reaction, Say, Status
 from model_server import ModelServer, rate
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
+from served_models import Ask, Serve, choose_llm, choose_reranker, make_hits, read_reranker
 
 from retrievers import charges
-from retrievers.base import AssayError, Chunk, Hit
+from retrievers.base import AssayError
 from retrievers.language_models.anthropic import AnthropicSettings
 from retrievers.language_models.search_model import LEDGERS
 from retrievers.models.conformance import check_cross_encoder
-from retrievers.models.cross_encoders import CrossEncoderChoice
-from retrievers.models.registry import AnyCrossEncoder
 from retrievers.models.served.listwise import read_permutation
 from retrievers.settings import Workshop
 from retrievers.stages.rerank import RerankSettings
-from retrievers.store.cache import Cache
 
 PROVIDERS = ("cohere", "voyage", "jina", "tei")
 TEXTS = ["a grey heron", "the red fox", "two red foxes", "an old badger"]
-Serve = Callable[..., ModelServer]
-Ask = Callable[..., LanguageModelServer]
-
-
-@pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
-    monkeypatch.setenv("MY_KEY", KEY)
-    with ExitStack() as servers:
-        yield lambda *react: servers.enter_context(ModelServer(*react))
-
-
-@pytest.fixture
-def workshop(tmp_path: Path) -> Workshop:
-    return Workshop(Cache(tmp_path / "cache"))
-
-
-def read(values: dict[str, Any]) -> CrossEncoderChoice:
-    chosen: CrossEncoderChoice = TypeAdapter(AnyCrossEncoder).validate_python(values)
-    return chosen
-
-
-def choose(server: ModelServer, type_: str, **keys: Any) -> CrossEncoderChoice:
-    values = {"type": type_, "url": f"{server.url}/{type_}", "model": "some"}
-    quick = {"backoff_seconds": 0.01, "attempts": 3, "key_variable": "MY_KEY"}
-    return read({**values, **quick, **keys})
-
-
-def make_hits(texts: Sequence[str]) -> list[Hit]:
-    chunks = [Chunk(f"c{at}", "d", 0, len(text), text) for at, text in enumerate(texts)]
-    return [Hit(chunk, 1.0 - at / 1000) for at, chunk in enumerate(chunks)]
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_every_provider_keeps_the_rules(provider: str, serve: Serve, workshop: Workshop) -> None:
-    check_cross_encoder(choose(serve(), provider), workshop)
+    check_cross_encoder(choose_reranker(serve(), provider), workshop)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -70,7 +36,7 @@ def test_scores_keep_their_order_in_calls_of_any_size(
     provider: str, serve: Serve, workshop: Workshop
 ) -> None:
     texts = [f"{text} {at}" for at in range(10) for text in TEXTS]
-    scores = choose(serve(), provider).build(workshop).score("red fox", texts)
+    scores = choose_reranker(serve(), provider).build(workshop).score("red fox", texts)
     assert scores == pytest.approx([rate("red fox", text) for text in texts])
 
 
@@ -87,7 +53,7 @@ def test_scores_keep_their_order_in_calls_of_any_size(
 def test_a_passing_fault_is_tried_again(fault: Reaction, serve: Serve, workshop: Workshop) -> None:
     server = serve(lambda call: fault if call.number == 0 else None)
     with charges.watch() as watched:
-        scores = choose(server, "jina").build(workshop).score("red fox", TEXTS)
+        scores = choose_reranker(server, "jina").build(workshop).score("red fox", TEXTS)
     assert scores == pytest.approx([rate("red fox", text) for text in TEXTS])
     assert watched.counts["retries"] == 1
 
@@ -96,7 +62,7 @@ def test_a_score_that_is_no_number_stops_the_run(serve: Serve, workshop: Worksho
     rows = [{"index": 0, "relevance_score": float("nan")}]
     server = serve(lambda call: Body(json.dumps({"results": rows}).encode()))
     with pytest.raises(AssayError, match="gives a score that is not finite"):
-        choose(server, "jina").build(workshop).score("red fox", ["fox"])
+        choose_reranker(server, "jina").build(workshop).score("red fox", ["fox"])
     assert len(server.calls) == 1
 
 
@@ -109,7 +75,7 @@ def test_reranking_is_billed_alike_whether_scores_are_kept_or_new(
         "cohere": {"searches": 1, "nano_usd": 2_000_000},
     }
     for provider, counts in wanted.items():
-        model = choose(server, provider, price_usd=2.0)
+        model = choose_reranker(server, provider, price_usd=2.0)
         for number in range(2):
             stage = RerankSettings(type="rerank", model=model).build(workshop)
             with charges.watch() as watched:
@@ -122,7 +88,7 @@ def test_reranking_is_billed_alike_whether_scores_are_kept_or_new(
 def test_scores_of_another_unit_are_asked_anew(serve: Serve, workshop: Workshop) -> None:
     server = serve()
     for scores in ("probability", "logit", "probability", "logit"):
-        model = choose(server, "tei", scores=scores)
+        model = choose_reranker(server, "tei", scores=scores)
         RerankSettings(type="rerank", model=model).build(workshop).apply("fox", make_hits(TEXTS))
     assert [call.body["raw_scores"] for call in server.calls] == [False, True]
 
@@ -132,11 +98,11 @@ def test_a_search_of_many_passages_is_reserved_as_the_searches_that_it_may_be(
 ) -> None:
     server = serve()
     keys = {"price_usd": 2.0, "max_cost_usd": 0.002}  # a search
-    choose(server, "cohere", **keys).build(workshop).score("red fox", ["fox"] * 100)
+    choose_reranker(server, "cohere", **keys).build(workshop).score("red fox", ["fox"] * 100)
     assert len(server.calls) == 1
     # With a query of 300 bytes a passage of 201 counts as two.
     keys["max_cost_usd"] = 0.005
-    model = choose(server, "cohere", **keys).build(workshop)
+    model = choose_reranker(server, "cohere", **keys).build(workshop)
     with pytest.raises(AssayError, match="allows no further call"):
         model.score("q" * 300, ["f" * 201] * 100)
     assert len(server.calls) == 1
@@ -144,7 +110,7 @@ def test_a_search_of_many_passages_is_reserved_as_the_searches_that_it_may_be(
 
 def test_a_bare_name_of_a_served_reranker_is_told_how_to_be_named() -> None:
     with pytest.raises(ValidationError, match=r"model: \{type: cohere, model: rerank-v3.5\}"):
-        read({"model": "cohere/rerank-v3.5"})
+        read_reranker({"model": "cohere/rerank-v3.5"})
 
 
 def ask_cohere(sdk: Any, server: ModelServer) -> Any:
@@ -164,19 +130,6 @@ def test_the_makers_own_clients_can_talk_to_this_server(
     rows = asked(pytest.importorskip(name), serve())
     scores = [row.relevance_score for row in sorted(rows, key=lambda row: row.index)]
     assert scores == [rate("red fox", text) for text in TEXTS]
-
-
-@pytest.fixture
-def ask(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
-    pytest.importorskip("openai", reason="needs the extra `openai`")
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with ExitStack() as servers:
-        yield lambda react: servers.enter_context(LanguageModelServer(react))
-
-
-def choose_llm(server: LanguageModelServer, **keys: Any) -> CrossEncoderChoice:
-    model = {"type": "openai", "model": "some", "base_url": f"{server.url}/v1"}
-    return read({"type": "llm", "model": model, "backoff_seconds": 0.01, **keys})
 
 
 def list_passages(call: Call) -> list[str]:
@@ -251,7 +204,7 @@ def test_a_key_goes_to_no_address_that_a_config_names_unless_it_is_meant(
     for variable in (None, "OPENAI_API_KEY"):
         model = {"type": "openai", "model": "some", "base_url": f"{server.url}/v1"}
         named = {"key_variable": variable} if variable else {}
-        read({"type": "llm", "model": {**model, **named}}).build(workshop).score(
+        read_reranker({"type": "llm", "model": {**model, **named}}).build(workshop).score(
             "q", ["p 1", "p 2"]
         )
     assert [KEY in call.headers["authorization"] for call in server.calls] == [False, True]
@@ -279,7 +232,9 @@ def test_windows_of_any_size_share_one_budget(ask: Ask, workshop: Workshop) -> N
     def score(address: str, window: int) -> None:
         model = {"type": "openai", "model": "some", "base_url": f"{server.url}{address}"}
         keys = {"prices": prices, "max_cost_usd": 1.0, "window": window, "step": 2}
-        read({"type": "llm", "model": model, **keys}).build(workshop).score("q", ["p 1", "p 2"])
+        read_reranker({"type": "llm", "model": model, **keys}).build(workshop).score(
+            "q", ["p 1", "p 2"]
+        )
 
     for window in (10, 20, 40):
         score("/v1", window)
@@ -290,15 +245,15 @@ def test_windows_of_any_size_share_one_budget(ask: Ask, workshop: Workshop) -> N
 
 
 def test_ranks_are_not_compared_with_scores() -> None:
-    model = read({"type": "llm"})
+    model = read_reranker({"type": "llm"})
     with pytest.raises(ValidationError, match="enough: compares scores"):
         RerankSettings(type="rerank", model=model, enough=0.5)
     assert RerankSettings(type="rerank", model=model).scale == "never"
     assert RerankSettings(type="rerank").scale == "own"
     with pytest.raises(ValidationError, match="at most the window"):
-        read({"type": "llm", "window": 4, "step": 5})
+        read_reranker({"type": "llm", "window": 4, "step": 5})
 
 
 def test_another_providers_model_may_stand_there() -> None:
-    model = read({"type": "llm", "model": {"type": "anthropic"}})
+    model = read_reranker({"type": "llm", "model": {"type": "anthropic"}})
     assert isinstance(model.model, AnthropicSettings)  # type: ignore[attr-defined]

@@ -3,19 +3,19 @@
 import threading
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from retrievers import charges
 from retrievers.base import AssayError, cut
 from retrievers.language_models.base import MARKS, USUAL_BYTES_PER_TOKEN, TooLongError
 from retrievers.language_models.prices import Usage
-from retrievers.models.base import Encoder, Part, Vectors
+from retrievers.models.base import Encoder, Part, Vectors, list_documents
 from retrievers.models.encoders import EncoderChoice
 from retrievers.models.served.messages import clean
 from retrievers.models.served.service import ServedSettings, Service
@@ -32,8 +32,10 @@ Rows = Sequence[Sequence[float]]
 class ServedEncoderSettings(ServedSettings, EncoderChoice):
     """An embedding model behind HTTP: what all of them have."""
 
+    route: ClassVar[str] = ""  # where texts are posted to, below the address
     most_texts: ClassVar[int]  # that the service takes in one call
     most_tokens: ClassVar[int] = 100_000  # in one call, by estimate
+    most_tokens_together: ClassVar[int] = 0  # of a document whose texts are read together
 
     dimensions: int | None = Field(
         None, ge=1, description="of the vectors, where the model offers a choice"
@@ -62,18 +64,38 @@ class ServedEncoderSettings(ServedSettings, EncoderChoice):
         """What else decides a passage's vector."""
         return ()
 
+    @property
+    def told(self) -> Mapping[str, Any]:
+        """What is told of it beside what all have."""
+        return {}
+
+    @model_validator(mode="after")
+    def _batches_by_document(self) -> "ServedEncoderSettings":
+        if self.contextual and self.batch:
+            raise ValueError(
+                f"batch: {self.batch}; where a document's chunks are read together a call holds a"
+                " document: leave it out"
+            )
+        return self
+
     def open(self, workshop: Workshop) -> Encoder:
         """Return the encoder. The service is not asked before a text needs it."""
         return ServedEncoder(self, workshop)
 
     @property
-    @abstractmethod
     def path(self) -> str:
         """Where texts are posted to, below the address."""
+        return self.route
 
     @abstractmethod
     def write(self, texts: Sequence[str], kind: Kind) -> Any:
-        """Return the body of a call."""
+        """Return the body of a call: of texts of one document where these are read together."""
+
+    def unpack(self, rows: Vectors) -> Vectors:
+        """Return as vectors the rows that the service gives. Raises AssayError where they are not
+        what was asked for.
+        """
+        return rows
 
     @abstractmethod
     def read(self, reply: Any, wanted: int) -> tuple[Rows, int | None]:
@@ -88,6 +110,7 @@ class ServedEncoder(Encoder):
 
     def __init__(self, settings: ServedEncoderSettings, workshop: Workshop) -> None:
         self.prices = settings.prices
+        self.contextual = settings.contextual
         self._settings = settings
         self._service = Service(settings, workshop)
         self._lock = threading.Lock()
@@ -111,7 +134,7 @@ class ServedEncoder(Encoder):
     def encode_parts(self, texts: Sequence[str]) -> Iterator[Part]:
         """Yield the batches as they come. After an error those under way are awaited, and come."""
         prepared = [self._prepare(text, self._settings.passage_prefix) for text in texts]
-        batches = self._cut(prepared)
+        batches = self._cut(prepared, list_documents(texts))
         failed: BaseException | None = None
         with ThreadPoolExecutor(self._settings.concurrency) as pool:
             asking: dict[Future[Part], None] = {}
@@ -160,26 +183,27 @@ class ServedEncoder(Encoder):
             "truncate": given.truncate,
             "normalised": "here",
             "max_tokens": given.max_tokens or (listed and listed.window),
+            **given.told,
             **given.price_facts(),
         }
 
     def _prepare(self, text: str, prefix: str) -> str:
         return prefix + clean(text)
 
-    def _cut(self, texts: Sequence[str]) -> Iterator[list[int]]:
-        """Yield the positions of `texts` in batches that the service takes."""
-        most = min(self._settings.batch or self._settings.most_texts, self._settings.most_texts)
-        batch: list[int] = []
-        tokens = 0
-        for at, text in enumerate(texts):
-            size = _estimate(text)
-            if batch and (len(batch) == most or tokens + size > self._settings.most_tokens):
-                yield batch
-                batch, tokens = [], 0
-            batch.append(at)
-            tokens += size
-        if batch:
-            yield batch
+    def _cut(
+        self, texts: Sequence[str], documents: Sequence[Sequence[int]]
+    ) -> Iterator[Sequence[int]]:
+        """Yield the positions of `texts` in batches that the service takes.
+
+        None holds texts of two documents where a document's are read together.
+        """
+        given = self._settings
+        if not self.contextual:
+            most = min(given.batch or given.most_texts, given.most_texts)
+            yield from _fill(texts, range(len(texts)), most, given.most_tokens)
+            return
+        for document in documents:
+            yield from _fill(texts, document, given.most_texts, given.most_tokens_together)
 
     def _encode(self, texts: Sequence[str], batch: Sequence[int]) -> Part:
         start = time.perf_counter()
@@ -208,7 +232,7 @@ class ServedEncoder(Encoder):
                 (first, some), (second, others) = halves
                 return np.concatenate([first, second]), some + others
             return self._ask([self._shorten(texts[0], error)], kind)
-        return self._check(reply.value), reply.usage.prompt
+        return self._check(given.unpack(reply.value)), reply.usage.prompt
 
     def _shorten(self, text: str, error: TooLongError) -> str:
         if not self._settings.truncate or len(text) < 2:
@@ -238,6 +262,23 @@ class ServedEncoder(Encoder):
             raise AssayError(f"{where}: gives a vector of zeros, which has no direction")
         unit: Vectors = (rows / lengths).astype(np.float32)
         return unit
+
+
+def _fill(
+    texts: Sequence[str], positions: Iterable[int], most: int, most_tokens: int
+) -> Iterator[list[int]]:
+    """Yield `positions`, in order, in batches of so many texts and tokens at most."""
+    batch: list[int] = []
+    tokens = 0
+    for at in positions:
+        size = _estimate(texts[at])
+        if batch and (len(batch) == most or tokens + size > most_tokens):
+            yield batch
+            batch, tokens = [], 0
+        batch.append(at)
+        tokens += size
+    if batch:
+        yield batch
 
 
 def _estimate(text: str) -> int:

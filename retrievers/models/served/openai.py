@@ -14,6 +14,7 @@ class OpenAiEncoderSettings(ServedEncoderSettings):
 
     provider: ClassVar[str] = "openai"
     address: ClassVar[str] = "https://api.openai.com/v1"
+    route: ClassVar[str] = "embeddings"
     most_texts: ClassVar[int] = 256
     type: Literal["openai"]
     model: str = Field(
@@ -25,11 +26,6 @@ class OpenAiEncoderSettings(ServedEncoderSettings):
         if self.url and "model" not in self.model_fields_set:
             raise ValueError("model: missing; with a url it has no default")
         return self
-
-    @property
-    def path(self) -> str:
-        """Below the address."""
-        return "embeddings"
 
     def write(self, texts: Sequence[str], kind: Kind) -> Any:
         """It has one kind of text."""

@@ -26,6 +26,7 @@ LEAST_ROOM = 100  # of those, that are taken to be left to the text by any query
 class ServedRerankerSettings(ServedSettings, CrossEncoderChoice):
     """A reranking model behind HTTP: what all of them have."""
 
+    route: ClassVar[str]  # where pairs are posted to, below the address
     most_texts: ClassVar[int]  # that the service takes in one call
 
     scores: Literal["logit", "probability"] = Field(
@@ -39,11 +40,6 @@ class ServedRerankerSettings(ServedSettings, CrossEncoderChoice):
     def build(self, workshop: Workshop) -> CrossEncoder:
         """Return the model. The service is not asked before a pair needs it."""
         return ServedCrossEncoder(self, workshop)
-
-    @property
-    @abstractmethod
-    def path(self) -> str:
-        """Where pairs are posted to, below the address."""
 
     @abstractmethod
     def write(self, query: str, texts: Sequence[str]) -> Any:
@@ -107,7 +103,7 @@ class ServedCrossEncoder(CrossEncoder):
 
         try:
             reply = self._service.post(
-                given.path, given.write(asked, shown), self._most(asked, shown), read
+                given.route, given.write(asked, shown), self._most(asked, shown), read
             )
         except TooLongError as error:
             raise AssayError(

@@ -18,6 +18,7 @@ class TeiEncoderSettings(ServedEncoderSettings):
 
     provider: ClassVar[str] = "tei"
     address: ClassVar[str] = ADDRESS
+    route: ClassVar[str] = "embed"
     most_texts: ClassVar[int] = 32  # of a server as it is delivered
     type: Literal["tei"]
     model: str = MODEL
@@ -33,11 +34,6 @@ class TeiEncoderSettings(ServedEncoderSettings):
     def variety(self) -> Sequence[Any]:
         """The prompt of passages."""
         return (self.passage_prompt,)
-
-    @property
-    def path(self) -> str:
-        """Below the address."""
-        return "embed"
 
     def write(self, texts: Sequence[str], kind: Kind) -> Any:
         """Say what becomes of long texts, and which prompt is wanted."""
@@ -56,15 +52,11 @@ class TeiRerankerSettings(ServedRerankerSettings):
 
     provider: ClassVar[str] = "tei"
     address: ClassVar[str] = ADDRESS
+    route: ClassVar[str] = "rerank"
     most_texts: ClassVar[int] = 32  # of a server as it is delivered
     type: Literal["tei"]
     model: str = MODEL
     url: str = Field(ADDRESS, description="address of the server")
-
-    @property
-    def path(self) -> str:
-        """Below the address."""
-        return "rerank"
 
     def write(self, query: str, texts: Sequence[str]) -> Any:
         """Ask for probabilities; long texts lose their ends."""
