@@ -9,7 +9,7 @@ from eval.collections.authoring.questions import read_questions
 from eval.collections.formats.reading import read_jsonl, read_trec_qrels
 from eval.collections.problems import Problems
 from eval.experiments.config import make_config, make_schema
-from eval.runs.stored import RunFolder
+from eval.runs.run_folder import RunFolder
 from retrievers.base import AssayError, Ranking
 
 LEG = {"type": "bm25"}
@@ -89,6 +89,7 @@ def test_a_ranking_that_was_edited_is_not_resumed(tmp_path: Path) -> None:
 
 def test_a_line_that_is_no_row_is_named(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
+    folder.path.mkdir()
     (folder.path / "rankings.jsonl").write_text("{}x\n")
     with pytest.raises(AssayError, match=r"rankings\.jsonl:1: not a row"):
         folder.finished_queries()
