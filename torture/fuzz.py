@@ -42,7 +42,7 @@ def list_readers() -> Mapping[str, Reader]:
     from eval.experiments.search_spaces import read_space
     from eval.experiments.target_settings import load_settings
     from eval.gate import baseline
-    from eval.runs import replay, stored
+    from eval.runs import replay, run_folder, stored
     from retrievers.settings.files import read_mapping
 
     return {
@@ -64,7 +64,7 @@ def list_readers() -> Mapping[str, Reader]:
         "manifest": (b'{"format": 2, "id": "x"}\n', "manifest.json",
                      lambda path: stored.load(path.parent)),
         "rankings": (b'{"query": "q", "hits": [], "trace": []}\n', "rankings.jsonl",
-                     lambda path: stored.RunFolder(path.parent).finished_queries()),
+                     lambda path: run_folder.RunFolder(path.parent).finished_queries()),
     }  # fmt: skip
 
 

@@ -28,7 +28,8 @@ from eval.runs import answered
 from eval.runs.delays import describe_delays
 from eval.runs.interleaved_timing import InterleavedTiming
 from eval.runs.latency import TOTAL
-from eval.runs.stored import StoredRun, describe_unread, describe_without_hits
+from eval.runs.manifest import describe_unread
+from eval.runs.stored import StoredRun, describe_without_hits
 from eval.scoring.measures import choose_headline, find, list_standard
 from eval.statistics.estimates import Estimate, estimate_percentile_ratio
 from eval.statistics.significance import ALPHA, POWER

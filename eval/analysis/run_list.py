@@ -10,7 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from eval.analysis.exports import PER_QUERY
-from eval.runs.stored import FORMAT, MANIFEST, Manifest, load
+from eval.runs.manifest import FORMAT, MANIFEST, Manifest
+from eval.runs.stored import load
 from eval.scoring import measures
 from eval.scoring.kinds import show_name
 from retrievers.base import AssayError

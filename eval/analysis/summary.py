@@ -16,7 +16,8 @@ from eval.runs import answered
 from eval.runs.ann_recall import find_recalls
 from eval.runs.delays import describe_delays
 from eval.runs.latency import TOTAL, collect_times
-from eval.runs.stored import StoredRun, describe_unread
+from eval.runs.manifest import describe_unread
+from eval.runs.stored import StoredRun
 from eval.scoring import measures
 from eval.statistics.estimates import Estimate, OpenEstimate, estimate_percentile
 

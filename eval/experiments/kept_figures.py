@@ -17,7 +17,8 @@ from eval.analysis.summary import Summary, summarise
 from eval.collections.collection import Collection
 from eval.runs import environment
 from eval.runs.execution import WORDS, Plan, find_finished, make_ready, search_unstored
-from eval.runs.stored import MANIFEST, load
+from eval.runs.manifest import MANIFEST
+from eval.runs.stored import load
 from eval.scoring.kinds import KINDS
 from eval.scoring.measures import find
 from eval.tracking.record import Record, describe

@@ -9,7 +9,8 @@ from eval.experiments.config import load_config
 from eval.experiments.locations import reports_folder
 from eval.experiments.named_configs import is_config
 from eval.experiments.run import make_run
-from eval.runs.stored import MANIFEST, StoredRun, find, load
+from eval.runs.manifest import MANIFEST
+from eval.runs.stored import StoredRun, find, load
 from eval.tracking.delivery import LOGGED
 from eval.tracking.store import connect, redact, tracking_uri
 from retrievers.base import AssayError, Progress

@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 from eval.analysis.summary import summarise
 from eval.runs import answered
 from eval.runs.answered import Recipe
-from eval.runs.stored import Manifest, StoredRun
+from eval.runs.manifest import Manifest
+from eval.runs.stored import StoredRun
 from eval.scoring.kinds import show_name
 from eval.scoring.measures import find
 from retrievers.base import AssayError

@@ -9,7 +9,7 @@ import yaml
 
 from eval.analysis.summary import Summary
 from eval.report.formats import count, retried
-from eval.runs.stored import CollectionFacts, Manifest
+from eval.runs.manifest import CollectionFacts, Manifest
 
 Pairs = tuple[tuple[str, str], ...]
 

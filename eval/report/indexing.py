@@ -8,7 +8,7 @@ from eval.report import formats
 from eval.report.circumstances import Pairs
 from eval.report.histogram import describe_percentiles
 from eval.runs.ann_recall import EXPLANATION, find_recalls
-from eval.runs.stored import IndexFacts
+from eval.runs.manifest import IndexFacts
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from eval.runs.stored import StoredRun, read_rows
+from eval.runs.rows import read_rows
+from eval.runs.stored import StoredRun
 from eval.scoring import generated, measures
 from eval.scoring.calculation import Scores
 from eval.scoring.generated import Given, Wanted

@@ -18,18 +18,17 @@ from eval.runs.code_identity import describe_class
 from eval.runs.contract import check_index, check_ranking, name_retriever, naming
 from eval.runs.gold_ranks import Placer, matches_itself
 from eval.runs.latency import RETRIES, Latency, LatencySettings, measure
-from eval.runs.stored import (
+from eval.runs.manifest import (
     FORMAT,
     MANIFEST,
     CollectionFacts,
     IndexFacts,
     Manifest,
-    RunFolder,
-    StoredRun,
-    as_row,
-    load,
     read_manifest,
 )
+from eval.runs.rows import as_row
+from eval.runs.run_folder import RunFolder
+from eval.runs.stored import StoredRun, load
 from eval.scoring.join import RULE
 from retrievers.base import Chunk, IndexReport, Progress, Ranking, Retriever
 from retrievers.store.files import LONGEST, writing

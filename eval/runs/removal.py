@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from eval.runs.stored import MANIFEST
+from eval.runs.manifest import MANIFEST
 from retrievers.base import AssayError
 from retrievers.store.files import writing
 

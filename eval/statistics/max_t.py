@@ -83,11 +83,16 @@ def _list_signs(rows: NDArray[np.float32]) -> Iterator[NDArray[np.float32]]:
     if len(rows) <= MOST_ENUMERATED:
         yield _enumerate_signs(len(rows))
         return
-    n = len(rows)
     for begin in range(0, RESAMPLES, DRAWS_AT_ONCE):
-        size = min(DRAWS_AT_ONCE, RESAMPLES - begin)
-        bits = np.random.default_rng((SEED, begin)).integers(0, 2, (n, size), dtype=np.int8)
-        yield (bits * 2 - 1).astype(np.float32)
+        yield _draw_block(len(rows), begin).astype(np.float32)
+
+
+@lru_cache(maxsize=-(-RESAMPLES // DRAWS_AT_ONCE))
+def _draw_block(n: int, begin: int) -> NDArray[np.int8]:
+    """Return random signs of shape (n, draws); each family of `n` cases is given the same."""
+    size = min(DRAWS_AT_ONCE, RESAMPLES - begin)
+    bits = np.random.default_rng((SEED, begin)).integers(0, 2, (n, size), dtype=np.int8)
+    return bits * 2 - 1
 
 
 def _enumerate_alone(column: NDArray[np.float32]) -> float:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -97,11 +98,16 @@ def detectable(deviation: float, n: int, power: float = POWER, alpha: float = AL
     counted), in the unit of `deviation`, the standard deviation of the differences. `n` is at
     least 2.
     """
+    return _find_shift(n, power, alpha) * deviation / math.sqrt(n)
+
+
+@lru_cache(maxsize=1000)
+def _find_shift(n: int, power: float, alpha: float) -> float:
+    """Return the noncentrality at which the paired t-test of `n` differences has `power`."""
     from scipy.optimize import brentq
-    from scipy.stats import nct, t
+    from scipy.special import nctdtr, stdtrit
 
     freedom = n - 1
-    limit = float(t.ppf(1 - alpha / 2, freedom))
+    limit = float(stdtrit(freedom, 1 - alpha / 2))
     # Twice the limit and more is beyond any power asked for here, at any n.
-    shift = brentq(lambda at: nct.sf(limit, freedom, at) - power, 0, 2 * limit + 5)
-    return float(shift) * deviation / math.sqrt(n)
+    return float(brentq(lambda at: 1 - nctdtr(freedom, at, limit) - power, 0, 2 * limit + 5))

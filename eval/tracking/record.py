@@ -15,7 +15,7 @@ from eval.analysis.summary import Summary
 from eval.runs.ann_recall import RECALL, find_recalls
 from eval.runs.flattening import flatten
 from eval.runs.latency import TOTAL
-from eval.runs.stored import MANIFEST, CollectionFacts, Manifest
+from eval.runs.manifest import MANIFEST, CollectionFacts, Manifest
 from eval.scoring.measures import choose_headline
 from eval.statistics.estimates import OpenEstimate
 from eval.tracking.description import describe_run, tag_source

@@ -15,7 +15,8 @@ from postgres_servers import connect, describe, read_postmaster, wait_until
 from processes import ROOT, find_free_port
 
 from eval.cli.main import main
-from eval.runs.stored import load, read_rows
+from eval.runs.rows import read_rows
+from eval.runs.stored import load
 from retrievers.engines.postgres.embedded import EmbeddedServer
 from retrievers.engines.postgres.engine import PostgresEngine
 from retrievers.store.cache import default_root

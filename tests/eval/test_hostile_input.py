@@ -9,7 +9,7 @@ from eval.collections.authoring.questions import read_questions
 from eval.collections.formats.reading import read_jsonl, read_trec_qrels
 from eval.collections.problems import Problems
 from eval.experiments.config import make_config, make_schema
-from eval.runs.stored import RunFolder
+from eval.runs.run_folder import RunFolder
 from retrievers.base import AssayError, Ranking
 
 LEG = {"type": "bm25"}

@@ -10,7 +10,8 @@ from eval import report
 from eval.analysis.comparison import compare
 from eval.analysis.legs_alone import LegAlone, score_legs
 from eval.analysis.summary import summarise
-from eval.runs.stored import IndexFacts, StoredRun, describe_unread
+from eval.runs.manifest import IndexFacts, describe_unread
+from eval.runs.stored import StoredRun
 from eval.statistics.estimates import Estimate
 
 LEG = LegAlone(

@@ -17,7 +17,8 @@ from eval.analysis.verification import verify
 from eval.cli.runs import runs
 from eval.frames.run import Result
 from eval.report.index import list_trends, write_index
-from eval.runs.stored import MANIFEST, StoredRun, load
+from eval.runs.manifest import MANIFEST
+from eval.runs.stored import StoredRun, load
 
 MADE = ("2026-03-01T10:00:00+00:00", "2026-03-02T10:00:00+00:00", "2026-03-03T10:00:00+00:00")
 

@@ -12,8 +12,10 @@ from planned_runs import make_collection, make_run
 
 from eval import load_runs
 from eval.collections.check import check_judged
-from eval.runs.stored import MANIFEST, load, write_atomically
+from eval.runs.manifest import MANIFEST
+from eval.runs.stored import load
 from retrievers.base import AssayError
+from retrievers.store.files import write_atomically
 
 
 def test_runs_that_cannot_be_read_are_passed_over(tmp_path: Path, capsys) -> None:

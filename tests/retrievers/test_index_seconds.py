@@ -8,7 +8,7 @@ from processes import ROOT
 
 from eval.experiments.config import RunConfig, load_config
 from eval.report.indexing import index_rows
-from eval.runs.stored import IndexFacts
+from eval.runs.manifest import IndexFacts
 from retrievers.base import Document, IndexReport, Passage
 from retrievers.models.encoders import SECONDS_KIND
 from retrievers.settings import Workshop

@@ -1,0 +1,115 @@
+"""The manifest of a stored run: what was run, on what, by what code, and what that took."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+
+from eval.runs.token_counts import TokenCounts
+from eval.scoring.kinds import show_name
+from retrievers.base import AssayError
+from retrievers.settings import explain_error
+
+FORMAT = 2
+MANIFEST = "manifest.json"
+
+
+class IndexFacts(BaseModel):
+    """What indexing took: seconds of the work by stage, `cached` naming those not done again.
+
+    `facts` is what a retriever tells of its chunks (see `retrievers.base.IndexReport`).
+    """
+
+    chunks: int
+    seconds: dict[str, float]
+    bytes: int
+    cached: list[str]
+    facts: dict[str, Any] = {}
+
+    @property
+    def tokens(self) -> TokenCounts:
+        """The tokens of the chunks that were cut; none where the retriever does not tell."""
+        pairs = self.facts.get("tokens", ())
+        return TokenCounts.of(size for size, number in pairs for _ in range(number))
+
+
+def describe_unread(index: IndexFacts) -> str:
+    """Say how many chunks the encoders of a pipeline do not read to the end; "" where none."""
+    unread = index.facts.get("unread")
+    if not unread:
+        return ""
+    return (
+        f"{unread:,} of {index.chunks:,} chunks are not read to the end: the encoder reads "
+        f"{index.facts['window']:,} tokens, and search by it does not see the rest"
+    )
+
+
+class CollectionFacts(BaseModel):
+    """Which collection was judged on; `digest` covers documents, queries, gold and options.
+
+    `answers_from` is the least grade of a text that answers its query.
+    """
+
+    name: str
+    title: str
+    source: str
+    licence: str
+    digest: str
+    documents: int
+    queries: int
+    judgments: int
+    drop_self_matches: bool
+    answers_from: int = 1
+
+
+class Manifest(BaseModel):
+    """The identity and circumstances of a run.
+
+    `retries` is the number of calls, in searches that are stored or timed, that failed and were
+    made again; what they cost is in no latency. `seconds` are those of the call that finished the
+    run, indexing included; None in runs of before they were kept.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: int
+    id: str
+    name: str
+    created: str
+    identity: str
+    config: dict[str, Any]
+    collection: CollectionFacts
+    facts: dict[str, Any]
+    environment: dict[str, Any]
+    index: IndexFacts
+    degraded: dict[str, int]
+    retries: int = 0
+    depth: int
+    sampled: bool
+    join_rule: str
+    throughput: float | None
+    concurrency: int
+    seconds: float | None = None
+
+    @field_validator("config")
+    @classmethod
+    def _name_measures_as_shown(cls, config: dict[str, Any]) -> dict[str, Any]:
+        """Read runs of earlier versions, whose configs have ir-measures' names."""
+        if names := config.get("measures"):
+            return {**config, "measures": list(map(show_name, names))}
+        return config
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of the finished run in `folder`. Raises AssayError as `load` does."""
+    path = folder / MANIFEST
+    try:
+        manifest = Manifest.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        raise AssayError(f"{folder}: no finished run here ({MANIFEST} is missing)") from None
+    except ValidationError as error:
+        reason = explain_error(error)
+        raise AssayError(f"{path}: not a manifest this version reads: {reason}") from None
+    if manifest.format != FORMAT:
+        raise AssayError(f"{path}: format {manifest.format}; this version reads {FORMAT}")
+    return manifest

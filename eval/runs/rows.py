@@ -1,0 +1,118 @@
+"""The rows of a stored run's files: what stands in a line of JSON, and what it says."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retrievers.base import AssayError, Chunk, Hit, Placed, Ranking, StageTrace
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a JSON Lines file, from 1; lines of the same content are equal."""
+
+    content: bytes
+    path: Path = field(compare=False)
+    number: int = field(compare=False)
+
+    def parse(self) -> dict[str, Any]:
+        """Return the object that it holds. Raises AssayError, naming the line, where it is none."""
+        try:
+            row = json.loads(self.content.decode())  # of bytes it takes halves of characters
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            raise AssayError(f"{self.path}:{self.number}: not a row of a stored run")
+        return row
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a JSON Lines file; a torn last line, left by a kill, is passed over.
+
+    Raises AssayError, naming the line, for one that holds no object.
+    """
+    return (line.parse() for line in read_lines(path))
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """Yield the lines of a file, but a torn last one; none where there is no file."""
+    content = path.read_bytes() if path.exists() else b""
+    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
+        yield Line(line, path, number)
+
+
+def as_row(value: "DataclassInstance") -> dict[str, Any]:
+    """Return the fields of an object whose values JSON knows.
+
+    `dataclasses.asdict` copies every value, which takes ten times as long.
+    """
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def digest_row(row: Mapping[str, Any]) -> str:
+    """Return the digest that tells whether a row was changed."""
+    return hashlib.sha256(encode_row(row).encode()).hexdigest()[:16]
+
+
+def encode_row(row: Mapping[str, Any]) -> str:
+    """Return a row as a line, with its end."""
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def encode_ranking(query_id: str, ranking: Ranking) -> dict[str, Any]:
+    """Return the row of a ranking; `read_ranking` reads it."""
+    return {
+        "query": query_id,
+        "hits": [
+            [hit.chunk.id, hit.score, {leg: [at.rank, at.score] for leg, at in hit.legs.items()}]
+            for hit in ranking.hits
+        ],
+        "trace": [
+            [
+                entry.name,
+                entry.kind,
+                entry.milliseconds,
+                entry.candidates,
+                entry.note,
+                entry.counts,
+                entry.waited,
+            ]
+            for entry in ranking.trace
+        ],
+        "degraded": ranking.degraded,
+    }
+
+
+def read_ranking(row: Mapping[str, Any], chunks: Mapping[str, Chunk]) -> Ranking:
+    """Read a ranking; `chunks` are those of the run by id."""
+    hits = tuple(
+        Hit(chunks[id_], score, {leg: Placed(*placed) for leg, placed in legs.items()})
+        for id_, score, legs in row["hits"]
+    )
+    trace = read_trace(row["trace"])
+    returned = {hit.chunk.id for hit in hits}
+    named = dict.fromkeys(id_ for entry in trace for id_, _ in entry.candidates)
+    others = tuple(chunks[id_] for id_ in named if id_ in chunks and id_ not in returned)
+    return Ranking(hits, trace, others, tuple(row["degraded"]))
+
+
+def read_trace(rows: Iterable[list[Any]]) -> tuple[StageTrace, ...]:
+    """Read a trace; what was lost to retries is not in runs of earlier versions."""
+    return tuple(
+        StageTrace(name, kind, taken, tuple((id_, score) for id_, score in candidates), *others)
+        for name, kind, taken, candidates, *others in rows
+    )
+
+
+def read_chunk(row: Mapping[str, Any]) -> Chunk:
+    """Read a chunk."""
+    values: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in row.items()
+    }
+    return Chunk(**values)

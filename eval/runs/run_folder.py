@@ -1,0 +1,107 @@
+"""Writing a run as it goes, so that one which is cut off can go on."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from eval.runs.gold_ranks import Placement
+from eval.runs.latency import RETRIES
+from eval.runs.manifest import MANIFEST, Manifest
+from eval.runs.rows import as_row, digest_row, encode_ranking, encode_row, read_rows, read_trace
+from retrievers.base import AssayError, Ranking
+from retrievers.store.files import append, write_atomically, writing
+
+DIGEST = "digest"  # of the rest of a line
+
+
+class RunFolder:
+    """The folder of a run while it is being made; all writing goes through here.
+
+    It is there from the first writing on: a run that fails before leaves none.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._passages = {row["chunk"]["id"] for row in read_rows(self.path / "passages.jsonl")}
+
+    def finished_queries(self) -> set[str]:
+        """Return the ids of the queries whose ranking is already stored.
+
+        Raises AssayError for one that is not as it was stored.
+        """
+        path = self.path / "rankings.jsonl"
+        found = set()
+        for row in read_rows(path):
+            stored = row.pop(DIGEST, None)  # not in runs of earlier versions
+            query = row.get("query")
+            if not isinstance(query, str) or stored not in (None, digest_row(row)):
+                raise AssayError(
+                    f"{path}: the ranking of query {query} was changed since it was stored; "
+                    f"remove {self.path} to search again"
+                )
+            found.add(query)
+        return found
+
+    def count_degraded(self) -> dict[str, int]:
+        """Return each line of degradation with the number of queries it befell."""
+        rows = read_rows(self.path / "rankings.jsonl")
+        return dict(Counter(line for row in rows for line in row["degraded"]))
+
+    def count_retries(self) -> int:
+        """Return how many calls were made again for the rankings that are stored."""
+        rows = read_rows(self.path / "rankings.jsonl")
+        traces = (read_trace(row["trace"]) for row in rows)
+        return sum(entry.counts.get(RETRIES, 0) for trace in traces for entry in trace)
+
+    def add_placements(self, query_id: str, placements: Mapping[str, Placement]) -> None:
+        """Store the placements of a query, before its ranking: that is what finishes it."""
+        items = {item: as_row(placement) for item, placement in placements.items()}
+        self._append("placements.jsonl", [{"query": query_id, "items": items}])
+
+    def add_ranking(self, query_id: str, ranking: Ranking, prescribed: frozenset[str]) -> None:
+        """Store one ranking: first the passages it needs, then its own line."""
+        named = {
+            chunk.id: chunk for chunk in (*(hit.chunk for hit in ranking.hits), *ranking.others)
+        }
+        fresh = [chunk for id_, chunk in named.items() if id_ not in self._passages]
+        rows = [{"chunk": as_row(chunk), "prescribed": chunk.id in prescribed} for chunk in fresh]
+        self._append("passages.jsonl", rows)
+        self._passages.update(chunk.id for chunk in fresh)
+        row = encode_ranking(query_id, ranking)
+        self._append("rankings.jsonl", [{**row, DIGEST: digest_row(row)}])
+
+    def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write a JSON Lines file in one piece."""
+        self.write_text(name, "".join(encode_row(row) for row in rows))
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write a text file in one piece."""
+        write_atomically(self._open(name), text.encode())
+
+    def finish(self, manifest: Manifest) -> None:
+        """Declare the run complete."""
+        self.write_text(MANIFEST, manifest.model_dump_json(indent=1) + "\n")
+
+    def _append(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        path = self._open(name)
+        with writing(path):
+            _drop_torn_line(path)
+        append(path, "".join(encode_row(row) for row in rows))
+
+    def _open(self, name: str) -> Path:
+        """Make the folder where it is not there yet, and return the path of a file in it."""
+        with writing(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+        return self.path / name
+
+
+def _drop_torn_line(path: Path) -> None:
+    if not path.exists():
+        return
+    with path.open("rb+") as file:
+        size = file.seek(0, os.SEEK_END)
+        if size and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n":
+            file.seek(0)
+            file.truncate(file.read().rfind(b"\n") + 1)

@@ -1,0 +1,138 @@
+"""The files of a stored run, read so that runs beside each other share what they have in common.
+
+Runs on one collection hold the same queries, gold and passages to the byte. Every reader raises
+AssayError for a line that holds no object, and errors of other classes for one that holds another.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from eval.collections.collection import GoldItem, Query
+from eval.runs.gold_ranks import Placement
+from eval.runs.lazy_mapping import LazyMapping
+from eval.runs.rows import Line, read_chunk, read_lines, read_ranking, read_rows
+from retrievers.base import AssayError, Chunk, Ranking, T
+
+# How the line of a query begins, and how that of a ranking without hits goes on.
+QUERY = re.compile(rb'\{"query":("(?:[^"\\]|\\.)*"),')
+NO_HITS = b'"hits":[],'
+
+
+class Passage(NamedTuple):
+    """A chunk that some stage put out; `prescribed` where it is a passage of the collection."""
+
+    chunk: Chunk
+    prescribed: bool
+
+
+class Gold(NamedTuple):
+    """The gold items by query id, and the texts of the relevant ones by item id."""
+
+    items: Mapping[str, tuple[GoldItem, ...]]
+    texts: Mapping[str, str]
+
+
+class StoredRankings(LazyMapping[Ranking]):
+    """The rankings by query id, each read when it is first asked for.
+
+    `empty` are the queries for which nothing is returned. A ranking that is damaged is an
+    AssayError.
+    """
+
+    def __init__(self, path: Path, queries: Iterable[str], chunks: Mapping[str, Chunk]) -> None:
+        lines = _index(path)
+        super().__init__(queries, lambda query: _read(lines[query], read_ranking, chunks))
+        self.empty = frozenset(query for query in self if _is_empty(lines[query]))
+
+
+def read_queries(path: Path) -> Mapping[str, Query]:
+    """Return the queries by id."""
+    return _parse_queries(_Content.of(path))
+
+
+def read_gold(path: Path) -> Gold:
+    """Return the judgments."""
+    return _parse_gold(_Content.of(path))
+
+
+def read_passages(path: Path) -> list[Passage]:
+    """Return the passages."""
+    return list(map(_parse_passage, read_lines(path)))
+
+
+def read_placements(path: Path) -> Mapping[str, Mapping[str, Placement]]:
+    """Return the placements, those of a query when they are first asked for, as rankings are.
+
+    Of a query that was searched again after a kill, the later stand.
+    """
+    lines = _index(path)
+    return LazyMapping(lines, lambda query: _read(lines[query], _read_placed))
+
+
+def _read_placed(row: Mapping[str, Any]) -> dict[str, Placement]:
+    return {item: Placement(**placement) for item, placement in row["items"].items()}
+
+
+def _read(line: Line, read: Callable[..., T], *others: Any) -> T:
+    """Return what `read` makes of the row in a line. Raises AssayError where it is damaged."""
+    row = line.parse()
+    try:
+        return read(row, *others)
+    except (LookupError, TypeError, ValueError) as error:
+        raise AssayError(f"{line.path.parent}: its files are damaged: {error!r}") from error
+
+
+def _index(path: Path) -> dict[str, Line]:
+    """Return the lines of a file by the queries that they are of; the last of each stands."""
+    found: dict[str, Line] = {}
+    for line in read_lines(path):
+        match = QUERY.match(line.content)
+        found[json.loads(match[1]) if match else line.parse()["query"]] = line
+    return found
+
+
+def _is_empty(line: Line) -> bool:
+    match = QUERY.match(line.content)
+    if match and line.content.startswith(b'"hits":[', match.end()):
+        return line.content.startswith(NO_HITS, match.end())
+    return not line.parse()["hits"]
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What stands in a file; files of the same content are equal."""
+
+    content: bytes
+    path: Path = field(compare=False)
+
+    @classmethod
+    def of(cls, path: Path) -> "_Content":
+        return cls(path.read_bytes() if path.exists() else b"", path)
+
+
+@lru_cache(maxsize=1)
+def _parse_queries(file: _Content) -> dict[str, Query]:
+    return {row["id"]: Query(**row) for row in read_rows(file.path)}
+
+
+@lru_cache(maxsize=1)
+def _parse_gold(file: _Content) -> Gold:
+    items: dict[str, list[GoldItem]] = {}
+    texts: dict[str, str] = {}
+    for row in read_rows(file.path):
+        text = row.pop("text", None)
+        if text is not None:
+            texts[row["id"]] = text
+        items.setdefault(row["query_id"], []).append(GoldItem(**row))
+    return Gold({query: tuple(of_query) for query, of_query in items.items()}, texts)
+
+
+@lru_cache(maxsize=2**15)
+def _parse_passage(line: Line) -> Passage:
+    row = line.parse()
+    return Passage(read_chunk(row["chunk"]), row["prescribed"])
