@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -159,7 +159,7 @@ class StoredRun:
     gold_texts: Mapping[str, str]
     rankings: Mapping[str, Ranking]
     placements: Mapping[str, Mapping[str, Placement]]
-    prescribed: frozenset[str]
+    prescribed: Set[str]
     latency: tuple[LatencySample, ...]
 
     @cached_property
@@ -237,7 +237,7 @@ class RunFolder:
         items = {item: as_row(placement) for item, placement in placements.items()}
         self._append("placements.jsonl", [{"query": query_id, "items": items}])
 
-    def add_ranking(self, query_id: str, ranking: Ranking, prescribed: frozenset[str]) -> None:
+    def add_ranking(self, query_id: str, ranking: Ranking, prescribed: Set[str]) -> None:
         """Store one ranking: first the passages it needs, then its own line."""
         named = {
             chunk.id: chunk for chunk in (*(hit.chunk for hit in ranking.hits), *ranking.others)
