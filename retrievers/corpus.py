@@ -9,7 +9,8 @@ from retrievers.documents.structure import Structure, parse_document
 from retrievers.models.base import Passages
 from retrievers.models.encoders import CachingEncoder, Encoded
 from retrievers.settings import Workshop
-from retrievers.store.digest import digest
+from retrievers.store.digest import digest, digest_texts
+from retrievers.store.shelf import ById, Lazy, Shelf
 from retrievers.text.analyzers import AnyAnalyzerSettings
 from retrievers.text.term_counts import Counted, find_counts
 
@@ -17,20 +18,28 @@ from retrievers.text.term_counts import Counted, find_counts
 class Corpus:
     """Chunks in descending order of id, their documents by id, and what both have in common.
 
+    Chunks and documents on a shelf stay there, and are made anew whenever they are asked for.
     A chunk's position is its place in `chunks`. Legs, query steps and stages share one corpus, so
     that what several of them need is computed once.
     """
 
     def __init__(self, chunks: Sequence[Chunk], documents: Iterable[Document] = ()) -> None:
-        self.chunks = tuple(chunks)
-        self.documents = {document.id: document for document in documents}
+        self.chunks = chunks if isinstance(chunks, Shelf) else tuple(chunks)
+        self.documents: Mapping[str, Document] = (
+            ById(documents, documents.__getitem__)
+            if isinstance(documents, Shelf)
+            else {document.id: document for document in documents}
+        )
         self._encoded: dict[str, Encoded] = {}
         self._counted: dict[str, Counted] = {}
 
     @cached_property
     def texts(self) -> Sequence[str]:
         """The `searchable` text of each chunk."""
-        return [chunk.searchable for chunk in self.chunks]
+        chunks = self.chunks
+        if isinstance(chunks, Shelf):
+            return Lazy(len(chunks), lambda at: chunks[at].searchable)
+        return [chunk.searchable for chunk in chunks]
 
     @cached_property
     def passages(self) -> Passages:
@@ -40,16 +49,20 @@ class Corpus:
     @cached_property
     def digest(self) -> str:
         """The digest of `texts`."""
-        return digest(self.texts)
+        return digest_texts(self.texts)
 
     @cached_property
     def positions(self) -> Mapping[str, int]:
         """The position of each chunk by its id."""
+        if isinstance(self.chunks, Shelf):
+            return ById(self.chunks, int)
         return {chunk.id: position for position, chunk in enumerate(self.chunks)}
 
     @cached_property
     def by_document(self) -> Mapping[str, Sequence[int]]:
         """The positions of each document's chunks, in the order of the text."""
+        if isinstance(self.chunks, Shelf):
+            return ById(self.chunks, lambda at: (at,))
         found: dict[str, list[int]] = {}
         order = sorted(range(len(self.chunks)), key=lambda at: (self.chunks[at].start, -at))
         for position in order:

@@ -2,13 +2,14 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from eval.collections.card import MODEL, Card
 from retrievers.base import Document
+from retrievers.store.shelf import ById, Shelf
 
 PERSON = "person"  # what the `judged_by` of a person begins with
 
@@ -78,12 +79,14 @@ class Label:
 class Collection:
     """What a run needs to know. `queries` are the judged ones, and `gold` has a key for each.
 
+    The documents of a large collection are on a shelf.
+
     `name` is the card's, with `:variant` where the judgments are not the card's first ones.
     """
 
     name: str
     title: str
-    documents: tuple[Document, ...]
+    documents: Sequence[Document]
     queries: tuple[Query, ...]
     gold: Mapping[str, tuple[GoldItem, ...]]
     card: Card
@@ -92,16 +95,23 @@ class Collection:
     @property
     def passages(self) -> int:
         """The number of passages the collection prescribes; 0 where a chunker chooses them."""
+        if isinstance(self.documents, Shelf):
+            return len(self.documents)
         return sum(len(document.passages) for document in self.documents)
 
     @cached_property
-    def prescribed(self) -> frozenset[str]:
+    def prescribed(self) -> Set[str]:
         """The ids of the passages the collection prescribes."""
+        if isinstance(self.documents, Shelf):
+            return ById(self.documents, int).keys()
         return frozenset(passage.id for item in self.documents for passage in item.passages)
 
     @cached_property
     def texts(self) -> Mapping[str, str]:
         """The texts of the documents by id."""
+        documents = self.documents
+        if isinstance(documents, Shelf):
+            return ById(documents, lambda at: documents[at].text)
         return {document.id: document.text for document in self.documents}
 
     @property

@@ -10,6 +10,7 @@ from eval.collections.formats.registry import find_format
 from eval.collections.formats.source import Source
 from eval.collections.location import describe_location, find_data
 from eval.collections.problems import Problems
+from retrievers.store.shelf import ById
 
 
 def load(reference: str) -> Collection:
@@ -29,7 +30,7 @@ def load_card(card: Card, variant: str) -> Collection:
     return Collection(
         name=card.name if variant == card.variants[0] else f"{card.name}:{variant}",
         title=card.title,
-        documents=tuple(documents.values()),
+        documents=documents.shelf if isinstance(documents, ById) else tuple(documents.values()),
         queries=tuple(query for query in queries.values() if query.id in gold),
         gold={name: tuple(gold[name].values()) for name in queries if name in gold},
         card=card,

@@ -30,7 +30,7 @@ class Bench:
     """
 
     collection: Collection
-    chunks: tuple[Chunk, ...]
+    chunks: Sequence[Chunk]
     texts: tuple[str, ...]
     vectors: Vectors
     encoder: str

@@ -1,6 +1,6 @@
 """Keyword and dense search on this machine, by which questions are put to the test."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -105,7 +105,7 @@ def open_search(
         yield QuestionSearch(retriever, collection, legs, workshop)
 
 
-def _is_hit(chunks: Sequence[Chunk], gold: Sequence[GoldItem], prescribed: frozenset[str]) -> bool:
+def _is_hit(chunks: Sequence[Chunk], gold: Sequence[GoldItem], prescribed: Set[str]) -> bool:
     return any(
         covers(Retrieved(chunk, chunk.id in prescribed), item)
         for chunk in chunks

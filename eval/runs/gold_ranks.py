@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from eval.collections.collection import GoldItem, Query
 from eval.scoring.join import Retrieved, covers
 from retrievers.base import Chunk, Ranking, Retriever
+from retrievers.store.shelf import ById, Shelf
 
 DEEPEST = 10_000  # candidates a leg is asked for at most
 
@@ -27,19 +28,18 @@ class Placement:
 
 
 class Placer:
-    """Places gold items among the chunks of an indexed retriever, which it goes through once."""
+    """Places gold items among the chunks of an indexed retriever, which it goes through once.
 
-    def __init__(
-        self, retriever: Retriever, prescribed: frozenset[str], drop_self_matches: bool
-    ) -> None:
+    Chunks on a shelf are one a document, and are asked for by its id.
+    """
+
+    def __init__(self, retriever: Retriever, prescribed: Set[str], drop_self_matches: bool) -> None:
         self._retriever = retriever
         self._prescribed = prescribed
         self._drop_self_matches = drop_self_matches
-        self._by_document: dict[str, list[Chunk]] = {}
         chunks = retriever.list_chunks()
         self._depth = min(len(chunks), DEEPEST)
-        for chunk in chunks:
-            self._by_document.setdefault(chunk.doc_id, []).append(chunk)
+        self._by_document = _by_document(chunks)
 
     def place(
         self, query: Query, ranking: Ranking, gold: Sequence[GoldItem]
@@ -80,6 +80,15 @@ class Placer:
 
     def _own(self, query: Query) -> set[str]:
         return {query.id, *(chunk.id for chunk in self._by_document.get(query.id, ()))}
+
+
+def _by_document(chunks: Sequence[Chunk]) -> Mapping[str, Sequence[Chunk]]:
+    if isinstance(chunks, Shelf):
+        return ById(chunks, lambda at: (chunks[at],))
+    found: dict[str, list[Chunk]] = {}
+    for chunk in chunks:
+        found.setdefault(chunk.doc_id, []).append(chunk)
+    return found
 
 
 def matches_itself(query_id: str, chunk: Chunk) -> bool:

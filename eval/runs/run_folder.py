@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ class RunFolder:
         items = {item: as_row(placement) for item, placement in placements.items()}
         self._append("placements.jsonl", [{"query": query_id, "items": items}])
 
-    def add_ranking(self, query_id: str, ranking: Ranking, prescribed: frozenset[str]) -> None:
+    def add_ranking(self, query_id: str, ranking: Ranking, prescribed: Set[str]) -> None:
         """Store one ranking: first the passages it needs, then its own line."""
         named = {
             chunk.id: chunk for chunk in (*(hit.chunk for hit in ranking.hits), *ranking.others)

@@ -11,7 +11,7 @@
 Everything a report says is computed from these files alone.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -50,7 +50,7 @@ class StoredRun:
     gold_texts: Mapping[str, str]
     rankings: Mapping[str, Ranking]
     placements: Mapping[str, Mapping[str, Placement]]
-    prescribed: frozenset[str]
+    prescribed: Set[str]
     latency: tuple[LatencySample, ...]
 
     @cached_property

@@ -35,15 +35,18 @@ class ContextSettings(Settings):
 
         Raises AssayError when `collection` is asked for and no document has a context.
         """
+        source = self.source
+        if source in ("none", "headings", "opening"):
+            return source
         shipped = any(document.contexts for document in documents)
-        if self.source == "auto":
+        if source == "auto":
             return "collection" if shipped else "headings"
-        if self.source == "collection" and not shipped:
+        if not shipped:
             raise AssayError(
                 "documents.context.source: the collection ships no contexts.jsonl; "
                 "allowed without one: headings, opening, auto, none"
             )
-        return self.source
+        return source
 
 
 def contextualise(

@@ -2,6 +2,7 @@
 
 import json
 import time
+from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -26,6 +27,7 @@ from retrievers.models.pins import DEFAULT_TOKENIZER
 from retrievers.settings import Settings, Workshop
 from retrievers.settings.parts import find_source
 from retrievers.store.digest import digest, digest_sources
+from retrievers.store.shelf import Shelf, sort_places
 
 # What decides how a document is cut; a change to it makes the chunks in the cache void.
 SOURCES = (
@@ -35,6 +37,8 @@ SOURCES = (
     "paragraphs.py", "reference_patterns.py", "references.py", "sentences.py", "structure.py",
     "tokens.py",
 )  # fmt: skip
+
+NO_TEXT = "the collection has no text to search: every document is empty"
 
 
 class DocumentSettings(Settings):
@@ -77,7 +81,7 @@ class Prepared:
     `integrity_failures`, how many documents their chunks do not give back.
     """
 
-    chunks: tuple[Chunk, ...]
+    chunks: Sequence[Chunk]
     context_source: Source
     seconds: float
     cached: bool
@@ -87,29 +91,55 @@ class Prepared:
 def prepare(
     documents: Sequence[Document], settings: DocumentSettings, workshop: Workshop
 ) -> Prepared:
-    """Return the chunks of `documents` with their contexts.
+    """Return the chunks of `documents` with their contexts; of those on a shelf a shelf, too.
 
     Raises AssayError when there is nothing to search, or when two chunks share an id.
     """
     source = settings.context.resolve(documents)
+    if isinstance(documents, Shelf) and settings.passages:
+        return Prepared(_shelve(documents, settings, source), source, 0.0, False, {})
     chunks: list[Chunk] = []
     cut = cut_documents(documents, settings, workshop)
     for document in documents:
         own = cut.chunks.get(document.id)
         plain = take_passages(document) if own is None else own
-        searched = [chunk for chunk in plain if _is_searched(chunk, settings)]
-        if not searched and read_frontmatter(document.text).text:
-            searched = [chunk for chunk in plain if chunk.kind == "frontmatter"]
-        contextual = contextualise(searched, document, source, settings.context.opening_words)
-        chunks += _preface(contextual, document, settings, source)
+        chunks += _finish(plain, document, settings, source)
     if not chunks:
-        raise AssayError("the collection has no text to search: every document is empty")
+        raise AssayError(NO_TEXT)
     chunks.sort(key=lambda chunk: chunk.id, reverse=True)
     for one, other in pairwise(chunks):
         if one.id == other.id:
             raise AssayError(f"{one.doc_id} and {other.doc_id}: two chunks share the id {one.id}")
     facts = _describe(chunks, cut, settings.chunker) if cut.chunks else {}
     return Prepared(tuple(chunks), source, cut.work, cut.cached, facts)
+
+
+def _shelve(documents: Shelf[Document], settings: DocumentSettings, source: Source) -> Shelf[Chunk]:
+    """Return the passages of `documents` that hold text, in descending order of id."""
+
+    def make(document: Document) -> list[Chunk]:
+        return _finish(take_passages(document), document, settings, source)
+
+    names, places = [], array("i")
+    for place, document in enumerate(documents):
+        if make(document):
+            names.append(document.id)
+            places.append(place)
+    if not names:
+        raise AssayError(NO_TEXT)
+    order = array("i", (places[at] for at in sort_places(names)))
+    return Shelf(documents.hashes[order], lambda at: make(documents[order[at]])[0])
+
+
+def _finish(
+    plain: Sequence[Chunk], document: Document, settings: DocumentSettings, source: Source
+) -> list[Chunk]:
+    """Return those of a document's chunks that are searched, with what is put before each."""
+    searched = [chunk for chunk in plain if _is_searched(chunk, settings)]
+    if not searched and read_frontmatter(document.text).text:
+        searched = [chunk for chunk in plain if chunk.kind == "frontmatter"]
+    contextual = contextualise(searched, document, source, settings.context.opening_words)
+    return _preface(contextual, document, settings, source)
 
 
 def _is_searched(chunk: Chunk, settings: DocumentSettings) -> bool:

@@ -14,7 +14,7 @@ Models Examined", ADCS 2014); lucene is the formula of Lucene and of most publis
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -22,7 +22,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from retrievers.text.term_counts import TermCounts
+from retrievers.store.arrays import ArrayFile
+from retrievers.text.term_counts import ENTRIES, TermCounts
 
 Variant = Literal["okapi", "lucene"]
 WEIGHTS = "weights.npy"
@@ -82,14 +83,16 @@ class RankBm25Scorer(Scorer):
 class Bm25sScorer(Scorer):
     """bm25s: the score of each term in each passage is worked out when indexing.
 
-    The table is made here of the counts, in one piece for all passages; bm25s makes it passage by
+    The table is made here of the counts, term by term for all passages; bm25s makes it passage by
     passage, and has Okapi's term weight (its method `atire`) but not its idf. Scores are float64,
     as rank-bm25's are.
     """
 
     def build(self, counts: TermCounts, folder: Path) -> None:
         """Write the weights, in the order of the counts."""
-        np.save(folder / WEIGHTS, weigh(counts, self._formula))
+        with ArrayFile(folder / WEIGHTS, np.float64, len(counts.counts)) as file:
+            for weights in weigh(counts, self._formula):
+                file.add(weights)
 
     def load(self, counts: TermCounts, folder: Path) -> None:
         """Map the weights into memory, and give bm25s its table."""
@@ -113,19 +116,25 @@ class Bm25sScorer(Scorer):
         return scores
 
 
-def weigh(counts: TermCounts, formula: Formula) -> NDArray[np.float64]:
-    """Return the score of each term in each passage that holds it, in the order of the counts."""
+def weigh(
+    counts: TermCounts, formula: Formula, entries: int = ENTRIES
+) -> Iterator[NDArray[np.float64]]:
+    """Yield the score of each term in each passage that holds it, in the order of the counts.
+
+    They come in slices of so many `entries` or fewer, as `TermCounts.split` has it.
+    """
     frequencies, passages = counts.frequencies, len(counts.lengths)
-    tf = counts.counts.astype(np.float64)
     if formula.variant == "okapi":
         idf = okapi_idf(frequencies, passages, formula.epsilon) * (formula.k1 + 1)
     else:
         idf = lucene_idf(frequencies, passages)
     norms = formula.k1 * (1 - formula.b + formula.b * counts.lengths / counts.lengths.mean())
-    weights: NDArray[np.float64] = np.repeat(idf, frequencies)
-    weights *= tf
-    weights /= tf + norms[counts.passages]
-    return weights
+    for columns, part in counts.split(entries):
+        tf = counts.counts[part].astype(np.float64)
+        weights: NDArray[np.float64] = np.repeat(idf[columns], frequencies[columns])
+        weights *= tf
+        weights /= tf + norms[counts.passages[part]]
+        yield weights
 
 
 def okapi_idf(

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,17 @@ def digest(*parts: Any) -> str:
         parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=_as_json
     )
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def digest_texts(texts: Iterable[str]) -> str:
+    """Return what `digest` returns of a list of `texts`, of which one at a time is held."""
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    content, before = hashlib.sha256(b"[["), ""
+    for text in texts:
+        content.update(f"{before}{encode(text)}".encode())
+        before = ","
+    content.update(b"]]")
+    return content.hexdigest()
 
 
 def digest_file(path: Path) -> str:

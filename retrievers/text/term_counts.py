@@ -1,25 +1,30 @@
 """How often each term stands in each passage: all that BM25 asks of a corpus, whatever k1 and b.
 
 Counting takes an analyzer through every text, which is most of the work of a keyword index; it is
-therefore kept apart from the weights that a formula makes of the counts.
+therefore kept apart from the weights that a formula makes of the counts. Passages are counted part
+by part, and the parts merged on disk, so that memory holds one part and the vocabulary.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrievers.settings import Workshop
+from retrievers.store.arrays import ArrayFile
 from retrievers.store.digest import digest, digest_sources
 from retrievers.text import analyzers
 from retrievers.text.analyzers import AnyAnalyzerSettings
 
 ARRAYS = ("passages", "counts", "starts", "lengths")
 VOCABULARY = "vocabulary.json"
+PART = 1 << 16  # passages counted at once
+ENTRIES = 1 << 22  # of a table, held at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,12 @@ class TermCounts:
         """The number of passages that hold each term, by column."""
         return np.diff(self.starts)
 
+    def split(self, entries: int = ENTRIES) -> Iterator[tuple[slice, slice]]:
+        """Yield all columns, and the entries of them, in slices of one column or of several that
+        have no more than `entries` together.
+        """
+        return _split(self.starts, entries)
+
     def list_terms(self) -> list[list[str]]:
         """Return the terms of each passage, as often as they stand there, in no order."""
         found: list[list[str]] = [[] for _ in self.lengths]
@@ -58,11 +69,13 @@ class TermCounts:
         (folder / VOCABULARY).write_text(json.dumps(self.vocabulary, ensure_ascii=False))
 
 
-def count_terms(passages: Sequence[Sequence[str]]) -> TermCounts:
-    """Count the terms of passages, given as lists of terms."""
+def count_terms(
+    passages: Sequence[Sequence[str]], vocabulary: dict[str, int] | None = None
+) -> TermCounts:
+    """Count the terms of passages, given as lists of terms; new ones join `vocabulary`."""
     from scipy.sparse import coo_array
 
-    vocabulary: dict[str, int] = {}
+    vocabulary = {} if vocabulary is None else vocabulary
     columns = [
         vocabulary.setdefault(term, len(vocabulary)) for term in chain.from_iterable(passages)
     ]
@@ -79,6 +92,63 @@ def count_terms(passages: Sequence[Sequence[str]]) -> TermCounts:
         table.indptr.astype(np.int64, copy=False),
         lengths,
     )
+
+
+def write_counts(
+    passages: Iterable[Sequence[str]], folder: Path, part: int = PART, entries: int = ENTRIES
+) -> None:
+    """Write into `folder` what `count_terms` finds in all `passages`, counting `part` at a time.
+
+    Of what was counted, `entries` are merged at a time.
+    """
+    vocabulary: dict[str, int] = {}
+    lengths = [np.zeros(0, np.int64)]
+    frequencies = np.zeros(0, np.int64)
+    rest, size = iter(passages), 0
+    with TemporaryDirectory(dir=folder) as name:
+        parts: list[Path] = []
+        while taken := list(islice(rest, part)):
+            counted = count_terms(taken, vocabulary)
+            frequencies = np.pad(frequencies, (0, len(vocabulary) - len(frequencies)))
+            frequencies += counted.frequencies
+            parts.append(Path(name, f"{len(parts)}.npy"))
+            columns = np.arange(len(vocabulary), dtype=np.int32).repeat(counted.frequencies)
+            np.save(parts[-1], np.stack([columns, counted.passages + size, counted.counts]))
+            lengths.append(counted.lengths)
+            size += len(taken)
+        starts = np.concatenate([[0], np.cumsum(frequencies)]).astype(np.int64)
+        _merge(parts, starts, entries, folder)
+    np.save(folder / "starts.npy", starts)
+    np.save(folder / "lengths.npy", np.concatenate(lengths))
+    (folder / VOCABULARY).write_text(json.dumps(vocabulary, ensure_ascii=False))
+
+
+def _merge(parts: Sequence[Path], starts: NDArray[np.int64], entries: int, folder: Path) -> None:
+    """Write the entries of all `parts` by column, those of a column in the order of the parts."""
+    with (
+        ArrayFile(folder / "passages.npy", np.int32, int(starts[-1])) as passages,
+        ArrayFile(folder / "counts.npy", np.int32, int(starts[-1])) as counts,
+    ):
+        done = [0] * len(parts)
+        for columns, _ in _split(starts, entries):
+            pieces = []
+            for at, path in enumerate(parts):
+                table = np.load(path, mmap_mode="r")
+                begin, done[at] = done[at], int(np.searchsorted(table[0], columns.stop))
+                pieces.append(np.array(table[:, begin : done[at]]))
+            merged = np.concatenate(pieces, axis=1)
+            order = np.argsort(merged[0], kind="stable")
+            passages.add(merged[1][order])
+            counts.add(merged[2][order])
+
+
+def _split(starts: NDArray[np.int64], entries: int) -> Iterator[tuple[slice, slice]]:
+    begin = 0
+    while begin < len(starts) - 1:
+        full = int(np.searchsorted(starts, starts[begin] + entries, side="right")) - 1
+        end = max(begin + 1, full)
+        yield slice(begin, end), slice(int(starts[begin]), int(starts[end]))
+        begin = end
 
 
 def load_counts(folder: Path) -> TermCounts:
@@ -116,7 +186,7 @@ def find_counts(
 
     def make(folder: Path) -> None:
         analyze = settings.build().analyze
-        count_terms([analyze(text) for text in texts]).save(folder)
+        write_counts((analyze(text) for text in texts), folder)
 
     folder, counts = workshop.cache.load("terms", key, make, load_counts)
     size = sum(file.stat().st_size for file in folder.path.iterdir())

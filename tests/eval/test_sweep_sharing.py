@@ -87,9 +87,11 @@ def test_texts_are_analysed_once_and_no_index_is_kept_longer_than_needed(
     counted: list[int] = []
     real = term_counts.count_terms
 
-    def count(passages: Sequence[Sequence[str]]) -> term_counts.TermCounts:
+    def count(
+        passages: Sequence[Sequence[str]], vocabulary: dict[str, int]
+    ) -> term_counts.TermCounts:
         counted.append(len(passages))
-        return real(passages)
+        return real(passages, vocabulary)
 
     monkeypatch.setattr(term_counts, "count_terms", count)
     held: list[int] = []

@@ -15,11 +15,11 @@ from pydantic import ValidationError
 
 from retrievers.base import Chunk, Quiet
 from retrievers.corpus import Corpus
-from retrievers.legs.bm25 import Bm25sScorer, Formula, RankBm25Scorer
+from retrievers.legs.bm25 import Bm25sScorer, Formula, RankBm25Scorer, Variant, weigh
 from retrievers.legs.keyword import KeywordLeg, KeywordLegSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
-from retrievers.text.term_counts import count_terms, load_counts
+from retrievers.text.term_counts import ARRAYS, count_terms, load_counts, write_counts
 
 TERMS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 PASSAGES = st.lists(TERMS, min_size=1, max_size=12).filter(any)
@@ -55,6 +55,37 @@ def test_terms_are_counted_and_read_back(passages: list[list[str]]) -> None:
     with tempfile.TemporaryDirectory() as name:
         counts.save(Path(name))
         assert load_counts(Path(name)).list_terms() == counts.list_terms()
+
+
+@given(st.lists(TERMS, max_size=12), st.integers(1, 13), st.integers(1, 30))
+def test_counts_of_parts_are_those_of_the_whole(
+    passages: list[list[str]], part: int, entries: int
+) -> None:
+    whole = count_terms(passages)
+    with tempfile.TemporaryDirectory() as name:
+        write_counts(iter(passages), Path(name), part, entries)
+        merged = load_counts(Path(name))
+        assert not [path for path in Path(name).iterdir() if path.is_dir()]
+    assert list(merged.vocabulary.items()) == list(whole.vocabulary.items())
+    for array in ARRAYS:
+        one, other = getattr(whole, array), getattr(merged, array)
+        assert one.dtype == other.dtype
+        assert one.tolist() == other.tolist()
+
+
+@given(PASSAGES, CONSTANTS, st.sampled_from(["okapi", "lucene"]), st.integers(1, 30))
+def test_weights_of_slices_are_those_of_the_whole_to_the_bit(
+    passages: list[list[str]],
+    constants: tuple[float, float, float],
+    variant: Variant,
+    entries: int,
+) -> None:
+    counts, formula = count_terms(passages), Formula(variant, *constants)
+    slices = list(weigh(counts, formula, entries))
+    held = counts.frequencies.max()
+    assert all(len(weights) <= max(entries, held) for weights in slices)
+    [whole] = weigh(counts, formula)
+    assert np.concatenate(slices).tobytes() == whole.tobytes()
 
 
 def real_texts() -> list[str]:

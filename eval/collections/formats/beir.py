@@ -9,8 +9,9 @@ from pydantic import Field
 
 from eval.collections.card import FileCard, VariantName
 from eval.collections.collection import Label, Query
-from eval.collections.formats.reading import read_beir_qrels, read_jsonl
-from eval.collections.formats.rows import RowError
+from eval.collections.formats.mapped import shelve
+from eval.collections.formats.reading import GZIP, read_beir_qrels, read_jsonl
+from eval.collections.formats.rows import Row, RowError
 from eval.collections.formats.source import (
     GoldBook,
     Register,
@@ -19,6 +20,8 @@ from eval.collections.formats.source import (
     read_query_rows,
 )
 from retrievers.base import Chunk, Context, Document, Passage
+
+LARGEST_HELD = 1 << 26  # bytes of a corpus that is held in memory
 
 
 class BeirCard(FileCard):
@@ -78,8 +81,10 @@ class BeirSource(Source[BeirCard]):
     card_class = BeirCard
     takes_labels = "copy"
 
-    def documents(self) -> dict[str, Document]:
+    def documents(self) -> Mapping[str, Document]:
         """Return the documents by id, in the order of their files."""
+        if self._is_large():
+            return shelve(self._root / self._card.documents, _read_row, self._problems)
         rows = self._read_corpus()
         if self._card.whole_documents is None:
             return {row.id: row.document() for row in rows}
@@ -109,16 +114,21 @@ class BeirSource(Source[BeirCard]):
         """Return the row of a judgment."""
         return f"{label.query_id}\t{label.passage_id}\t{label.grade}\n"
 
+    def _is_large(self) -> bool:
+        """Whether the corpus is one to leave in its file: it is loaded, of rows that stand alone.
+
+        What is wrong with a collection is found where all of it is held.
+        """
+        card, path = self._card, self._root / self._card.documents
+        alone = card.whole_documents is None and card.contexts is None
+        plain = alone and self._problems.strict and path.suffix != GZIP and path.is_file()
+        return plain and path.stat().st_size > LARGEST_HELD
+
     def _read_corpus(self) -> list[_CorpusRow]:
         register: Register[_CorpusRow] = Register("document", self._problems)
         for row in read_jsonl(self._root / self._card.documents, self._problems):
             with self._problems.of(row):
-                item = _CorpusRow(
-                    row.string("_id"),
-                    row.string("title", ""),
-                    row.string("text"),
-                    row.mapping("metadata"),
-                )
+                item = _read_corpus_row(row)
                 register.add(row, item.id, f"{item.title}\n{item.text}", item)
         contexts = self._read_contexts(register.items)
         return [
@@ -152,6 +162,16 @@ class BeirSource(Source[BeirCard]):
                 )
                 register.add(row, document.id, document.text, document)
         return register.items
+
+
+def _read_corpus_row(row: Row) -> _CorpusRow:
+    return _CorpusRow(
+        row.string("_id"), row.string("title", ""), row.string("text"), row.mapping("metadata")
+    )
+
+
+def _read_row(row: Row) -> Document:
+    return _read_corpus_row(row).document()
 
 
 def _place_rows(rows: Iterable[_CorpusRow], whole: Mapping[str, Document]) -> dict[str, Document]:

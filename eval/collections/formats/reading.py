@@ -5,6 +5,8 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
 from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +16,7 @@ from eval.collections.problems import Problems
 from retrievers.base import cut
 
 GZIP = ".gz"
+NOT_UTF_8 = "not UTF-8; files must be in UTF-8"
 if TYPE_CHECKING:
     from _csv import Reader
 
@@ -27,19 +30,29 @@ def read_text(path: Path, problems: Problems, *, encoding: str = "utf-8-sig") ->
     """Return the text of `path`, unpacked if it ends in .gz, line ends as they are; report it and
     return "" if unreadable.
     """
+    text = ""
+    with telling(path, problems), _open(path) as file:
+        text += file.read().decode(encoding)
+    return text
+
+
+@contextmanager
+def telling(path: Path, problems: Problems) -> Iterator[None]:
+    """Report why the content of `path`, which is read in this block, cannot be."""
     try:
-        content = path.read_bytes()
-        return (gzip.decompress(content) if path.suffix == GZIP else content).decode(encoding)
+        yield
     except FileNotFoundError:
         problems.error(path, 0, "there is no such file")
     except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        problems.error(path, line, "not UTF-8; files must be in UTF-8")
+        problems.error(path, error.object.count(b"\n", 0, error.start) + 1, NOT_UTF_8)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         problems.error(path, 0, f"cannot be unpacked: {error}")
     except OSError as error:
         problems.error(path, 0, f"cannot be read: {error.strerror}")
-    return ""
+
+
+def _open(path: Path) -> gzip.GzipFile | BufferedReader:
+    return gzip.open(path) if path.suffix == GZIP else path.open("rb")
 
 
 def find_suffix(path: Path) -> str:
@@ -48,10 +61,27 @@ def find_suffix(path: Path) -> str:
 
 
 def read_lines(path: Path, problems: Problems) -> Iterator[tuple[int, str]]:
-    """Yield (number, line) of every line of `path` that is not blank."""
-    for number, line in enumerate(read_text(path, problems).split("\n"), start=1):
-        if line and not line.isspace():
-            yield number, line.rstrip("\r")
+    """Yield (number, line) of every line of `path` that is not blank, up to one that is broken."""
+    with telling(path, problems), _open(path) as file:
+        for number, content in enumerate(file, start=1):
+            try:
+                line = decode_line(content, number)
+            except RowError as error:
+                problems.error(path, number, str(error))
+                return
+            if line and not line.isspace():
+                yield number, line
+
+
+def decode_line(content: bytes, number: int) -> str:
+    """Return line `number` of a file without its end, the first without a byte-order mark.
+
+    Raises RowError.
+    """
+    try:
+        return content.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise RowError(NOT_UTF_8) from None
 
 
 def read_jsonl(path: Path, problems: Problems) -> Iterator[Row]:

@@ -11,9 +11,12 @@ from eval.collections.collection import GoldItem, Label, Query
 from eval.collections.formats.rows import Row, RowError
 from eval.collections.problems import Problems
 from retrievers.base import Chunk, Document
+from retrievers.store.shelf import ById, Shelf
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Card)
+
+NOTHING: Mapping[str, Any] = {}
 
 
 class Source(ABC, Generic[C]):
@@ -34,7 +37,7 @@ class Source(ABC, Generic[C]):
         self._problems = problems
 
     @abstractmethod
-    def documents(self) -> dict[str, Document]:
+    def documents(self) -> Mapping[str, Document]:
         """Return the documents by id, in the order of their files."""
 
     @abstractmethod
@@ -72,8 +75,20 @@ class Source(ABC, Generic[C]):
         return {}
 
 
+def check_id(what: str, identifier: str) -> None:
+    """Raise RowError when the id of a document or query is empty."""
+    if not identifier.strip():
+        raise RowError(f"the {what}'s id is empty; each needs an id of its own")
+
+
+def describe_taken(what: str, identifier: str, line: int) -> str:
+    """Return in words that an id is that of an earlier line, too."""
+    return f'{what} id "{identifier}" is taken by line {line}; ids must be unique'
+
+
 class Register(Generic[T]):
-    """Items by id, in order. An id twice is an error, a text twice a warning.
+    """Items by id, in order, and where each stands. An id twice is an error, a text twice a
+    warning.
 
     `copies` says of which item another is known to be a copy, by id, and so no cause to warn.
     """
@@ -90,15 +105,13 @@ class Register(Generic[T]):
 
     def add(self, row: Row, identifier: str, text: str, item: T) -> None:
         """Keep `item`. Raises RowError when its id is empty or taken."""
-        if not identifier.strip():
-            raise RowError(f"the {self._what}'s id is empty; each needs an id of its own")
+        check_id(self._what, identifier)
         if identifier in self.rows:
-            first = self.rows[identifier].line
-            raise RowError(
-                f'{self._what} id "{identifier}" is taken by line {first}; ids must be unique'
-            )
-        self.rows[identifier] = row
+            raise RowError(describe_taken(self._what, identifier, self.rows[identifier].line))
+        self.rows[identifier] = replace(row, values=NOTHING)
         self.items[identifier] = item
+        if self._problems.strict:  # warnings are dropped, so that texts need not be held
+            return
         bare = text.strip()
         same = self._texts.setdefault(bare, identifier)
         if not bare:
@@ -185,8 +198,11 @@ def read_query_rows(rows: Iterator[Row], problems: Problems) -> QueryRegister:
     return register
 
 
-def passage_index(documents: Mapping[str, Document]) -> dict[str, tuple[str, int, int]]:
+def passage_index(documents: Mapping[str, Document]) -> Mapping[str, tuple[str, int, int]]:
     """Return (document id, start, end) by passage id."""
+    if isinstance(documents, ById):
+        shelf: Shelf[Document] = documents.shelf
+        return ById(shelf, lambda at: (shelf[at].id, 0, len(shelf[at].text)))
     return {
         passage.id: (document.id, passage.start, passage.end)
         for document in documents.values()

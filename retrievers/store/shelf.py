@@ -1,0 +1,126 @@
+"""Sequences longer than memory should hold: what is in them is made anew when it is asked for."""
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Named(Protocol):
+    """What has an id."""
+
+    @property
+    def id(self) -> str:
+        """The id."""
+        ...
+
+
+T = TypeVar("T")
+N = TypeVar("N", bound=Named)
+V = TypeVar("V", covariant=True)
+
+
+class Lazy(Sequence[T]):
+    """`size` items, of which `take` makes the one at a place, equal each time."""
+
+    def __init__(self, size: int, take: Callable[[int], T]) -> None:
+        self._size = size
+        self._take = take
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[T]: ...
+
+    def __getitem__(self, at: int | slice) -> T | list[T]:
+        places = range(self._size)[at]
+        return self._take(places) if isinstance(places, int) else [self._take(at) for at in places]
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self._take, range(self._size))
+
+
+class Shelf(Lazy[N]):
+    """Items that each have an id of their own; of the ids 12 bytes each are kept.
+
+    `hashes` has Python's hash of each id, in the order of the items. What stands on a shelf of
+    documents is one passage each, prescribed and with the document's id.
+    """
+
+    def __init__(self, hashes: "array[int] | NDArray[np.int64]", take: Callable[[int], N]) -> None:
+        super().__init__(len(hashes), take)
+        import numpy as np
+
+        self.hashes = np.asarray(hashes, np.int64)
+
+    @cached_property
+    def _sorted(self) -> tuple["NDArray[np.int64]", "NDArray[np.int32]"]:
+        """The hashes, ascending, and the place of each."""
+        import numpy as np
+
+        order = np.argsort(self.hashes, kind="stable")
+        return self.hashes[order], order.astype(np.int32)
+
+    def find(self, id_: str) -> int | None:
+        """Return the place of the item of this id, None where there is none."""
+        hashes, order = self._sorted
+        known = hash(id_)
+        at = int(hashes.searchsorted(known))
+        while at < len(hashes) and hashes[at] == known:
+            place = int(order[at])
+            if self[place].id == id_:
+                return place
+            at += 1
+        return None
+
+    def find_repeated(self) -> tuple[int, int] | None:
+        """Return the first place whose id an earlier one has, after that one; None without any."""
+        hashes, order = self._sorted
+        first: tuple[int, int] | None = None
+        groups: dict[int, list[int]] = {}
+        for at in (hashes[1:] == hashes[:-1]).nonzero()[0].tolist():
+            groups.setdefault(int(hashes[at]), [int(order[at])]).append(int(order[at + 1]))
+        for places in groups.values():
+            seen: dict[str, int] = {}
+            for place in places:
+                before = seen.setdefault(self[place].id, place)
+                if before != place and (first is None or place < first[1]):
+                    first = before, place
+        return first
+
+
+class ById(Mapping[str, V], Generic[V]):
+    """What `value` says of the place of each item on a shelf, by the item's id."""
+
+    def __init__(self, shelf: Shelf[Any], value: Callable[[int], V]) -> None:
+        self.shelf = shelf
+        self._value = value
+
+    def __getitem__(self, id_: str) -> V:
+        place = self.shelf.find(id_)
+        if place is None:
+            raise KeyError(id_)
+        return self._value(place)
+
+    def __contains__(self, id_: object) -> bool:
+        return isinstance(id_, str) and self.shelf.find(id_) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return (item.id for item in self.shelf)
+
+    def __len__(self) -> int:
+        return len(self.shelf)
+
+
+def sort_places(names: Iterable[str]) -> list[int]:
+    """Return the places of `names` by descending name."""
+    known = list(names)
+    return sorted(range(len(known)), key=known.__getitem__, reverse=True)
