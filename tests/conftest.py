@@ -1,7 +1,9 @@
 """What every test may rely on, however the suite was started."""
 
+import gc
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,25 @@ os.environ.pop("COLUMNS", None)
 settings.register_profile("assay", deadline=None, max_examples=25)
 settings.register_profile("long", deadline=None, max_examples=400)
 settings.load_profile("assay")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: no garbage collection need look at it again."""
+    gc.freeze()
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds of each pause from now on. A clock would tell of the machine's load as well."""
+    seconds: list[float] = []
+    sleep = time.sleep
+
+    def pause(wanted: float) -> None:
+        seconds.append(wanted)
+        sleep(wanted)
+
+    monkeypatch.setattr(time, "sleep", pause)
+    return seconds
 
 
 @pytest.fixture(scope="session", autouse=True)
