@@ -1,8 +1,14 @@
 """What every test may rely on, however the suite was started."""
 
+import gc
 import os
 import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import settings
 
 # A suite started in the background, by `nohup` or a CI runner, ignores interrupts, and what it
@@ -23,3 +29,46 @@ os.environ.pop("COLUMNS", None)
 settings.register_profile("assay", deadline=None, max_examples=25)
 settings.register_profile("long", deadline=None, max_examples=400)
 settings.load_profile("assay")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: no garbage collection need look at it again."""
+    gc.freeze()
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds of each pause from now on. A clock would tell of the machine's load as well."""
+    seconds: list[float] = []
+    sleep = time.sleep
+
+    def pause(wanted: float) -> None:
+        seconds.append(wanted)
+        sleep(wanted)
+
+    monkeypatch.setattr(time, "sleep", pause)
+    return seconds
+
+
+@pytest.fixture(scope="session", autouse=True)
+def opened_models() -> Iterator[None]:
+    """Models on ONNX Runtime are opened once a worker, which takes half a second each.
+
+    What is shared, a session and a tokenizer, keeps nothing of the texts that it has read.
+    """
+    from retrievers.models.onnx import OnnxModel
+
+    opened: dict[tuple[Any, ...], Any] = {}
+    open_anew = OnnxModel._open
+
+    def open_once(self: Any, model: Path, tokenizer: Path) -> Any:
+        files = [(path.resolve(), path.stat().st_mtime_ns) for path in (model, tokenizer)]
+        graph = sorted(self._write.keywords.items()) if self._write else ()
+        key = (*files, self._max_tokens, *graph)
+        if key not in opened:
+            opened[key] = open_anew(self, model, tokenizer)
+        return opened[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OnnxModel, "_open", open_once)
+        yield

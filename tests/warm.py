@@ -101,10 +101,14 @@ class Forked:
 def serve() -> None:
     """Start what each order asks for, or tell how it ended."""
     from eval import telemetry
+    from eval.report.markdown import make_environment
 
     telemetry.disable()
     for name in HEAVY:
         __import__(name)
+    templates = make_environment(autoescape=True)
+    for name in templates.list_templates(filter_func=lambda name: name.endswith(".html.j2")):
+        templates.get_template(name)
     assert threading.active_count() == 1, "a fork of several threads is not safe"
     gc.freeze()  # a collection in a child would copy every page it looks at
     for line in sys.stdin:

@@ -2,6 +2,7 @@
 
 import html
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from eval.report.formats import shorten
@@ -28,8 +29,12 @@ def render_markdown(template: str, **values: Any) -> str:
     return environment.get_template(template).render(**values)
 
 
+@cache
 def make_environment(*, autoescape: bool) -> "Environment":
-    """Return where templates of reports are found, which fail where they name what is not there."""
+    """Return where templates of reports are found, which fail where they name what is not there.
+
+    It keeps what it has compiled, which takes longer than a page takes to fill.
+    """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(

@@ -10,12 +10,8 @@ QUICK = ("limit=8", "latency.queries=3", "latency.warm_up=0")
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    return {
-        "ASSAY_DATASET": "harbourline",
-        "ASSAY_REPORTS": str(tmp_path / "reports"),
-        "MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path}/mlflow.db",
-    }
+def environment(places: dict[str, str], tmp_path: Path) -> dict[str, str]:
+    return places | {"ASSAY_REPORTS": str(tmp_path / "reports"), "ASSAY_TRUST": ""}
 
 
 @pytest.fixture

@@ -44,10 +44,14 @@ def test_command(command: str, places, tmp_path: Path) -> None:
             command += f" --force --prices {PRICES}"
             asked = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": server.url}
             environment |= asked | {"ASSAY_CACHE": str(make_cache(tmp_path))}
-        done = subprocess.run(
-            command, shell=True, cwd=ROOT, env=environment, capture_output=True, text=True,
-            check=False, timeout=600,
-        )  # fmt: skip
+        program, *arguments = shlex.split(command)
+        if program == str(bin_ / "assay") and not set("|&;<>$*") & set(command):
+            done = finish(start(*arguments, environment=environment))
+        else:
+            done = subprocess.run(
+                command, shell=True, cwd=ROOT, env=environment, capture_output=True, text=True,
+                check=False, timeout=600,
+            )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout
 

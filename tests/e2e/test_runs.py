@@ -10,6 +10,7 @@ import pytest
 from processes import finish, start
 
 RUN = ("run", "configs/bm25.yaml", "latency.queries=5")
+STAGES = "[{type: rerank, model: ms-marco-MiniLM-L-12-v2, depth: 24}]"
 
 
 def test_an_equal_run_is_shown_again(assay, assay_json, places) -> None:
@@ -44,7 +45,9 @@ def test_killed_and_resumed(tmp_path: Path, places, moment: str) -> None:
         (cache / "models").symlink_to(models)
     environment = places | {"ASSAY_CACHE": str(cache), "ASSAY_REPORTS": str(tmp_path / "reports")}
     # Reranking makes the search last long enough to be cut off in the middle.
-    arguments = ("run", "configs/reranked.yaml", "limit=12", "latency.queries=0", "--no-track")
+    reranked = ("configs/bm25.yaml", f"retriever.stages={STAGES}")
+    config = ("configs/reranked.yaml",) if moment == "embedding" else reranked
+    arguments = ("run", *config, "limit=12", "latency.queries=0", "--no-track")
     process = start(*arguments, environment=environment)
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and not reached(moment, cache, tmp_path / "reports"):

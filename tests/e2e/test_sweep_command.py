@@ -25,12 +25,8 @@ def sweep(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    return {
-        "ASSAY_DATASET": "harbourline",
-        "ASSAY_REPORTS": str(tmp_path / "reports"),
-        "MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path}/mlflow.db",
-    }
+def environment(places: dict[str, str], tmp_path: Path) -> dict[str, str]:
+    return places | {"ASSAY_REPORTS": str(tmp_path / "reports"), "ASSAY_TRUST": ""}
 
 
 def manifests(reports: Path) -> dict[str, float]:

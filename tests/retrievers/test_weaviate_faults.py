@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
@@ -61,11 +60,9 @@ def test_an_unavailable_server_is_asked_again(
     expected = search(engine)
     asked = len(double.asked("Search"))
     double.fault = failing(UNAVAILABLE, "Search", times=2)
-    begin = time.perf_counter()
     with count_retries() as cost:
         assert search(engine) == expected
     # The client's own retries would pause for three seconds, and be counted as search.
-    assert time.perf_counter() - begin < 1
     assert cost.retries == 2
     assert cost.milliseconds > 0
     assert len(double.asked("Search")) == asked + 3
@@ -156,12 +153,11 @@ def test_what_fails_half_way_leaves_nothing(double: WeaviateDouble, method: str)
     assert double.collections == {}
 
 
-def test_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_server(monkeypatch: pytest.MonkeyPatch, slept: list[float]) -> None:
     monkeypatch.setenv("WEAVIATE_URL", "http://127.0.0.1:9")
-    begin = time.perf_counter()
     assert "127.0.0.1:9: cannot be reached" in one_line(lambda: index(make()))
     assert "(3 tries)" in one_line(lambda: make()._settings.server())
-    assert time.perf_counter() - begin < 3
+    assert sum(slept) < 2
 
 
 def test_a_grpc_port_where_nobody_listens(

@@ -19,6 +19,7 @@ from eval.cli.log import log as log_command
 from eval.cli.mlflow_ui import mlflow as mlflow_command
 from eval.runs.stored import load
 from eval.tracking import TrackingError, log, log_once
+from eval.tracking.store import ENVIRONMENT
 from retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[3]
@@ -75,7 +76,11 @@ def server(empty_store: Path, tmp_path: Path) -> Iterator[Server]:
 
 
 def test_a_real_server_takes_runs_dies_in_the_middle_and_takes_them_later(
-    server: Server, summary: Summary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: Server,
+    summary: Summary,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    slept: list[float],
 ) -> None:
     from mlflow.tracking import MlflowClient
 
@@ -95,18 +100,18 @@ def test_a_real_server_takes_runs_dies_in_the_middle_and_takes_them_later(
         return log_inputs(self, *arguments)
 
     monkeypatch.setattr(MlflowClient, "log_inputs", die_first)
-    begin = time.monotonic()
+    slept.clear()
     with pytest.raises(TrackingError) as caught:
         log_once(second)
-    assert time.monotonic() - begin < 10
+    assert sum(slept) < 5
     assert str(caught.value) == f"tracking server {address} (MLFLOW_TRACKING_URI) did not answer"
     assert load(second.run.folder).manifest == second.run.manifest
     assert not (second.run.folder / "mlflow.json").exists()
     monkeypatch.setattr(MlflowClient, "log_inputs", log_inputs)
-    begin = time.monotonic()
+    slept.clear()
     with pytest.raises(TrackingError, match="did not answer"):
         log_once(second)
-    assert time.monotonic() - begin < 6
+    assert sum(slept) < 5
 
     server.start()
     before = run_ids(tracking)
@@ -134,7 +139,7 @@ def test_a_server_that_never_answers_is_given_up_quickly(
         begin = time.monotonic()
         with pytest.raises(TrackingError, match=f"server http://127.0.0.1:{port} .*did not answer"):
             log_once(summary)
-        assert time.monotonic() - begin < 4
+        assert time.monotonic() - begin < float(ENVIRONMENT["MLFLOW_HTTP_REQUEST_TIMEOUT"])
 
 
 @pytest.mark.parametrize(
@@ -146,13 +151,12 @@ def test_a_server_that_never_answers_is_given_up_quickly(
     ],
 )
 def test_a_store_out_of_reach_is_one_line_without_the_password(
-    uri: str, summary: Summary, monkeypatch: pytest.MonkeyPatch
+    uri: str, summary: Summary, monkeypatch: pytest.MonkeyPatch, slept: list[float]
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri.format(port=free_port()))
-    begin = time.monotonic()
     with pytest.raises(TrackingError) as caught:
         log_once(summary)
-    assert time.monotonic() - begin < 6
+    assert sum(slept) < 5
     message = str(caught.value)
     assert "127.0.0.1" in message
     assert "hunter2" not in message
