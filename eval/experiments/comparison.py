@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from eval.analysis.comparison import Comparison, compare
 from eval.experiments.experiment import Experiment, find_run, make_experiment
+from eval.experiments.kept_summaries import summarise_kept
 from eval.experiments.locations import reports_folder
 from eval.experiments.named_configs import is_config
 from eval.experiments.run_references import find_stored
 from eval.experiments.timing import System, find_timing, read_timing
 from eval.report.comparison import name_comparison
-from eval.runs.stored import StoredRun, load
+from eval.runs.stored import StoredRun, open_run
 from retrievers.base import Progress
 
 TIMING = "timing.json"  # in the folder of a comparison
@@ -26,7 +27,7 @@ def compare_references(
     systems = [
         make_experiment(reference, overrides, None, {}, progress)
         if is_config(reference)
-        else load(find_stored(reports_folder(), reference))
+        else open_run(find_stored(reports_folder(), reference))
         for reference in references
     ]
     return compare_systems(systems, measures, effect, progress)
@@ -48,7 +49,7 @@ def compare_systems(
         system if isinstance(system, StoredRun) else find_run(system, progress)
         for system in systems
     ]
-    compared = compare(runs, measures, effect)
+    compared = compare(runs, measures, effect, summarise=summarise_kept)
     path = reports_folder() / name_comparison(compared) / TIMING
     timed = {
         run.manifest.id: system
@@ -66,4 +67,6 @@ def compare_systems(
             list(compared.base.run.queries.values()),
             progress,
         )
-    return compare(runs, measures, effect, timing) if timing else compared
+    if timing is None:
+        return compared
+    return compare(runs, measures, effect, timing, summarise=summarise_kept)

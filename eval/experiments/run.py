@@ -5,10 +5,11 @@ from pathlib import Path
 
 from eval import report, tracking
 from eval.analysis.exports import export
-from eval.analysis.summary import Summary, summarise
+from eval.analysis.summary import Summary
 from eval.collections.loading import load
 from eval.experiments import standing
 from eval.experiments.config import RunConfig
+from eval.experiments.kept_summaries import summarise_kept
 from eval.experiments.locations import reports_folder
 from eval.experiments.workshop import make_workshop
 from eval.runs.execution import Outcome, Plan, execute
@@ -46,7 +47,7 @@ def write_report(
     """
     named = _name_measures(run, measures)
     if not anew and standing.stands(run.folder, named):
-        return summarise(run, named), run.folder / report.PAGE
+        return summarise_kept(run, named), run.folder / report.PAGE
     summary = export_summary(run, named)
     page = report.write(summary)
     standing.note(run.folder, named)
@@ -58,7 +59,7 @@ def export_summary(run: StoredRun, measures: Sequence[str] = ()) -> Summary:
 
     Without `measures` they are those that the run's config names.
     """
-    summary = summarise(run, _name_measures(run, measures))
+    summary = summarise_kept(run, _name_measures(run, measures))
     export(summary)
     return summary
 

@@ -10,6 +10,7 @@ from eval.analysis.summary import Summary
 from eval.runs.stored import StoredRun
 from eval.tracking.delivery import (
     find_logged,
+    find_noted,
     log_metrics,
     log_params,
     mlflow_run,
@@ -34,6 +35,8 @@ def log_comparison(
     """
     uri = tracking_uri()
     runs = compared.runs
+    if noted := find_noted(uri, {folder: folder.name}):
+        return noted[folder].run_id
     with connect(uri) as client:
         known = find_logged(client, uri, {folder: folder.name}, COMPARISON)
         if folder in known:
