@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -12,7 +13,7 @@ from eval.analysis.attribution import Attribution, ItemFate, attribute
 from eval.analysis.cost import Cost, find_cost
 from eval.analysis.legs_alone import LegAlone, score_legs
 from eval.analysis.oracle import Ceiling
-from eval.analysis.summary import Summary, summarise_scores
+from eval.analysis.summary import Summary, summarise, summarise_scores
 from eval.collections.collection import GoldItem
 from eval.runs import answered, environment
 from eval.runs.manifest import MANIFEST
@@ -21,7 +22,7 @@ from eval.scoring import generated, kinds
 from eval.scoring.calculation import ByQuery, Scores
 from eval.scoring.measures import choose_headline, find
 from eval.statistics.estimates import Estimate
-from retrievers.base import T
+from retrievers.base import AssayError, T
 from retrievers.store.cache import Cache, default_root
 from retrievers.store.digest import digest, digest_file, digest_sources
 
@@ -74,7 +75,7 @@ class Kept:
         missing = [name for name in wanted if name not in found]
         found |= answered.score(run, missing)
         fresh = {keys[name]: _encode(found[name], run) for name in missing if name in keys}
-        self._cache.put_many(KIND, fresh)
+        self._put(fresh)
         return {name: found[name] for name in wanted}
 
     def find(self, what: str, adapter: "TypeAdapter[T]", make: Callable[[], T]) -> T:
@@ -83,8 +84,12 @@ class Kept:
         if stored := self._cache.get_many(KIND, [key]).get(key):
             return adapter.validate_json(stored)
         made = make()
-        self._cache.put_many(KIND, {key: adapter.dump_json(made)})
+        self._put({key: adapter.dump_json(made)})
         return made
+
+    def _put(self, items: Mapping[str, bytes]) -> None:
+        with suppress(AssayError):  # where nothing can be written, it is computed each time
+            self._cache.put_many(KIND, items)
 
     def _key(self, what: str) -> str:
         return digest(self._of, what)
@@ -92,7 +97,10 @@ class Kept:
 
 def summarise_kept(run: StoredRun, names: Sequence[str]) -> Summary:
     """Return what `eval.analysis.summary.summarise` does of a run as its folder holds it."""
-    kept = Kept(run, Cache(default_root()))
+    try:
+        kept = Kept(run, Cache(default_root()))
+    except AssayError:  # a folder for it cannot be made
+        return summarise(run, names)
     summary = summarise_scores(run, kept.find_scores(run, names))
     return KeptSummary(run, summary.scores, summary.means, summary.latency, kept)
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eval import report, tracking
 from eval.analysis.exports import export
 from eval.analysis.summary import Summary
 from eval.collections.loading import load
 from eval.experiments import standing
-from eval.experiments.config import RunConfig
 from eval.experiments.kept_summaries import summarise_kept
 from eval.experiments.locations import reports_folder
 from eval.experiments.workshop import make_workshop
@@ -17,8 +17,11 @@ from eval.runs.stored import StoredRun
 from eval.scoring.measures import DEFAULT
 from retrievers.base import Progress
 
+if TYPE_CHECKING:
+    from eval.experiments.config import RunConfig
 
-def make_run(settings: RunConfig, again: bool, progress: Progress) -> Outcome:
+
+def make_run(settings: "RunConfig", again: bool, progress: Progress) -> Outcome:
     """Build the pipeline of `settings` and run it on its collection."""
     collection = load(settings.dataset)
     plan = make_plan(settings, again)
@@ -26,7 +29,7 @@ def make_run(settings: RunConfig, again: bool, progress: Progress) -> Outcome:
         return execute(plan, retriever, collection, reports_folder(), progress)
 
 
-def make_plan(settings: RunConfig, again: bool = False) -> Plan:
+def make_plan(settings: "RunConfig", again: bool = False) -> Plan:
     """Return what is to be run by `settings`."""
     return Plan(
         name=settings.name,
