@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from eval.collections.collection import Query
+from eval.collections.collection import GoldItem, Query
 from eval.runs import answered
 from eval.runs.stored import StoredRun
 from retrievers.base import AssayError
@@ -79,12 +79,16 @@ def list_differences(base: StoredRun, other: StoredRun) -> list[str]:
     asked = [id_ for id_ in shared if _asks(base.queries[id_]) != _asks(other.queries[id_])]
     if asked:
         found.append(f"the text or type of {_name(asked)} differs")
-    judged = [id_ for id_ in shared if set(base.gold[id_]) != set(other.gold[id_])]
+    judged = [id_ for id_ in shared if not _agree(base.gold[id_], other.gold[id_])]
     if judged:
         found.append(f"the judgments of {_name(judged)} differ")
     if not same_content and not (single or asked or judged):
         found.append("the documents of the collection or its options differ (by its digest)")
     return found
+
+
+def _agree(one: Sequence[GoldItem], other: Sequence[GoldItem]) -> bool:
+    return one is other or set(one) == set(other)
 
 
 def _asks(query: Query) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """Comparison of stored runs with a base, query by query."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import islice
@@ -213,6 +213,7 @@ def compare(
     measures: Sequence[str] | None = None,
     effect: float = EFFECT,
     timing: InterleavedTiming | None = None,
+    summarise: Callable[[StoredRun, Sequence[str]], Summary] = summarise,
 ) -> Comparison:
     """Compare every run with the first, on `measures`.
 
@@ -220,7 +221,7 @@ def compare(
     by one prompt, those of `OF_ANSWERS` that all have.
 
     `timing` is of those of the pipelines that were timed in one job; without it no latency is held
-    against another.
+    against another. `summarise` computes the figures of a run in measures, or knows them.
 
     A difference that is not significant is "no difference shown" where the collection would have
     shown one of `effect` with power 0.8, else "too few queries". The same call returns the same

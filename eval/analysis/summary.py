@@ -19,6 +19,7 @@ from eval.runs.latency import TOTAL, collect_times
 from eval.runs.manifest import describe_unread
 from eval.runs.stored import StoredRun
 from eval.scoring import measures
+from eval.scoring.calculation import Scores
 from eval.statistics.estimates import Estimate, OpenEstimate, estimate_percentile
 
 PERCENTILES = (50, 95, 99)
@@ -133,7 +134,11 @@ class Summary:
 
 def summarise(run: StoredRun, names: Sequence[str] = measures.DEFAULT) -> Summary:
     """Compute the measures `names` and the latencies of a stored run."""
-    scores = answered.score(run, names)
+    return summarise_scores(run, answered.score(run, names))
+
+
+def summarise_scores(run: StoredRun, scores: Scores) -> Summary:
+    """Return the figures of a stored run whose `scores` are known."""
     means = {name: estimate_scores(name, found.values()) for name, found in scores.items()}
     samples = collect_times(run.latency)
     latency = {stage: estimate_percentiles(times) for stage, times in samples.items()}

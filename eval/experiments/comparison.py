@@ -1,16 +1,23 @@
-"""Comparing what can be run with what was: missing runs are made, systems are timed by turns."""
+"""Comparing what can be run with what was: missing runs are made, systems are timed by turns.
+
+What configs need is imported where there is one: stored runs alone are compared without.
+"""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from eval.analysis.comparison import Comparison, compare
-from eval.experiments.experiment import Experiment, find_run, make_experiment
+from eval.experiments.kept_summaries import summarise_kept
 from eval.experiments.locations import reports_folder
 from eval.experiments.named_configs import is_config
 from eval.experiments.run_references import find_stored
 from eval.experiments.timing import System, find_timing, read_timing
 from eval.report.comparison import name_comparison
-from eval.runs.stored import StoredRun, load
+from eval.runs.stored import StoredRun, open_run
 from retrievers.base import Progress
+
+if TYPE_CHECKING:
+    from eval.experiments.experiment import Experiment
 
 TIMING = "timing.json"  # in the folder of a comparison
 
@@ -23,17 +30,22 @@ def compare_references(
     progress: Progress,
 ) -> Comparison:
     """Compare the runs that `references` mean, configs or stored runs, with the first of them."""
-    systems = [
-        make_experiment(reference, overrides, None, {}, progress)
-        if is_config(reference)
-        else load(find_stored(reports_folder(), reference))
-        for reference in references
-    ]
+    systems = [_find_system(reference, overrides, progress) for reference in references]
     return compare_systems(systems, measures, effect, progress)
 
 
+def _find_system(
+    reference: str, overrides: Sequence[str], progress: Progress
+) -> "StoredRun | Experiment":
+    if not is_config(reference):
+        return open_run(find_stored(reports_folder(), reference))
+    from eval.experiments.experiment import make_experiment
+
+    return make_experiment(reference, overrides, None, {}, progress)
+
+
 def compare_systems(
-    systems: Sequence[StoredRun | Experiment],
+    systems: Sequence["StoredRun | Experiment"],
     measures: Sequence[str] | None,
     effect: float,
     progress: Progress,
@@ -45,15 +57,15 @@ def compare_systems(
     AssayError where one cannot be run, and where they were not judged alike.
     """
     runs = [
-        system if isinstance(system, StoredRun) else find_run(system, progress)
+        system if isinstance(system, StoredRun) else _find_run(system, progress)
         for system in systems
     ]
-    compared = compare(runs, measures, effect)
+    compared = compare(runs, measures, effect, summarise=summarise_kept)
     path = reports_folder() / name_comparison(compared) / TIMING
     timed = {
         run.manifest.id: system
         for run, system in zip(runs, systems, strict=True)
-        if isinstance(system, Experiment) and system.plan.latency.queries
+        if not isinstance(system, StoredRun) and system.plan.latency.queries
     }
     timing = read_timing(path)
     if runs[0].manifest.id in timed and len(timed) > 1:
@@ -66,4 +78,12 @@ def compare_systems(
             list(compared.base.run.queries.values()),
             progress,
         )
-    return compare(runs, measures, effect, timing) if timing else compared
+    if timing is None:
+        return compared
+    return compare(runs, measures, effect, timing, summarise=summarise_kept)
+
+
+def _find_run(experiment: "Experiment", progress: Progress) -> StoredRun:
+    from eval.experiments.experiment import find_run
+
+    return find_run(experiment, progress)

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eval import report, tracking
 from eval.analysis.exports import export
-from eval.analysis.summary import Summary, summarise
+from eval.analysis.summary import Summary
 from eval.collections.loading import load
 from eval.experiments import standing
-from eval.experiments.config import RunConfig
+from eval.experiments.kept_summaries import summarise_kept
 from eval.experiments.locations import reports_folder
 from eval.experiments.workshop import make_workshop
 from eval.runs.execution import Outcome, Plan, execute
@@ -16,8 +17,11 @@ from eval.runs.stored import StoredRun
 from eval.scoring.measures import DEFAULT
 from retrievers.base import Progress
 
+if TYPE_CHECKING:
+    from eval.experiments.config import RunConfig
 
-def make_run(settings: RunConfig, again: bool, progress: Progress) -> Outcome:
+
+def make_run(settings: "RunConfig", again: bool, progress: Progress) -> Outcome:
     """Build the pipeline of `settings` and run it on its collection."""
     collection = load(settings.dataset)
     plan = make_plan(settings, again)
@@ -25,7 +29,7 @@ def make_run(settings: RunConfig, again: bool, progress: Progress) -> Outcome:
         return execute(plan, retriever, collection, reports_folder(), progress)
 
 
-def make_plan(settings: RunConfig, again: bool = False) -> Plan:
+def make_plan(settings: "RunConfig", again: bool = False) -> Plan:
     """Return what is to be run by `settings`."""
     return Plan(
         name=settings.name,
@@ -46,7 +50,7 @@ def write_report(
     """
     named = _name_measures(run, measures)
     if not anew and standing.stands(run.folder, named):
-        return summarise(run, named), run.folder / report.PAGE
+        return summarise_kept(run, named), run.folder / report.PAGE
     summary = export_summary(run, named)
     page = report.write(summary)
     standing.note(run.folder, named)
@@ -58,7 +62,7 @@ def export_summary(run: StoredRun, measures: Sequence[str] = ()) -> Summary:
 
     Without `measures` they are those that the run's config names.
     """
-    summary = summarise(run, _name_measures(run, measures))
+    summary = summarise_kept(run, _name_measures(run, measures))
     export(summary)
     return summary
 

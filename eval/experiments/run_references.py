@@ -5,10 +5,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from eval.experiments.config import load_config
 from eval.experiments.locations import reports_folder
 from eval.experiments.named_configs import is_config
-from eval.experiments.run import make_run
 from eval.runs.manifest import MANIFEST
 from eval.runs.stored import StoredRun, find, load
 from eval.tracking.delivery import LOGGED
@@ -27,6 +25,9 @@ def resolve(reference: str, overrides: Sequence[str], progress: Progress) -> Sto
     """
     split_overrides([reference, *overrides])
     if is_config(reference):
+        from eval.experiments.config import load_config
+        from eval.experiments.run import make_run
+
         outcome = make_run(load_config(reference, overrides), False, progress)
         run = outcome.run
         assert isinstance(run, StoredRun)

@@ -5,18 +5,19 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
 
 from eval.collections.collection import Collection, Query
-from eval.experiments.config import RunConfig
 from eval.runs.interleaved_timing import ROUNDS, InterleavedTiming, alternate
 from eval.runs.latency import LatencySettings, choose_spaced
 from retrievers.base import Progress, Retriever
 from retrievers.settings import Workshop
 from retrievers.store.files import write_atomically
-from retrievers.variants import Variants
+
+if TYPE_CHECKING:
+    from eval.experiments.config import RunConfig
 
 
 class System(NamedTuple):
@@ -53,7 +54,7 @@ def find_timing(
 
 def find_config_timing(
     path: Path,
-    configs: Mapping[str, RunConfig],
+    configs: Mapping[str, "RunConfig"],
     collection: Collection,
     limits: LatencySettings,
     queries: Sequence[Query],
@@ -64,6 +65,8 @@ def find_config_timing(
 
     None of them is given what another has found.
     """
+    from retrievers.variants import Variants
+
     with Variants(workshop) as variants:
         systems = {
             run: System(partial(variants.build, config), config.depth)

@@ -73,7 +73,8 @@ def describe_answer(
 ) -> dict[str, Any]:
     """Return what a run answered to a query, how, and in what time."""
     ranking = run.rankings[query]
-    covering = [library.covering(item) for item in relevant[:TRACED_GOLD]]
+    shown = ranking.hits[:SHOWN_HITS]
+    covering = library.list_covering(ranking, relevant[:TRACED_GOLD])
     sample = next((item for item in run.latency if item.query_id == query), None)
     times = sample.milliseconds if sample else {}
     return {
@@ -81,7 +82,7 @@ def describe_answer(
         "degraded": list(ranking.degraded),
         "hits": [
             _hit(hit, at, relevant, library)
-            for hit, at in zip(ranking.hits[:SHOWN_HITS], run.joined[query], strict=False)
+            for hit, at in zip(shown, library.join(shown, run.gold[query]), strict=True)
         ],
         "retrieved": len(ranking.hits),
         "stages": [_stage(entry, times, covering) for entry in ranking.trace],

@@ -7,8 +7,8 @@ from typing import Any
 from eval.collections.collection import GoldItem
 from eval.report import formats
 from eval.runs.stored import StoredRun
-from eval.scoring.join import Retrieved, covers
-from retrievers.base import Chunk
+from eval.scoring.join import JoinedHit, Retrieved, covers, join
+from retrievers.base import Chunk, Hit, Ranking
 
 ALL_TEXT = 3_000_000  # characters of passages on one page
 LONGEST, SHORTEST = 700, 200  # an excerpt
@@ -34,25 +34,33 @@ class Shelf:
 
 
 class Library:
-    """All passages of a run, to look up gold in, and the shelf of those that a page shows."""
+    """What covers gold in a run, and the shelf of the passages that a page shows."""
 
     def __init__(self, run: StoredRun, shelf: Shelf) -> None:
         self.shelf = shelf
         self._prescribed = run.prescribed
         self._gold_texts = run.gold_texts
-        self._by_document: dict[str, dict[str, Chunk]] = {}
-        for ranking in run.rankings.values():
-            for chunk in (*(hit.chunk for hit in ranking.hits), *ranking.others):
-                self._by_document.setdefault(chunk.doc_id, {})[chunk.id] = chunk
 
     def covers(self, chunk: Chunk, item: GoldItem) -> bool:
         """Say whether `chunk` covers a gold item."""
-        return covers(Retrieved(chunk, chunk.id in self._prescribed), item)
+        return covers(self._retrieve(chunk), item)
 
-    def covering(self, item: GoldItem) -> set[str]:
-        """Return the ids of the retrieved passages that cover a gold item."""
-        chunks = self._by_document.get(item.doc_id, {}).values()
-        return {chunk.id for chunk in chunks if self.covers(chunk, item)}
+    def join(self, hits: Sequence[Hit], gold: Sequence[GoldItem]) -> list[JoinedHit]:
+        """Return what the first hits of a query count for, given its gold."""
+        return join([self._retrieve(hit.chunk) for hit in hits], gold)
+
+    def _retrieve(self, chunk: Chunk) -> Retrieved:
+        return Retrieved(chunk, chunk.id in self._prescribed)
+
+    def list_covering(self, ranking: Ranking, items: Sequence[GoldItem]) -> list[set[str]]:
+        """Return for each gold item the ids of the chunks of a ranking that cover it."""
+        by_document: dict[str, list[Chunk]] = {}
+        for chunk in (*(hit.chunk for hit in ranking.hits), *ranking.others):
+            by_document.setdefault(chunk.doc_id, []).append(chunk)
+        return [
+            {chunk.id for chunk in by_document.get(item.doc_id, ()) if self.covers(chunk, item)}
+            for item in items
+        ]
 
     def quote(self, item: GoldItem) -> str:
         """Return the beginning of a gold item."""

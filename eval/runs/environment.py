@@ -141,9 +141,11 @@ def digest_code() -> str:
                 "execution",
                 "gold_ranks",
                 "latency",
+                "manifest",
                 "python_retrievers",
                 "replay",
-                "stored",
+                "rows",
+                "run_folder",
             )
         ),
     ]

@@ -28,7 +28,7 @@ from eval.runs.manifest import (
 )
 from eval.runs.rows import as_row
 from eval.runs.run_folder import RunFolder
-from eval.runs.stored import StoredRun, load
+from eval.runs.stored import StoredRun, open_run
 from eval.scoring.join import RULE
 from retrievers.base import Chunk, IndexReport, Progress, Ranking, Retriever
 from retrievers.store.files import LONGEST, writing
@@ -62,8 +62,8 @@ class Outcome:
 
     @cached_property
     def run(self) -> StoredRun:
-        """The run, as it is read when it is first asked for. Raises AssayError as `load` does."""
-        return load(self.folder)
+        """The run, each part read when it is first asked for. Raises AssayError as `load` does."""
+        return open_run(self.folder)
 
 
 def execute(

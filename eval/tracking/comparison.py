@@ -11,6 +11,7 @@ from eval.runs.stored import StoredRun
 from eval.scoring.measures import choose_headline
 from eval.tracking.delivery import (
     find_logged,
+    find_noted,
     log_metrics,
     log_params,
     log_table,
@@ -37,6 +38,8 @@ def log_comparison(
     """
     uri = tracking_uri()
     runs = compared.runs
+    if noted := find_noted(uri, {folder: folder.name}):
+        return noted[folder].run_id
     with connect(uri) as client:
         known = find_logged(client, uri, {folder: folder.name}, COMPARISON)
         if folder in known:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from eval.analysis.summary import Summary
 from eval.runs.files import encode_json
 from eval.tracking.description import NOTE, add_link
+from eval.tracking.local import database, holds
 from eval.tracking.record import FIGURES, FIGURES_COLUMNS, FigureRow, Record, describe
 from eval.tracking.store import (
     EXPERIMENT,
@@ -71,9 +72,12 @@ def log(summaries: Sequence[Summary], again: bool = False) -> list[Logged]:
     stays, and what was half sent is marked FAILED in MLflow.
     """
     uri = tracking_uri()
+    folders = {summary.run.folder: summary.run.manifest.id for summary in summaries}
+    noted = {} if again else find_noted(uri, folders)
+    if noted.keys() == folders.keys():
+        return list(noted.values())
     records = [describe(summary) for summary in summaries]
     with connect(uri) as client:
-        folders = {summary.run.folder: summary.run.manifest.id for summary in summaries}
         known = {} if again else find_logged(client, uri, folders)
         logged = {one.run: one for one in known.values()}
         fresh = [record for record in records if record.run not in logged]
@@ -87,6 +91,20 @@ def log_once(summary: Summary) -> str:
     return log([summary])[0].run_id
 
 
+def find_noted(uri: str, folders: Mapping[Path, str]) -> dict[Path, Logged]:
+    """Return, by folder, what its note says that a SQLite store at `uri` holds, where it does.
+
+    `folders` gives the id in each. MLflow is not asked: what is not found here it may hold all the
+    same, and so may other stores.
+    """
+    path, found = database(uri), {}
+    for folder, id_ in folders.items() if path else ():
+        logged = _read_note(uri, folder, id_)
+        if path and logged and holds(path, logged.run_id):
+            found[folder] = logged
+    return found
+
+
 def find_logged(
     client: "MlflowClient", uri: str, folders: Mapping[Path, str], tag: str = RUN
 ) -> dict[Path, Logged]:
@@ -97,30 +115,36 @@ def find_logged(
     """
     found = {}
     for folder, id_ in folders.items():
-        logged = _read_note(client, uri, folder, id_) or _search(client, uri, tag, id_)
+        logged = _confirm(client, _read_note(uri, folder, id_)) or _search(client, uri, tag, id_)
         if logged:
             found[folder] = logged
     return found
 
 
-def _read_note(client: "MlflowClient", uri: str, folder: Path, id_: str) -> Logged | None:
-    from mlflow.exceptions import MlflowException
-    from mlflow.protos.databricks_pb2 import RESOURCE_DOES_NOT_EXIST, ErrorCode
-
+def _read_note(uri: str, folder: Path, id_: str) -> Logged | None:
+    """Return what the note in a folder says of the store at `uri`."""
     try:
         entry = json.loads((folder / LOGGED).read_bytes())
         logged = Logged(run=id_, fresh=False, **entry)
     except (FileNotFoundError, ValueError, TypeError):
         return None
-    if logged.tracking_uri != redact(uri):
+    return logged if logged.tracking_uri == redact(uri) else None
+
+
+def _confirm(client: "MlflowClient", noted: Logged | None) -> Logged | None:
+    """Return what a note says where the store holds it whole."""
+    from mlflow.exceptions import MlflowException
+    from mlflow.protos.databricks_pb2 import RESOURCE_DOES_NOT_EXIST, ErrorCode
+
+    if noted is None:
         return None
     try:
-        info = client.get_run(logged.run_id).info
+        info = client.get_run(noted.run_id).info
     except MlflowException as error:
         if error.error_code != ErrorCode.Name(RESOURCE_DOES_NOT_EXIST):
             raise
         return None
-    return logged if info.status == "FINISHED" and info.lifecycle_stage == "active" else None
+    return noted if info.status == "FINISHED" and info.lifecycle_stage == "active" else None
 
 
 def _search(client: "MlflowClient", uri: str, tag: str, id_: str) -> Logged | None:

@@ -43,6 +43,20 @@ def open_local(path: Path) -> "MlflowClient":
     return MlflowClient(f"{SQLITE}{path.as_posix()}")
 
 
+def holds(path: Path, run_id: str) -> bool:
+    """Say whether the store in `path` holds an MLflow run whole and has not deleted it.
+
+    It is read as a plain database, since MLflow takes over a second to be imported. False where
+    that shows nothing: it is then for MLflow to say.
+    """
+    wanted = "SELECT status, lifecycle_stage FROM runs WHERE run_uuid = ?"
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=1)) as opened:
+            return bool(opened.execute(wanted, [run_id]).fetchone() == ("FINISHED", "active"))
+    except sqlite3.Error:
+        return False
+
+
 def _make(path: Path) -> None:
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from eval.collections.card import FileCard, VariantName
 from eval.collections.collection import GoldItem, Label, Query
+from eval.collections.formats import kept_gold
 from eval.collections.formats.places import (
     Span,
     find_document,
@@ -23,6 +24,7 @@ from eval.collections.formats.source import GoldBook, Register, Source, read_que
 from retrievers.base import Chunk, Context, Document
 from retrievers.base.frontmatter import Frontmatter, read_frontmatter
 from retrievers.base.markdown import TEXT_SUFFIX, find_title
+from retrievers.store.digest import digest, digest_file
 from retrievers.store.files import write_atomically
 
 TABLE = ".tsv"  # judgments of anchors, among which no span can stand
@@ -123,15 +125,32 @@ class NativeSource(Source[NativeCard]):
     def gold(
         self, variant: str, documents: Mapping[str, Document], queries: Mapping[str, Query]
     ) -> GoldBook:
-        """Return the judgments of `variant`, resolved to characters of `documents`."""
+        """Return the judgments of `variant`, resolved to characters of `documents`.
+
+        Those that were read before without a fault are found again.
+        """
         book = GoldBook(queries, self._card.min_grade, self._problems, self._card.judged_by)
+        if not self._problems.strict:
+            self._read_gold(book, variant, documents)
+            return book
+        files = [*self._card.judgment_files(variant), *filter(None, [self._card.anchors])]
+        content = [digest_file(path) for name in files if (path := self._root / name).is_file()]
+        texts = [[name, item.text] for name, item in documents.items()]
+        key = digest(self._card.model_dump(mode="json"), variant, content, texts, list(queries))
+        if (kept := kept_gold.find(key)) is None:
+            self._read_gold(book, variant, documents)
+            kept_gold.keep(key, book.items)
+        else:
+            book.items = kept
+        return book
+
+    def _read_gold(self, book: GoldBook, variant: str, documents: Mapping[str, Document]) -> None:
         for name in self._card.judgment_files(variant):
             earlier = frozenset(book.items)
             for row, item in self._read_judgments(self._root / name, documents):
                 if item.query_id not in earlier:
                     with self._problems.of(row):
                         book.add(row, replace(item, grade=book.grade(item.grade)))
-        return book
 
     def render_context(self, chunk: Chunk, context: str) -> dict[str, str | int]:
         """Return the row of the context of a place."""

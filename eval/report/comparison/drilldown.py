@@ -23,15 +23,17 @@ from eval.runs.stored import StoredRun
 from retrievers.base import Chunk
 
 Span = tuple[str, int, int]
+MOST_ANSWERS = 3000  # of all runs to all queries with a drill-down: a page of ten megabytes
 
 
 def collect(compared: Comparison) -> dict[str, Any]:
     """Return queries with their scores, and passages.
 
-    All queries have a drill-down, or the thousand whose headline measure changes most.
+    All queries have a drill-down, or those whose headline measure changes most: a thousand, fewer
+    of many runs.
     """
     runs = compared.runs
-    chosen = _most_changed(compared)[:MOST_QUERIES]
+    chosen = _most_changed(compared)[: min(MOST_QUERIES, MOST_ANSWERS // len(runs))]
     shelf = Shelf(sum(count_shown(run, chosen) for run in runs))
     libraries = [Library(run, shelf) for run in runs]
     detailed = set(chosen)

@@ -1,5 +1,6 @@
 """The queries that a comparison moves most."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eval.analysis.comparison import Pair
@@ -24,12 +25,12 @@ class Mover:
 
 def list_gains(pair: Pair) -> tuple[Mover, ...]:
     """Return the ten queries that gain most, the most first."""
-    return tuple(_mover(pair, query) for query, gain in reversed(_order(pair)) if gain > TIE)[:MOST]
+    return _name_movers(pair, [change for change in reversed(_order(pair)) if change[1] > TIE])
 
 
 def list_losses(pair: Pair) -> tuple[Mover, ...]:
     """Return the ten queries that lose most, the most first."""
-    return tuple(_mover(pair, query) for query, gain in _order(pair) if gain < -TIE)[:MOST]
+    return _name_movers(pair, [change for change in _order(pair) if change[1] < -TIE])
 
 
 def _order(pair: Pair) -> list[tuple[str, float]]:
@@ -39,7 +40,11 @@ def _order(pair: Pair) -> list[tuple[str, float]]:
     return sorted(gains, key=lambda entry: entry[1])
 
 
-def _mover(pair: Pair, id_: str) -> Mover:
-    query = pair.base.run.queries[id_]
-    base, other = pair.scores(headline(pair).measure)[id_]
-    return Mover(id_, query.text, query.type, score(base), score(other), signed(other - base))
+def _name_movers(pair: Pair, changes: Sequence[tuple[str, float]]) -> tuple[Mover, ...]:
+    scores = pair.scores(headline(pair).measure)
+    movers = []
+    for id_, gain in changes[:MOST]:
+        query, (base, other) = pair.base.run.queries[id_], scores[id_]
+        shown = score(base), score(other), signed(gain)
+        movers.append(Mover(id_, query.text, query.type, *shown))
+    return tuple(movers)

@@ -15,18 +15,24 @@ ONE_DOT, SMALLEST_DOT, LARGEST_DOT = 3.5, 3.0, 24.0  # radius in pixels
 DIGITS = 6
 
 
-def describe_measures(compared: Comparison) -> list[dict[str, Any]]:
-    """Return the measures with the axis on which the scores of all runs lie."""
+def find_axes(compared: Comparison) -> dict[str, LinearAxis]:
+    """Return by measure the axis on which the scores of all runs lie."""
+    return {name: _score_axis(compared, name) for name in compared.measures}
+
+
+def describe_measures(axes: Mapping[str, LinearAxis]) -> list[dict[str, Any]]:
+    """Return the measures with their axes."""
     found = []
-    for name in compared.measures:
-        axis = _score_axis(compared, name)
+    for name, axis in axes.items():
         values = [axis.low + (axis.high - axis.low) * part / 4 for part in range(5)]
         ticks = [[axis.place(value), f"{value:.4g}"] for value in values]
         found.append({"name": name, "ticks": ticks})
     return found
 
 
-def describe_pair(compared: Comparison, pair: Pair) -> dict[str, Any]:
+def describe_pair(
+    compared: Comparison, pair: Pair, axes: Mapping[str, LinearAxis]
+) -> dict[str, Any]:
     """Return what each query gains with the other, and the dots of the scatter, by measure."""
     queries = list(compared.base.run.queries)
     found: dict[str, Any] = {"differences": [], "outcomes": [], "scatter": []}
@@ -36,7 +42,7 @@ def describe_pair(compared: Comparison, pair: Pair) -> dict[str, Any]:
         differences = [new - old for old, new in both]
         found["differences"].append([round(value, DIGITS) for value in differences])
         found["outcomes"].append("".join(map(tell_outcome, differences)))
-        found["scatter"].append(place_dots(both, _score_axis(compared, name)))
+        found["scatter"].append(place_dots(both, axes[name]))
     return found
 
 

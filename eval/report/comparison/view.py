@@ -146,12 +146,13 @@ def _half(summary: Summary) -> str:
 def _details(compared: Comparison, labels: Sequence[str]) -> dict[str, Any]:
     queries = list(compared.base.run.queries)
     base = compared.base.attribution
+    axes = scores.find_axes(compared)
     return {
         "runs": list(labels),
-        "measures": scores.describe_measures(compared),
+        "measures": scores.describe_measures(axes),
         "pairs": [
             {
-                **scores.describe_pair(compared, pair),
+                **scores.describe_pair(compared, pair, axes),
                 "moves": list_movers(base, pair.other.attribution, queries),
             }
             for pair in compared.pairs
