@@ -9,6 +9,7 @@ from retrievers.documents.preparation import DocumentSettings
 from retrievers.external import PythonSettings
 from retrievers.frameworks import HaystackSettings, LangChainSettings, LlamaIndexSettings
 from retrievers.pipeline import PipelineSettings
+from retrievers.reconversion import Reconverted
 from retrievers.service import HttpSettings
 from retrievers.settings import Settings, Workshop
 
@@ -47,4 +48,9 @@ class PipelineConfig(Settings):
 
     def build(self, workshop: Workshop) -> Retriever:
         """Return the configured retriever, not yet indexed."""
-        return self.retriever.build(self.documents, workshop)
+        return self.convert_for(self.retriever.build(self.documents, workshop), workshop)
+
+    def convert_for(self, retriever: Retriever, workshop: Workshop) -> Retriever:
+        """Return `retriever`, behind the converter where the documents name one."""
+        converter = self.documents.converter
+        return Reconverted(retriever, converter, workshop) if converter else retriever

@@ -18,6 +18,7 @@ from retrievers.documents.tokens import TokenMap
 from retrievers.legs.reading import Reader, count_unread, find_window, list_encoders
 from retrievers.models.tokens import Tokenizer
 from retrievers.pipeline import PipelineSettings
+from retrievers.reconversion import convert_anew
 from retrievers.settings import Workshop
 
 
@@ -36,6 +37,8 @@ def ingest(
         )
     seconds: dict[str, float] = {}
     cached: list[str] = []
+    if config.documents.converter:
+        documents, _ = convert_anew(documents, config.documents.converter, workshop)
     with config.build(workshop) as retriever:
         cut = cut_documents(documents, config.documents, workshop)
         seconds["chunk"] = cut.work

@@ -45,7 +45,8 @@ class Variants(Parts):
         that is not a pipeline of this package shares nothing.
         """
         if isinstance(config.retriever, PipelineSettings):
-            return Pipeline(config.retriever, config.documents, self.workshop, self)
+            pipeline = Pipeline(config.retriever, config.documents, self.workshop, self)
+            return config.convert_for(pipeline, self.workshop)
         return config.build(self.workshop)
 
     def prepare(

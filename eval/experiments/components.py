@@ -33,6 +33,7 @@ class Component:
 
 def list_components() -> Iterator[Component]:
     """Yield the components in the order in which a config names them."""
+    yield from _types("documents.converter", DocumentSettings, "converter")
     yield from _types("documents.chunker", DocumentSettings, "chunker")
     for name, summary in SOURCES.items():
         yield Component("documents.context.source", name, summary)

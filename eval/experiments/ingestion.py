@@ -18,6 +18,7 @@ from eval.runs import environment
 from eval.runs.ingestion import DocumentFacts, Ingestion, SkippedFile
 from retrievers.base import Document
 from retrievers.base.ingestion import Ingested
+from retrievers.documents.converters import MARKITDOWN, AnyConverter
 from retrievers.documents.folder import FolderDocument, Skipped, read_place
 from retrievers.ingestion import ingest
 from retrievers.settings import Workshop
@@ -50,7 +51,7 @@ def run_ingestion(
     `anew` finds nothing in the cache but models.
     """
     with forgetful(workshop) if anew else nullcontext(workshop) as used:
-        source = open_source(reference, used)
+        source = open_source(reference, used, settings.documents.converter)
         made = ingest(source.documents, settings, used)
     documents = [
         _describe(document, source.files.get(document.id), item)
@@ -74,9 +75,12 @@ def run_ingestion(
     )
 
 
-def open_source(reference: str, workshop: Workshop) -> Source:
+def open_source(
+    reference: str, workshop: Workshop, converter: AnyConverter | None = None
+) -> Source:
     """Return the documents of a collection, or of a folder or file that is none.
 
+    The files of these are read by `converter`, or else by markitdown.
     Raises AssayError when it is neither, or holds no documents.
     """
     if not is_bare(reference):
@@ -84,11 +88,15 @@ def open_source(reference: str, workshop: Workshop) -> Source:
         found = loading.open_source(card, Problems(strict=True)).documents()
         return Source(card.name, tuple(found.values()))
     place = Path(reference)
-    read = read_place(place, workshop)
+    read = read_place(place, workshop, converter or MARKITDOWN)
+    folder = place.parent if place.is_file() else place
     converted = [item.converted for item in read.documents if not item.converted.encoding]
     return Source(
         name=re.sub(r"[^\w.-]+", "-", place.resolve().name).strip("-.") or "folder",
-        documents=[make_document(item.id, item.converted.text) for item in read.documents],
+        documents=[
+            replace(make_document(item.id, item.converted.text), origin=str(folder / item.path))
+            for item in read.documents
+        ],
         files={item.id: item for item in read.documents},
         skipped=read.skipped,
         seconds={"convert": fsum(item.seconds for item in converted)},

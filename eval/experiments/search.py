@@ -14,6 +14,7 @@ from eval.runs import execution
 from retrievers import telemetry
 from retrievers.base import Document, Hit, Ranking, Retriever, StageTrace
 from retrievers.base.surroundings import Surroundings
+from retrievers.documents.converters import AnyConverter
 from retrievers.pipeline import PipelineSettings
 from retrievers.settings import Workshop
 from retrievers.stages.context import assemble
@@ -99,7 +100,7 @@ def search(settings: RunConfig, query: str, k: int, context: bool) -> Found:
     would get: what the stage `context` keeps, or without that stage the first `k` hits.
     """
     workshop = make_workshop()
-    collection = open_collection(settings.dataset, workshop)
+    collection = open_collection(settings.dataset, workshop, settings.documents.converter)
     with settings.build(workshop) as retriever:
         execution.index(retriever, collection)
         asked = Query(repr(query), query)
@@ -115,11 +116,13 @@ def search(settings: RunConfig, query: str, k: int, context: bool) -> Found:
     return Found(settings.name, collection.name, query, ranking, k, assembled, around)
 
 
-def open_collection(reference: str, workshop: Workshop) -> Collection:
+def open_collection(
+    reference: str, workshop: Workshop, converter: AnyConverter | None = None
+) -> Collection:
     """Return the collection that `reference` names, or the documents of a bare folder or file."""
     if not is_bare(reference):
         return load(reference)
-    source = open_source(reference, workshop)
+    source = open_source(reference, workshop, converter)
     return gather_unjudged(source.documents, source.name)
 
 

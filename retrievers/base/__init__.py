@@ -57,6 +57,7 @@ class Document:
 
     `passages` are given units of retrieval (BEIR and TREC collections have them); without any,
     a chunker chooses. `contexts` come with the collection. Offsets count code points of `text`.
+    `origin` is the path of the file that the text was made of, "" where it is not known.
     """
 
     id: str
@@ -65,6 +66,7 @@ class Document:
     passages: tuple[Passage, ...] = ()
     contexts: tuple[Context, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""Files become text: PDF, Office, HTML and EPUB by markitdown, Markdown and text as they are.
+"""Files become text: PDF, Office, HTML and EPUB by a converter, Markdown and text as they are.
 
-markitdown finds no headings in a PDF: they are found by their fonts. Navigation and footers of HTML
-pages are left out.
+markitdown, which is the default, finds no headings in a PDF: they are found by their fonts.
+Navigation and footers of HTML pages are left out.
 """
 
 import contextlib
@@ -14,24 +14,19 @@ import sys
 import threading
 import zipfile
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from retrievers.documents import converter, page_headings, web_pages
+from retrievers.documents import converter
+from retrievers.documents.converters import MARKITDOWN, AnyConverter, CommandSettings, identify
 from retrievers.documents.encodings import NotTextError, decode
 from retrievers.store.cache import Cache
-from retrievers.store.digest import digest, digest_sources
+from retrievers.store.digest import digest
 
 TEXTS = (".md", ".markdown", ".txt")
 ARCHIVES = (".docx", ".epub", ".pptx", ".xlsx")
 FORMATS = (*TEXTS, *converter.CONVERTERS)
 KIND = "conversions"
-PACKAGES = (
-    "beautifulsoup4", "mammoth", "markdownify", "markitdown", "openpyxl", "pandas", "pdfminer.six",
-    "pdfplumber", "python-pptx",
-)  # fmt: skip
 
 BYTES_READ = 256 << 20
 BYTES_UNPACKED = 512 << 20
@@ -65,14 +60,19 @@ class Converted:
 
 
 class Converter:
-    """Converts one file at a time, in a process that is started when it is first needed.
+    """Converts one file at a time as `settings` say, markitdown in a process of its own.
 
     A file that takes longer than `seconds`, or too much memory, ends that process and nothing
-    else. Results are kept in `cache` by what the file holds, whatever its name.
+    else. Results are kept in `cache` by what the file holds, whatever its name, and by the
+    converter and its version. Raises AssayError where there is no such converter.
     """
 
-    def __init__(self, store: Cache, seconds: float = SECONDS) -> None:
+    def __init__(
+        self, store: Cache, settings: AnyConverter = MARKITDOWN, seconds: float = SECONDS
+    ) -> None:
         self._store = store
+        self._settings = settings
+        self._identity = identify(settings)
         self._seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -101,10 +101,18 @@ class Converter:
             self._process = None
 
     def _convert(self, suffix: str, data: bytes) -> Converted:
-        key = digest(_converter_identity(), suffix, hashlib.sha256(data).hexdigest())
+        key = digest(self._identity, suffix, hashlib.sha256(data).hexdigest())
         stored = self._store.get_many(KIND, [key]).get(key)
-        answer = json.loads(stored) if stored else self._ask(suffix, data)
-        if stored is None:
+        used = self._settings
+        command = used if isinstance(used, CommandSettings) and suffix in used.suffixes else None
+        if stored:
+            answer = json.loads(stored)
+        elif command:
+            answer = command.convert(suffix, data, self._seconds)
+        else:
+            answer = self._ask(suffix, data)
+        # What a command failed at may be its own affair, and mended.
+        if stored is None and not (command and "reason" in answer):
             self._store.put_many(KIND, {key: json.dumps(answer).encode()})
         if "reason" in answer:
             raise ConversionError(answer["reason"])
@@ -198,13 +206,6 @@ def _start() -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
-
-
-@cache
-def _converter_identity() -> str:
-    modules = (converter, page_headings, web_pages)
-    sources = digest_sources(*(Path(str(module.__file__)) for module in modules))
-    return digest(sources, [version(name) for name in PACKAGES])
 
 
 def _with_title(text: str, title: str, suffix: str) -> str:

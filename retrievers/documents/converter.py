@@ -62,9 +62,9 @@ def _convert(suffix: str, data: bytes) -> dict[str, Any]:
         told = StreamInfo(extension=suffix)
         # A table needs a head in Markdown: where a document names none, its first row.
         result = converter.convert(io.BytesIO(data), told, table_infer_header=True)
-        text = _tidy(result.markdown)
+        text = tidy(result.markdown)
         if suffix == ".pdf":
-            text = _tidy(mark_headings(text, data))
+            text = tidy(mark_headings(text, data))
         seconds = time.perf_counter() - begin
     except MemoryError:
         return {"reason": f"needs more than {BYTES_OF_MEMORY >> 30} GB of memory to convert"}
@@ -73,7 +73,7 @@ def _convert(suffix: str, data: bytes) -> dict[str, Any]:
     return {"text": text, "title": result.title or "", "seconds": seconds}
 
 
-def _tidy(text: str) -> str:
+def tidy(text: str) -> str:
     """Return `text` as markitdown leaves it, and without page breaks and what UTF-8 lacks."""
     text = text.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\f", "")
     return BLANK_LINES.sub("\n\n", LINE_TAILS.sub("", text)).strip()

@@ -17,6 +17,7 @@ from retrievers.documents.conversion import (
     Converted,
     Converter,
 )
+from retrievers.documents.converters import MARKITDOWN, AnyConverter
 from retrievers.settings import Workshop
 
 
@@ -66,29 +67,31 @@ class Folder:
         return all(item.untouched for item in self.documents) and not any(broken)
 
 
-def read_folder(folder: Path, workshop: Workshop) -> Folder:
+def read_folder(folder: Path, workshop: Workshop, converter: AnyConverter = MARKITDOWN) -> Folder:
     """Return the documents below `folder`; hidden files and Office's lock files are passed over.
 
     Raises AssayError when there is no such folder, or no document in it.
     """
     if not folder.is_dir():
         raise AssayError(f"{folder}: there is no such folder")
-    return _read(folder, _list_files(folder), folder, workshop)
+    return _read(folder, _list_files(folder), folder, workshop, converter)
 
 
-def read_place(place: Path, workshop: Workshop) -> Folder:
+def read_place(place: Path, workshop: Workshop, converter: AnyConverter = MARKITDOWN) -> Folder:
     """Return the documents of a folder, as `read_folder` does, or that of one file.
 
     Raises AssayError when there is neither, or no document in it.
     """
     if place.is_file():
-        return _read(place.parent, [place.name], place, workshop)
-    return read_folder(place, workshop)
+        return _read(place.parent, [place.name], place, workshop, converter)
+    return read_folder(place, workshop, converter)
 
 
-def _read(folder: Path, files: Sequence[str], place: Path, workshop: Workshop) -> Folder:
+def _read(
+    folder: Path, files: Sequence[str], place: Path, workshop: Workshop, settings: AnyConverter
+) -> Folder:
     """Return the documents of `files` below `folder`; `place` is what the user named."""
-    results = _convert_all(folder, files, workshop)
+    results = convert_all(folder, files, workshop, settings)
     documents: dict[str, FolderDocument] = {}
     skipped = []
     # A text keeps its name, so it comes before a converted file that would take the same.
@@ -120,10 +123,10 @@ def _list_files(folder: Path) -> list[str]:
     )
 
 
-def _convert_all(
-    folder: Path, names: Sequence[str], workshop: Workshop
+def convert_all(
+    folder: Path, names: Sequence[str], workshop: Workshop, settings: AnyConverter
 ) -> list[tuple[str, Converted | Skipped]]:
-    """Convert the files, as many at a time as the workshop has threads."""
+    """Convert the files below `folder`, as many at a time as the workshop has threads."""
     free: queue.SimpleQueue[Converter] = queue.SimpleQueue()
 
     def convert(name: str) -> Converted | Skipped:
@@ -148,7 +151,7 @@ def _convert_all(
 
     with ExitStack() as stack:
         for _ in range(workshop.threads):
-            free.put(stack.enter_context(closing(Converter(workshop.cache))))
+            free.put(stack.enter_context(closing(Converter(workshop.cache, settings))))
         pool = stack.enter_context(ThreadPoolExecutor(workshop.threads))
         results = workshop.progress.track(pool.map(convert, names), "converting", len(names))
         return list(zip(names, results, strict=True))

@@ -23,6 +23,7 @@ from retrievers.documents.chunkers import (
     take_passages,
 )
 from retrievers.documents.contexts import ContextSettings, Source, contextualise
+from retrievers.documents.converters import AnyConverter
 from retrievers.models.pins import DEFAULT_TOKENIZER
 from retrievers.settings import Settings, Workshop
 from retrievers.settings.parts import find_source
@@ -44,6 +45,12 @@ NO_TEXT = "the collection has no text to search: every document is empty"
 class DocumentSettings(Settings):
     """How documents become chunks."""
 
+    converter: AnyConverter | None = Field(
+        None,
+        description="what reads the files that documents were made of: markitdown, or a command; "
+        "if not given, documents are as their collection has them, and the files of a folder are "
+        "read by markitdown",
+    )
     passages: bool = Field(
         True, description="search the passages the collection prescribes, where it does"
     )

@@ -80,7 +80,7 @@ class _Loader(yaml.SafeLoader):
 def read_mapping(path: Path, *, config: bool = False) -> dict[str, Any]:
     """Return the mapping in a YAML file. Raises AssayError naming the file and the line.
 
-    And where it names Python code, and is not trusted. `config` is as for `read_text`.
+    And where it names code, and is not trusted. `config` is as for `read_text`.
     """
     values = parse_mapping(read_text(path, config=config), str(path))
     check_code(path, values)

@@ -12,7 +12,9 @@ from typing import Any
 from retrievers.base import AssayError
 
 VARIABLE = "ASSAY_TRUST"
-NAMING_CODE = frozenset({"python", "langchain", "llamaindex", "haystack"})  # values of `type`
+NAMING_CODE = frozenset(
+    {"python", "command", "langchain", "llamaindex", "haystack"}
+)  # values of `type`
 PROJECT = Path(__file__).resolve().parents[2]
 WAY_OUT = f"--trust (or {VARIABLE}=1) allows it"
 
@@ -29,11 +31,11 @@ def trusts_all() -> bool:
 
 
 def check_code(path: Path, values: Any) -> None:
-    """Raise AssayError where `values`, read from `path`, name Python and it is not trusted."""
+    """Raise AssayError where `values`, read from `path`, name code and it is not trusted."""
     key = next(_find_python(values), None)
     if key is not None and not is_trusted(path):
         raise AssayError(
-            f"{path}: {key}: names Python code, and the file lies outside {Path.cwd()}; {WAY_OUT}"
+            f"{path}: {key}: names code to run, and the file lies outside {Path.cwd()}; {WAY_OUT}"
         )
 
 

@@ -41,7 +41,7 @@ def test_a_file_from_elsewhere_names_no_python(
 ) -> None:
     path = elsewhere / "config.yaml"
     path.write_text(text)
-    with pytest.raises(AssayError, match=r"config\.yaml: .*type: names Python code.*--trust"):
+    with pytest.raises(AssayError, match=r"config\.yaml: .*type: names code to run.*--trust"):
         read_mapping(path)
     Path("config.yaml").write_text(text)
     assert read_mapping(Path("config.yaml"))
@@ -52,7 +52,7 @@ def test_a_file_from_elsewhere_names_no_python(
 def test_a_base_from_elsewhere_names_none_either(elsewhere: Path) -> None:
     (elsewhere / "base.yaml").write_text("name: x\nretriever: {type: python, class: 'mine:Mine'}\n")
     Path("mine.yaml").write_text(f"base: {elsewhere}/base.yaml\n")
-    with pytest.raises(AssayError, match=r"elsewhere/base\.yaml: retriever\.type: names Python"):
+    with pytest.raises(AssayError, match=r"elsewhere/base\.yaml: retriever\.type: names code"):
         load_config(Path("mine.yaml"))
 
 

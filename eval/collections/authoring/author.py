@@ -106,11 +106,15 @@ def describe(
     that a card cannot have.
     """
     reference = refer_to(name, target)
-    where = _refer(origin.folder, target) if origin.texts is None else copies.FOLDER
+    folder = _refer(origin.folder, target)
+    where = folder if origin.texts is None else copies.FOLDER
+    made = any((origin.folder / id_.removesuffix(".md")).is_file() for id_ in origin.texts or ())
     unspaced = find_unspaced(document.text for document in documents.values())
     most = next(iter(unspaced), None)
     language = origin.language or (CODES[most] if most else "en")
-    card = card_text(name, reference, where, questions, language, description)
+    card = card_text(
+        name, reference, where, questions, language, description, folder if made else ""
+    )
     parse_card(card, target / FILE)
     return {PIPELINE: pipeline_text(name, reference, most or "english"), FILE: card}
 

@@ -18,6 +18,11 @@ location: .
 documents: {documents}
 """
 
+ORIGINALS = """\
+# The files that these were made of; `documents.converter` in a config reads them anew.
+originals: {originals}
+"""
+
 QUESTIONS = """\
 # A query is a line {"_id": "q1", "text": "…", "type": "…"}; `type` may be left out.
 queries: queries.jsonl
@@ -73,8 +78,9 @@ def card_text(
     questions: str,
     language: str = "en",
     description: str = "",
+    originals: str = "",
 ) -> str:
-    """Return a card for documents in the folder `documents`.
+    """Return a card for documents in the folder `documents`, made of the files in `originals`.
 
     `reference` is what commands call the collection; `questions` is the name of the file the
     questions came from, or who wrote them, "" for none; `language` is a code of ISO 639-1.
@@ -88,6 +94,7 @@ def card_text(
         language=_scalar(language),
         description=_scalar(description) if description else '""',
     )
+    head += ORIGINALS.format(originals=_scalar(originals)) if originals else ""
     return head + ("" if questions else NO_QUESTIONS) + QUESTIONS
 
 

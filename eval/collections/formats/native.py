@@ -24,6 +24,7 @@ from eval.collections.formats.source import GoldBook, Register, Source, read_que
 from retrievers.base import Chunk, Context, Document
 from retrievers.base.frontmatter import Frontmatter, read_frontmatter
 from retrievers.base.markdown import TEXT_SUFFIX, find_title
+from retrievers.settings.trust import check_place
 from retrievers.store.digest import digest, digest_file
 from retrievers.store.files import write_atomically
 
@@ -50,6 +51,11 @@ class NativeCard(FileCard):
         min_length=1,
         description="JSON Lines, or BEIR judgments (.tsv) of anchors or documents; of several "
         "files a later one adds the queries the earlier ones do not judge",
+    )
+    originals: str | None = Field(
+        None,
+        description="folder of the files that documents were made of, for `documents.converter`: "
+        "that of a.pdf.md is a.pdf",
     )
     anchors: str | None = Field(
         None, description="rows with _id and metadata.path, .start, .end, that .tsv files name"
@@ -94,6 +100,8 @@ class NativeSource(Source[NativeCard]):
         if not folder.is_dir():
             self._problems.error(folder, 0, "there is no such folder")
             return {}
+        if self._card.originals and not (self._root / self._card.originals).is_dir():
+            self._problems.warn(self._root / self._card.originals, 0, "there is no such folder")
         copies = self._card.copies
         register: Register[Document] = Register("document", self._problems, copies)
         for path in self._card.list_files(folder):
@@ -104,7 +112,8 @@ class NativeSource(Source[NativeCard]):
             if about.note:
                 self._problems.warn(path, 0, about.note)
             with self._problems.of(row):
-                register.add(row, identifier, text, make_document(identifier, text, about))
+                made = make_document(identifier, text, about)
+                register.add(row, identifier, text, replace(made, origin=self._origin(identifier)))
         if not register.items:
             self._problems.error(folder, 0, f"holds no documents; allowed: {', '.join(SUFFIXES)}")
         for copy, original in copies.items():
@@ -116,6 +125,17 @@ class NativeSource(Source[NativeCard]):
                 message = f'copies: "{copy}" is no copy of "{original}"'
                 self._problems.warn(place, 0, message)
         return self._with_contexts(register.items)
+
+    def _origin(self, identifier: str) -> str:
+        """Return the path of the file that a document was made of, "" where it is not here."""
+        if self._card.originals is None:
+            return ""
+        path = self._root / self._card.originals / identifier.removesuffix(SUFFIXES[0])
+        if not path.is_file():
+            return ""
+        if self._card.path:
+            check_place(path, self._root, self._card.path)
+        return str(path)
 
     def queries(self) -> Register[Query]:
         """Return the queries there are, judged or not."""

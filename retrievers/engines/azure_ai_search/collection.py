@@ -49,7 +49,7 @@ class AzureSearchStore(ServiceStore[AzureSearchConnection, AzureIndexSettings]):
                 raise UnstoredError(worst.status_code, reason)
 
         for chosen in batch(
-            range(len(self._texts)), DOCUMENTS_PER_REQUEST, measure, BYTES_PER_REQUEST
+            self.track(range(len(self._texts))), DOCUMENTS_PER_REQUEST, measure, BYTES_PER_REQUEST
         ):
             documents = [
                 {KEY: str(at), TEXT: self._texts[at], VECTOR: self._vectors[at].tolist()}

@@ -47,7 +47,7 @@ class ElasticsearchStore(ServiceStore[ElasticsearchConnection, ElasticsearchInde
         call, texts = self.connection.call, self._texts
         width = self.plan.dimensions * BYTES_PER_NUMBER
         for chosen in batch(
-            range(len(texts)),
+            self.track(range(len(texts))),
             TEXTS_PER_REQUEST,
             lambda at: width + 6 * len(texts[at]),
             BYTES_PER_REQUEST,

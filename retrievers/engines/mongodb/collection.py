@@ -42,7 +42,7 @@ class MongoStore(ServiceStore[MongoConnection, MongoIndexSettings]):
         def measure(position: int) -> int:
             return width + len(self._texts[position].encode())
 
-        positions = range(len(self._texts))
+        positions = self.track(range(len(self._texts)))
         for chosen in batch(positions, DOCUMENTS_PER_REQUEST, measure, BYTES_PER_REQUEST):
             writes = [ReplaceOne({"_id": at}, self._make(at), upsert=True) for at in chosen]
             self.connection.ask(partial(collection.bulk_write, writes, ordered=False))

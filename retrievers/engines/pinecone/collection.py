@@ -48,7 +48,10 @@ class PineconeStore(ServiceStore[PineconeConnection, PineconeIndexSettings]):
             found.upsert(namespace=NAMESPACE, documents=documents)
 
         for chosen in batch(
-            range(self.plan.texts), DOCUMENTS_PER_REQUEST, lambda _: width, BYTES_PER_REQUEST
+            self.track(range(self.plan.texts)),
+            DOCUMENTS_PER_REQUEST,
+            lambda _: width,
+            BYTES_PER_REQUEST,
         ):
             documents = [{"_id": str(at), VECTOR: self._vectors[at].tolist()} for at in chosen]
             self.connection.ask(partial(send, documents))

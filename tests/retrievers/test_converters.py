@@ -1,0 +1,197 @@
+"""Documents read anew by a converter, and hits placed in the documents as they were given."""
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from eval.collections.loading import load
+from eval.experiments.config import load_config
+from eval.experiments.workshop import make_workshop
+from eval.runs.unstored import score_queries
+from retrievers.base import AssayError, Document
+from retrievers.config import PipelineConfig
+from retrievers.documents.alignment import Alignment
+from retrievers.documents.conversion import ConversionError, Converter
+from retrievers.documents.converters import CommandSettings
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache
+from retrievers.variants import Variants
+
+UPPER = "import sys; print('# ' + open(sys.argv[1]).read().upper())"
+COPY = {"type": "command", "command": ["cat"]}
+TEXT = "# Tolls\n\nA lorry pays nine marks.\n\n# Ferries\n\nA horse crosses free of charge.\n"
+
+
+def command(script: Path, code: str, **keys: object) -> CommandSettings:
+    script.write_text(code)
+    words = [sys.executable, str(script), "{file}"]
+    return CommandSettings.model_validate({"type": "command", "command": words, **keys})
+
+
+def make_config(converter: object, **documents: object) -> PipelineConfig:
+    return PipelineConfig.model_validate(
+        {
+            "name": "bm25",
+            "documents": {"converter": converter, **documents},
+            "retriever": {"legs": {"keyword": {"type": "bm25", "variant": "lucene"}}},
+        }
+    )
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Workshop:
+    return Workshop(Cache(tmp_path / "cache"))
+
+
+@pytest.fixture
+def tolls(tmp_path: Path) -> Document:
+    """A document, and the file that it was made of, as a converter that copies reads it."""
+    page = tmp_path / "tolls.html"
+    page.write_text(
+        TEXT.replace("nine", "**nine**").replace("marks.", "marks.\n\nCookies crumble.")
+    )
+    return Document("tolls.html.md", TEXT, "Tolls", origin=str(page))
+
+
+def test_a_command_converts_and_its_result_is_kept(workshop: Workshop, tmp_path: Path) -> None:
+    page = tmp_path / "a.html"
+    page.write_text("a page")
+    script = tmp_path / "upper.py"
+    with closing(Converter(workshop.cache, command(script, UPPER))) as converter:
+        first, again = converter.convert(page), converter.convert(page)
+    assert (first.text, first.cached, again.cached) == ("# A PAGE", False, True)
+    for changed in (
+        command(script, UPPER, version="2"),
+        command(tmp_path / "two.py", UPPER.replace("# ", "## ")),
+    ):
+        with closing(Converter(workshop.cache, changed)) as converter:
+            assert not converter.convert(page).cached
+    other = command(script, UPPER, suffixes=[".pdf"])
+    with closing(Converter(workshop.cache, other)) as converter:
+        assert converter.convert(page).text == "a page", "markitdown reads the others"
+
+
+def test_a_command_that_fails_is_told_and_asked_again(workshop: Workshop, tmp_path: Path) -> None:
+    page = tmp_path / "a.html"
+    page.write_text("a page")
+    fails = "import os, sys; print(1) if 'MENDED' in os.environ else sys.exit('no licence')"
+    with closing(Converter(workshop.cache, command(tmp_path / "f.py", fails))) as converter:
+        with pytest.raises(ConversionError, match="its converter ended with 1: no licence"):
+            converter.convert(page)
+        os.environ["MENDED"] = "1"
+        try:
+            assert converter.convert(page).text == "1"
+        finally:
+            del os.environ["MENDED"]
+    slow = command(tmp_path / "slow.py", "import time; time.sleep(60)")
+    with (
+        closing(Converter(workshop.cache, slow, seconds=0.2)) as converter,
+        pytest.raises(ConversionError, match=r"takes more than 0\.2 s"),
+    ):
+        converter.convert(page)
+    missing = CommandSettings(type="command", command=["no-such-program"])
+    with pytest.raises(AssayError, match="there is no program no-such-program"):
+        Converter(workshop.cache, missing)
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "span", "expected"),
+    [
+        ("same", "same", (1, 3), "am"),
+        ("one TWO three", "a one, two and three", (0, 13), "one, two and three"),
+        ("one gone two", "one two", (4, 8), ""),
+        ("one four", f"one {'lost ' * 25}four", (0, 8), "one"),
+        ("one two", "# One\n\ntwo!", (4, 7), "two"),
+    ],
+)
+def test_spans_are_placed_by_words(
+    text: str, other: str, span: tuple[int, int], expected: str
+) -> None:
+    start, end = Alignment(text, other).place(*span)
+    assert other[start:end] == expected
+
+
+def test_hits_lie_in_the_documents_as_given(workshop: Workshop, tolls: Document) -> None:
+    config = make_config(COPY, chunker={"type": "sections"})
+    with config.build(workshop) as retriever:
+        report = retriever.index([tolls])
+        assert "convert" in report.seconds
+        for query, place in (("lorry", "A lorry pays nine marks"), ("horse", "A horse crosses")):
+            (hit,) = retriever.search(query, 1).hits
+            assert place in hit.chunk.text
+            assert hit.chunk.text == TEXT[hit.chunk.start : hit.chunk.end]
+        assert retriever.search("cookies", 1).hits, "what the converter gave is searched"
+        assert {chunk.doc_id for chunk in retriever.list_chunks()} == {tolls.id}
+        assert not retriever.search("berths", 1).hits
+
+
+def test_converters_are_an_axis(workshop: Workshop, tolls: Document, tmp_path: Path) -> None:
+    deaf = command(tmp_path / "deaf.py", "print('Nothing of use')").model_dump()
+    configs = [make_config(converter) for converter in (None, COPY, deaf)]
+    found: list[Sequence[object]] = []
+    facts = []
+    with Variants(workshop, configs) as variants:
+        for config in configs:
+            with variants.build(config) as retriever:
+                retriever.index([tolls])
+                found.append(retriever.search("horse", 1).hits)
+                facts.append(retriever.facts().get("conversion"))
+    assert [len(hits) for hits in found] == [1, 1, 0]
+    assert facts[0] is None
+    assert facts[1] != facts[2]
+
+
+def test_a_collection_without_files_is_refused(workshop: Workshop, tolls: Document) -> None:
+    with (
+        make_config(COPY).build(workshop) as retriever,
+        pytest.raises(AssayError, match=r"documents\.converter: .*`originals`"),
+    ):
+        retriever.index([replace(tolls, origin="")])
+
+
+def test_a_card_names_the_files(
+    tmp_path: Path, tolls: Document, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The judge needs to know nothing of converters: gold is where it was."""
+    card = tmp_path / "set"
+    (card / "docs").mkdir(parents=True)
+    (card / "docs" / tolls.id).write_text(TEXT)
+    (card / "files").mkdir()
+    Path(tolls.origin).rename(card / "files" / "tolls.html")
+    (card / "queries.jsonl").write_text('{"_id": "q", "text": "what does a horse pay"}\n')
+    (card / "judgments.jsonl").write_text(
+        f'{{"query_id": "q", "path": "{tolls.id}", "section": "Ferries"}}\n'
+    )
+    (card / "dataset.yaml").write_text(
+        "name: set\ntitle: Set\nformat: native\ndocuments: docs\noriginals: files\n"
+    )
+    collection = load(str(card))
+    assert [item.origin for item in collection.documents] == [str(card / "files" / "tolls.html")]
+    (card / "mine.yaml").write_text(
+        "name: mine\nretriever: {legs: {keyword: {type: bm25, variant: lucene}}}\n"
+        "documents: {converter: {type: command, command: [cat]}, chunker: {type: sections}}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    config = load_config(card / "mine.yaml")
+    with config.build(make_workshop()) as retriever:
+        retriever.index(collection.documents)
+        scored = score_queries(retriever, collection, collection.queries, "Hit@1", 10)
+    assert scored == {"q": 1.0}
+
+
+def test_a_command_of_a_config_from_elsewhere_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "mine.yaml").write_text(
+        "name: x\ndocuments: {converter: {type: command, command: [rm]}}\n"
+        "retriever: {legs: {keyword: {type: bm25}}}\n"
+    )
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(AssayError, match=r"documents\.converter\.type: names code to run"):
+        load_config(tmp_path / "mine.yaml")
