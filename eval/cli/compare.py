@@ -167,7 +167,9 @@ def _explain(compared: "Comparison") -> str:
 
     family = adjusted(compared.tests, "over all queries together")
     if family:
-        family = f", {family}{', and for those by type together' * bool(compared.tests_by_type)}"
+        own = (("of answers", compared.tests_apart), ("by type", compared.tests_by_type))
+        also = "".join(f", and for those {which} together" for which, tests in own if tests)
+        family = f", {family}{also}"
     return (
         f"shows: the smallest difference that a paired t-test of these queries finds with power "
         f"{POWER} at level {ALPHA}. Intervals: Student's over queries, paired. "
