@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from eval.analysis.cost import Cost
 from eval.analysis.grid_search import Figures, Result, Sweep
 from eval.analysis.search_space import Point
 from eval.statistics.estimates import Estimate
@@ -41,11 +42,27 @@ def make_grid() -> Sweep:
     return replace(make_sweep(), results=(*points, failed))
 
 
+def make_priced(*, timed: bool = True) -> Sweep:
+    """Return a sweep of four points, of which one runs here and of one no price is known."""
+    results = [
+        make_result(k, "lamps", mean, p95 if timed else None, cost)
+        for k, mean, p95, cost in (
+            (10, 0.4, 2.0, Cost(2.0, None, None, ())),
+            (30, 0.5, 30.0, None),
+            (60, 0.6, 9.0, Cost(4.0, None, None, ())),
+            (90, 0.9, 1.0, Cost(None, None, None, ("rerank",))),
+        )
+    ]
+    return replace(make_sweep(), results=tuple(results))
+
+
 def make_point(k: int) -> Point:
     return {"fusion.k": k, "legs": HOSTILE}
 
 
-def make_result(k: int, collection: str, mean: float, p95: float | None) -> Result:
+def make_result(
+    k: int, collection: str, mean: float, p95: float | None, cost: Cost | None = None
+) -> Result:
     scores = {"q1": mean - 0.1, "q2": mean + 0.1}
     estimate = Estimate(mean, mean - 0.1, mean + 0.1, 2)
     latency = {} if p95 is None else {"p95": Estimate(p95, p95 * 0.8, p95 * 1.2, 2)}
@@ -55,5 +72,6 @@ def make_result(k: int, collection: str, mean: float, p95: float | None) -> Resu
         scores={"nDCG@10": scores, "Tokens@10": {"q1": 800.0, "q2": 1000.0}},
         latency=latency,
         degraded={"the keyword leg is down": 2} if k == 60 else {},
+        cost=cost,
     )
     return Result(make_point(k), collection, figures)

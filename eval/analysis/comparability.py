@@ -65,6 +65,32 @@ def find_misfit(runs: Sequence[StoredRun]) -> str:
     return ""
 
 
+def describe_unanswered(runs: Sequence[StoredRun]) -> str:
+    """Say in words why answers are not compared though some run has them; "" where none has, or
+    where `find_misfit` says why.
+    """
+    found = {run.manifest.id: answered.read(run.folder) for run in runs}
+    missing = [id_ for id_, item in found.items() if item is None]
+    if len(missing) == len(runs) or find_misfit(runs):
+        return ""
+    if missing:
+        verb = "has" if len(missing) == 1 else "have"
+        return (
+            f"answers are not compared: {', '.join(missing)} {verb} none; `assay answer"
+            f" {' '.join(missing)}` makes them"
+        )
+    for run in runs:
+        item = found[run.manifest.id]
+        known = len(run.queries.keys() & item.answers.keys()) if item else 0
+        if known < len(run.queries):
+            return (
+                f"answers are not compared: {run.manifest.id} has them to {known} of"
+                f" {len(run.queries)} queries; --measures that names measures of them compares the"
+                " queries that all answered"
+            )
+    return ""
+
+
 def list_differences(base: StoredRun, other: StoredRun) -> list[str]:
     """Return in words what of their judging differs between two runs."""
     one, two = base.manifest, other.manifest

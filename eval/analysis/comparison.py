@@ -10,6 +10,7 @@ import numpy as np
 
 from eval.analysis.comparability import (
     check_comparable,
+    describe_unanswered,
     find_misfit,
     share_answered,
     share_queries,
@@ -35,10 +36,10 @@ from eval.statistics.estimates import Estimate, estimate_percentile_ratio
 from eval.statistics.significance import ALPHA, POWER
 from retrievers.base import AssayError
 
-# Added to these where all runs have answers by one model and prompt.
 DEFAULT = ("nDCG@10", "MRR@10", "Hit@1", "Hit@5", "Recall@20", "Recall@2000tok")
 # What the reader needs beside the measures, of which neither more nor less is better.
 BESIDE = ("Judged@10", "Tokens@10")
+# Added to the default ones where all runs have answers by one model and prompt; a family apart.
 OF_ANSWERS = ("AnswerF1", "QuoteShare", "CitationP", "CitationR", "Abstention")
 PERCENTILES = (50, 95)
 
@@ -99,7 +100,9 @@ class Comparison:
     `measures` are those tested. `beside` are shown without a verdict, since neither more nor less
     of them is better; the summaries hold both. `effect` is the difference worth a verdict.
     `searched` is the number of queries each run had, of which those that all share are compared.
-    `timing` is of those of the runs that were timed in one job.
+    `timing` is of those of the runs that were timed in one job. `apart` are measures of answers
+    that are tested as a family of their own, None where all measures were asked for by name;
+    `unanswered` says why there are none, where some run has answers.
     """
 
     base: Summary
@@ -109,6 +112,8 @@ class Comparison:
     effect: float
     searched: tuple[int, ...]
     timing: InterleavedTiming | None
+    apart: tuple[str, ...] | None
+    unanswered: str
 
     @property
     def runs(self) -> list[StoredRun]:
@@ -128,7 +133,12 @@ class Comparison:
     @property
     def tests(self) -> int:
         """The number of differences over all queries that are tested, as one family."""
-        return sum(item.p is not None for pair in self.pairs for item in pair.differences)
+        return self._count(lambda name: name not in (self.apart or ()))
+
+    @property
+    def tests_apart(self) -> int:
+        """The number of differences of answers that are tested, as a family of their own."""
+        return self._count(lambda name: name in (self.apart or ()))
 
     @property
     def tests_by_type(self) -> int:
@@ -165,8 +175,7 @@ class Comparison:
         summaries = (self.base, *(pair.other for pair in self.pairs))
         for summary, label in zip(summaries, self.labels, strict=True):
             found += [f"{label}: {line}" for line in self._describe_waits(summary)]
-        if misfit := find_misfit(self.runs):
-            found.append(misfit)
+        found += filter(None, [find_misfit(self.runs), self.unanswered])
         if set(self.searched) != {count}:
             each = ", ".join(map(str, self.searched))
             found.append(
@@ -174,6 +183,10 @@ class Comparison:
                 f"{', and a model answered,' if self.of_answers else ''} are compared"
             )
         return tuple(found)
+
+    def _count(self, counts: Callable[[str], bool]) -> int:
+        differences = (item for pair in self.pairs for item in pair.differences)
+        return sum(item.p is not None and counts(item.measure) for item in differences)
 
     def _describe_waits(self, summary: Summary) -> tuple[str, ...]:
         """Return what the latencies that are compared show of waits that are no search."""
@@ -192,6 +205,8 @@ class Comparison:
             "effect": self.effect,
             "ir_measures": list_standard((*self.measures, *self.beside)),
             "tests": self.tests,
+            "apart": None if self.apart is None else list(self.apart),
+            "tests_apart": self.tests_apart,
             "tests_by_type": self.tests_by_type,
             "warnings": list(self.warnings),
             "base": _run(self.base, self.labels[0], self.beside),
@@ -213,12 +228,14 @@ def compare(
     measures: Sequence[str] | None = None,
     effect: float = EFFECT,
     timing: InterleavedTiming | None = None,
+    apart: Sequence[str] | None = None,
     summarise: Callable[[StoredRun, Sequence[str]], Summary] = summarise,
 ) -> Comparison:
     """Compare every run with the first, on `measures`.
 
     Without `measures` they are `DEFAULT` and, where one model has answered all queries of all runs
-    by one prompt, those of `OF_ANSWERS` that all have.
+    by one prompt, those of `OF_ANSWERS` that all have, which are then tested `apart`: whether a
+    model has answered changes no p-value of the others.
 
     `timing` is of those of the pipelines that were timed in one job; without it no latency is held
     against another. `summarise` computes the figures of a run in measures, or knows them.
@@ -228,7 +245,11 @@ def compare(
     figures. Where some searched a sample, all are compared on the queries they share. Raises
     AssayError when runs were not judged alike, naming what differs.
     """
-    wanted = [find(name) for name in measures or (*DEFAULT, *_list_of_answers(runs))]
+    if not measures:
+        apart = _list_of_answers(runs)
+        measures = (*DEFAULT, *apart)
+    unanswered = describe_unanswered(runs) if apart is not None and not apart else ""
+    wanted = [find(name) for name in measures]
     if not 0 < effect <= 1:
         raise AssayError(f"effect: must lie above 0 and be at most 1, not {effect}")
     tested = tuple(dict.fromkeys(item.name for item in wanted if item.is_ranked))
@@ -247,7 +268,7 @@ def compare(
         check_comparable(runs[0], run)
     base, *others = [summarise(run, [*tested, *beside]) for run in runs]
     contrasts = [_contrast(base, other, tested) for other in others]
-    headlines = _judge_pairs(contrasts, effect)
+    headlines = _judge_apart(contrasts, effect, apart or ())
     by_type = _judge_pairs([_contrast_types(base, other, tested) for other in others], effect)
     return Comparison(
         base=base,
@@ -258,7 +279,7 @@ def compare(
                 over_all,
                 of_types,
                 _latency(base.run, other.run, timing),
-                _adjust_alone(own),
+                _adjust_alone(own, apart or ()),
             )
             for other, over_all, of_types, own in zip(
                 others, headlines, by_type, contrasts, strict=True
@@ -269,6 +290,8 @@ def compare(
         effect=effect,
         searched=searched,
         timing=timing,
+        apart=None if apart is None else tuple(apart),
+        unanswered=unanswered,
     )
 
 
@@ -307,9 +330,28 @@ def _judge_pairs(
     return [tuple(islice(judged, len(pair))) for pair in contrasts]
 
 
-def _adjust_alone(contrasts: Sequence[Contrast]) -> dict[str, float]:
-    found = zip(contrasts, adjust_family(contrasts), strict=True)
+def _judge_apart(
+    contrasts: Sequence[Sequence[Contrast]], effect: float, apart: Sequence[str]
+) -> list[tuple[Difference, ...]]:
+    """Return the differences of each pair, those of measures that are `apart` as a family last."""
+    parts = [_part(pair, apart) for pair in contrasts]
+    judged = (_judge_pairs([pair[at] for pair in parts], effect) for at in (0, 1))
+    return [(*others, *own) for others, own in zip(*judged, strict=True)]
+
+
+def _adjust_alone(contrasts: Sequence[Contrast], apart: Sequence[str]) -> dict[str, float]:
+    found = (
+        pair
+        for family in _part(contrasts, apart)
+        for pair in zip(family, adjust_family(family), strict=True)
+    )
     return {item.measure: pair[1] for item, pair in found if pair}
+
+
+def _part(contrasts: Sequence[Contrast], apart: Sequence[str]) -> tuple[list[Contrast], ...]:
+    """Return the contrasts of the other measures, and those of the ones `apart`."""
+    others = [item for item in contrasts if item.measure not in apart]
+    return others, [item for item in contrasts if item.measure in apart]
 
 
 def _latency(

@@ -72,6 +72,13 @@ def find_cost(run: StoredRun) -> Cost | None:
     return Cost(queries, index if billed else None, million, tuple(sorted(unpriced)))
 
 
+def tell_queries(cost: Cost | None) -> str:
+    """Return the US dollars of a thousand queries in words: 0 where no service is asked."""
+    if cost is None:
+        return "0"
+    return "unknown" if cost.queries is None else dollars(cost.queries)
+
+
 def dollars(value: float) -> str:
     """Return US dollars to three significant digits, never in powers of ten."""
     if not value:

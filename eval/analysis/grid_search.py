@@ -79,6 +79,18 @@ class Figures:
     degraded: Mapping[str, int]
     cost: Cost | None = None
 
+    @property
+    def p95(self) -> float | None:
+        """Milliseconds; None where nothing was timed."""
+        return self.latency[COST].value if self.latency else None
+
+    @property
+    def usd(self) -> float | None:
+        """US dollars for a thousand queries: 0 of what runs here, None where some price is not
+        known.
+        """
+        return self.cost.queries if self.cost else 0.0
+
     @classmethod
     def of(cls, summary: Summary) -> "Figures":
         """Return the figures of a run."""
@@ -159,17 +171,12 @@ class Sweep:
 
     @cached_property
     def front(self) -> list[Result]:
-        """The results that no other of their collection beats in both quality and latency."""
-        found = []
-        for name in self.collections:
-            timed = [
-                (item, figures.latency[COST].value, figures.means[self.headline].value)
-                for item, figures in self.on(name)
-                if figures.latency
-            ]
-            places = find_front([(cost, quality) for _, cost, quality in timed])
-            found += [timed[at][0] for at in places]
-        return found
+        """The results that no other of their collection beats in quality, p95 latency and cost.
+
+        Cost counts where services are asked that charge. A result of which one of these is not
+        known, and is of others, is not on the front.
+        """
+        return [item for name in self.collections for item in self._find_front(name)]
 
     @cached_property
     def margins(self) -> tuple[Margin, ...]:
@@ -180,6 +187,10 @@ class Sweep:
             for key in self.keys
             for value in self._values(name, key)
         )
+
+    def charged(self, collection: str) -> bool:
+        """Say whether some point on a collection asks services that may charge."""
+        return any(figures.cost for _, figures in self.on(collection))
 
     def on(self, collection: str) -> list[tuple[Result, Figures]]:
         """Return the results on a collection that have figures, with them."""
@@ -207,6 +218,21 @@ class Sweep:
             "failed": len(self.failed),
             "environment": dict(self.environment),
         }
+
+    def _find_front(self, collection: str) -> list[Result]:
+        done = self.on(collection)
+        times = [figures.p95 for _, figures in done]
+        prices = [figures.usd for _, figures in done] if self.charged(collection) else []
+        regards = [known for known in (times, prices) if set(known) - {None}]
+        if not regards:
+            return []
+        results, points = [], []
+        for (item, figures), *values in zip(done, *regards, strict=True):
+            costs = [value for value in values if value is not None]
+            if len(costs) == len(regards):
+                results.append(item)
+                points.append((*costs, figures.means[self.headline].value))
+        return [results[at] for at in find_front(points)]
 
     def _row(self, item: Result) -> dict[str, Any]:
         row = {"settings": dict(item.settings), "collection": item.collection}
@@ -239,7 +265,7 @@ class Sweep:
         ]
         scores = [figures.scores[self.headline] for figures in members]
         shared = [id_ for id_ in scores[0] if all(id_ in run for run in scores)]
-        times = [figures.latency[COST].value for figures in members if figures.latency]
+        times = [figures.p95 for figures in members if figures.p95 is not None]
         return Margin(
             collection=collection,
             key=key,
@@ -259,15 +285,20 @@ def without_engine(values: Mapping[str, V]) -> dict[str, V]:
     return {key: value for key, value in values.items() if key != ENGINE}
 
 
-def find_front(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Return the places of the (cost, quality) pairs that no other pair beats, by rising cost.
+def find_front(points: Sequence[Sequence[float]]) -> list[int]:
+    """Return the places of the points that no other beats, by rising costs.
 
-    One pair beats another when it costs no more and is no worse, and is better in one of the two.
+    A point is its costs and then its quality. One beats another when it costs no more in any regard
+    and is no worse, and is better in one.
     """
-    order = sorted(range(len(points)), key=lambda at: (points[at][0], -points[at][1]))
+    order = sorted(range(len(points)), key=lambda at: (*points[at][:-1], -points[at][-1]))
     front: list[int] = []
-    for at in order:
-        cost, quality = points[at]
-        if not front or quality > points[front[-1]][1] or (cost, quality) == points[front[-1]]:
+    for at in order:  # what beats a point stands before it, and so does what beats that
+        if not any(_beats(points[other], points[at]) for other in front):
             front.append(at)
     return front
+
+
+def _beats(one: Sequence[float], other: Sequence[float]) -> bool:
+    cheaper = all(cost <= beside for cost, beside in zip(one[:-1], other[:-1], strict=True))
+    return cheaper and one[-1] >= other[-1] and list(one) != list(other)

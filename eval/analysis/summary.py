@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from eval.analysis.answering import Answering, examine_answering
+from eval.analysis.answers import Answers, examine_answers
 from eval.analysis.attribution import Attribution, attribute
 from eval.analysis.cost import Cost, find_cost
 from eval.analysis.legs_alone import LegAlone, score_legs
@@ -67,6 +68,11 @@ class Summary:
     def answering(self) -> Answering | None:
         """What is returned where nothing answers; None where each query has an answer."""
         return examine_answering(self.run)
+
+    @cached_property
+    def answers(self) -> Answers | None:
+        """What a language model answered from the run; None where none has."""
+        return examine_answers(self.run)
 
     @cached_property
     def cost(self) -> Cost | None:

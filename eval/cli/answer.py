@@ -11,7 +11,8 @@ from eval.cli.output import make_console, make_table, present, print_places, pri
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from eval.experiments.answer_results import Forecast, Outcome, Result
+    from eval.analysis.answers import Answers
+    from eval.experiments.answer_results import Forecast, Outcome
     from eval.statistics.estimates import Estimate
 
 
@@ -77,9 +78,7 @@ def _print_outcome(outcome: "Outcome") -> None:
         print_ledger(outcome.ledger)
 
 
-def _print_result(console: "Console", result: "Result") -> None:
-    from eval.analysis.cost import dollars
-
+def _print_result(console: "Console", result: "Answers") -> None:
     count, of = len(result.answers), len(result.run.queries)
     sample = "" if count == of else f" of {of}, a sample"
     line = f"{result.run.manifest.id}: {count} queries{sample}, answered by {result.recipe.words}"
@@ -88,16 +87,10 @@ def _print_result(console: "Console", result: "Result") -> None:
     for name, mean in result.means.items():
         table.add_row(name, f"{mean.value:.3f}", f"{mean.low:.3f} – {mean.high:.3f}", str(mean.n))
     print_table(console, table)
-    for words, share in (
-        ("nothing answers them, and the model says so", result.rightly_abstained),
-        ("something answers them, and the model gives no answer", result.wrongly_abstained),
-    ):
+    for words, share in result.abstained:
         if share:
             console.print(f"{words}: {_tell(share)}", markup=False, soft_wrap=True)
-    told = {"refusal": "refused", "length": "cut off", "unasked": "not asked: no passage to read"}
-    counted = (f"{number} {told[name]}" for name, number in result.endings.items() if number)
-    cost = "USD unknown" if result.usd is None else f"{dollars(result.usd)} USD"
-    console.print("; ".join([f"{result.tokens:,} tokens, {cost} in all", *counted]), markup=False)
+    console.print(result.bill, markup=False)
 
 
 def _tell(share: "Estimate") -> str:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from eval.analysis.comparison import Comparison, Pair
-    from eval.analysis.cost import Cost
     from eval.analysis.differences import Difference
 
 STYLES = {"better": "green", "worse": "red", "too few queries": "yellow"}
@@ -140,6 +139,7 @@ def _p(value: float | None) -> str:
 
 
 def _print_costs(console: "Console", compared: "Comparison", pair: "Pair") -> None:
+    from eval.analysis.cost import tell_queries
     from eval.scoring.measures import find
 
     for name in compared.beside:
@@ -154,19 +154,11 @@ def _print_costs(console: "Console", compared: "Comparison", pair: "Pair") -> No
     if pair.latency and not any(item.ratio for item in pair.latency):
         console.print("timed apart, perhaps under other load: which is faster cannot be told")
     if pair.base.cost or pair.other.cost:
-        costs = " → ".join(_dollars(summary.cost) for summary in (pair.base, pair.other))
+        costs = " → ".join(tell_queries(summary.cost) for summary in (pair.base, pair.other))
         console.print(f"USD per 1,000 queries: {costs}")
     if pair.unshown:
         names = ", ".join(pair.unshown)
         console.print(f"without the other runs beside the base {names} would be shown to differ")
-
-
-def _dollars(cost: "Cost | None") -> str:
-    from eval.analysis.cost import dollars
-
-    if cost is None:
-        return "0"
-    return "unknown" if cost.queries is None else dollars(cost.queries)
 
 
 def _explain(compared: "Comparison") -> str:
@@ -175,7 +167,9 @@ def _explain(compared: "Comparison") -> str:
 
     family = adjusted(compared.tests, "over all queries together")
     if family:
-        family = f", {family}{', and for those by type together' * bool(compared.tests_by_type)}"
+        own = (("of answers", compared.tests_apart), ("by type", compared.tests_by_type))
+        also = "".join(f", and for those {which} together" for which, tests in own if tests)
+        family = f", {family}{also}"
     return (
         f"shows: the smallest difference that a paired t-test of these queries finds with power "
         f"{POWER} at level {ALPHA}. Intervals: Student's over queries, paired. "

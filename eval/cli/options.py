@@ -148,6 +148,13 @@ class Fraction(click.FloatRange):
         return self.fail(f"{value!r} is not a number", param, ctx) if isnan(number) else number
 
 
+def share(
+    name: str, default: float, what: str
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return an option that is a share, `default` where it is not given."""
+    return click.option(name, type=Fraction(), default=default, show_default=True, help=what)
+
+
 def split_names(text: str) -> list[str]:
     """Return the names in `text`, which have commas between them."""
     return [name.strip() for name in text.split(",")]

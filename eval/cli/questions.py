@@ -27,27 +27,13 @@ if TYPE_CHECKING:
 @click.option("--types", help="By name, separated by commas, in equal shares.  [default: all]")
 @click.option("--personas", type=options.FILE, help="YAML: who asks, in what situation.")
 @click.option("--seed", type=options.at_least(0), default=0, show_default=True, help="Of the draw.")
-@click.option(
-    "--max-overlap",
-    type=options.Fraction(),
-    default=0.5,
-    show_default=True,
-    help="Drop a question of which more runs of three words stand in the passage.",
+@options.share(
+    "--max-overlap", 0.5, "Drop a question of which more runs of three words stand in the passage."
 )
-@click.option(
-    "--max-similarity",
-    type=options.Fraction(),
-    default=0.92,
-    show_default=True,
-    help="Drop a question whose cosine with an earlier one is above this.",
+@options.share(
+    "--max-similarity", 0.92, "Drop a question whose cosine with an earlier one is above this."
 )
-@click.option(
-    "--review",
-    type=options.Fraction(),
-    default=0.1,
-    show_default=True,
-    help="Share that is marked for a person to look at.",
-)
+@options.share("--review", 0.1, "Share that is marked for a person to look at.")
 @click.option(
     "--config",
     default="hybrid",

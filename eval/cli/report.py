@@ -71,8 +71,8 @@ def _compare_again(folder: Path) -> "Comparison":
         base, others = facts["base"], facts["others"]
         names = [base["run"], *(other["run"] for other in others)]
         measures = [item["measure"] for item in others[0]["differences"]] + list(base["beside"])
-        effect = facts["effect"]
+        effect, apart = facts["effect"], facts.get("apart")
     except (ValueError, LookupError, TypeError):
         raise AssayError(f"{path}: not a comparison that this version reads") from None
     runs = [load(find(folder.parent, name)) for name in names]
-    return compare(runs, measures, effect, read_timing(folder / TIMING))
+    return compare(runs, measures, effect, read_timing(folder / TIMING), apart)

@@ -109,6 +109,7 @@ def _table(found: "Sweep", collection: str) -> "Table":
     from rich.markup import escape
     from rich.table import Table
 
+    from eval.analysis.cost import tell_queries
     from eval.analysis.search_space import describe, shorten
 
     names = shorten(found.keys)
@@ -116,7 +117,7 @@ def _table(found: "Sweep", collection: str) -> "Table":
     table = Table(title=f"{found.name} on {collection}", title_justify="left", box=box.SIMPLE_HEAD)
     for key in found.keys:
         table.add_column(names[key])
-    charged = any(figures.cost for _, figures in found.on(collection))
+    charged = found.charged(collection)
     titles = (found.headline, "95 % interval", "p95 ms")
     for title in (*titles, *(["USD / 1,000"] if charged else []), "front"):
         table.add_column(title, justify="right", no_wrap=True)
@@ -131,7 +132,7 @@ def _table(found: "Sweep", collection: str) -> "Table":
             f"{mean.value:.3f}",
             f"{mean.low:.3f} – {mean.high:.3f}",
             _p95(figures),
-            *([_usd(figures)] if charged else []),
+            *([tell_queries(figures.cost)] if charged else []),
             "●" if item in found.front else "",
             style="bold" if item is best else "",
         )
@@ -142,14 +143,6 @@ def _p95(figures: "Figures") -> str:
     from eval.analysis.grid_search import COST
 
     return f"{figures.latency[COST].value:.2f}" if figures.latency else "–"
-
-
-def _usd(figures: "Figures") -> str:
-    from eval.analysis.cost import dollars
-
-    if figures.cost is None:
-        return "0"
-    return "–" if figures.cost.queries is None else dollars(figures.cost.queries)
 
 
 def _name(item: "Result") -> str:

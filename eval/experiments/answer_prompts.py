@@ -1,7 +1,7 @@
 """What a language model reads to answer a query of a stored run, and how its answer is read."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from eval.asking.fences import FENCES, fence
@@ -19,7 +19,9 @@ TASK = (
     " bear it, as in [2] or [1][3]. If the passages do not hold the answer, write"
     f" {NOTHING} and nothing else."
 )
-CITED = re.compile(r"\s*\[(\d+(?:\s*[,;]\s*\d+)*)\]")
+_NAMED = r"(\d+)(?:\s*[-‐-―]\s*(\d+))?"  # a passage, or the first and the last of several
+NAMED = re.compile(_NAMED)
+CITED = re.compile(rf"\s*\[({_NAMED}(?:\s*[,;]\s*{_NAMED})*)\]")
 # Some say why after the words asked for.
 ABSTAINED = re.compile(rf"\W*(?:{NOTHING}\b.*|(?i:{NOTHING})\W*)", re.S)
 
@@ -77,12 +79,21 @@ def make_task(
 
 
 def read_answer(text: str, numbers: int) -> tuple[str, list[int], bool]:
-    """Return an answer without citations, the numbers cited, from 1, and whether it is none."""
-    named = (int(at) for found in CITED.findall(text) for at in re.findall(r"\d+", found))
-    cited = list(dict.fromkeys(at for at in named if 1 <= at <= numbers))
+    """Return an answer without citations, the numbers cited, from 1, and whether it is none.
+
+    `[1, 3]` and `[1-3]` cite several.
+    """
+    named = (at for found in CITED.finditer(text) for at in _list_named(found[1], numbers))
+    cited = list(dict.fromkeys(named))
     bare = CITED.sub("", text).strip()
     abstained = not bare or ABSTAINED.fullmatch(bare) is not None
     return ("" if abstained else bare), ([] if abstained else cited), abstained
+
+
+def _list_named(text: str, numbers: int) -> Iterator[int]:
+    """Yield the numbers that one citation names, of those that there are."""
+    for first, last in NAMED.findall(text):
+        yield from range(max(int(first), 1), min(int(last or first), numbers) + 1)
 
 
 def _has_context(run: StoredRun) -> bool:

@@ -1,20 +1,20 @@
 """`assay answer`: a language model answers each query of stored runs from what these returned."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from threading import Event
 
 from eval import tracking
-from eval.analysis.answering import find_unanswered
-from eval.analysis.means import estimate_scores
+from eval.analysis.answers import Answers, examine_answers
 from eval.experiments.answer_prompts import TASK, Case, Task, read_answer
-from eval.experiments.answer_results import Forecast, Outcome, Result
+from eval.experiments.answer_results import Forecast, Outcome
 from eval.experiments.desk import Desk
+from eval.experiments.run import write_report
+from eval.report import PAGE
 from eval.runs import answered
 from eval.runs.answered import Recipe, Span, StoredAnswer
 from eval.runs.stored import StoredRun
-from eval.statistics.estimates import Estimate, estimate_share
 from eval.tracking.answers import log_answers
 from retrievers.base import AssayError, Progress
 from retrievers.language_models.answers import KeptAnswer
@@ -110,23 +110,17 @@ def _write(
     replies: Mapping[str, KeptAnswer],
     budget: int | None,
     desk: Desk,
-) -> Result:
+) -> Answers:
+    """Write the answers, and the run's report anew, which shows them."""
     recipe = Recipe(desk.model.name, desk.model.identity, digest(TASK), budget)
-    answers = [_describe(case, replies.get(case.query), desk) for case in cases]
-    path = answered.write(run.folder, recipe, answers)
-    asked = run.take({answer.query for answer in answers})
-    scores = answered.score(asked, answered.list_available(asked))
-    means = {name: estimate_scores(name, found.values()) for name, found in scores.items()}
-    unanswered = find_unanswered(run)
-    return Result(
-        run=run,
-        path=path,
-        recipe=recipe,
-        answers=answers,
-        means=means,
-        rightly_abstained=_count(row for row in answers if row.query in unanswered),
-        wrongly_abstained=_count(row for row in answers if row.query not in unanswered),
+    answered.write(
+        run.folder, recipe, [_describe(case, replies.get(case.query), desk) for case in cases]
     )
+    if (run.folder / PAGE).exists():
+        write_report(run)
+    found = examine_answers(run)
+    assert found is not None
+    return found
 
 
 def _describe(case: Case, reply: KeptAnswer | None, desk: Desk) -> StoredAnswer:
@@ -154,12 +148,7 @@ def _describe(case: Case, reply: KeptAnswer | None, desk: Desk) -> StoredAnswer:
     )
 
 
-def _count(rows: Iterator[StoredAnswer]) -> Estimate | None:
-    found = [row.abstained for row in rows]
-    return estimate_share(sum(found), len(found)) if found else None
-
-
-def _track(result: Result, progress: Progress) -> str | None:
+def _track(result: Answers, progress: Progress) -> str | None:
     """Add the scores to the run's MLflow run; return its id, None where there is none.
 
     Those of a sample are not added.

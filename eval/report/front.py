@@ -1,17 +1,18 @@
-"""The plot of quality against latency: its geometry; the template draws it.
+"""The plots of quality against latency and against cost: their geometry; the template draws them.
 
 Places are percentages of the plot's box, from the left and from the top.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from eval.analysis.grid_search import COST, Figures, Result, Sweep
+from eval.analysis.cost import tell_queries
+from eval.analysis.grid_search import COST, Figures, Result, Sweep, find_front
 from eval.analysis.search_space import label
 from eval.report.formats import amount, score
-from eval.report.plots import LinearAxis, LogAxis, Tick, Whisker, whisker
-from eval.statistics.estimates import OpenEstimate
+from eval.report.plots import Axis, LinearAxis, LogAxis, Tick, Whisker, whisker
+from eval.statistics.estimates import Estimate, OpenEstimate
 
 STEPS = (1.0, 2.0, 5.0, 10.0)
 MOST_TICKS = 6
@@ -19,7 +20,7 @@ MOST_TICKS = 6
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A point with the whiskers of its latency (across) and quality (down)."""
+    """A point with the whiskers of its cost or latency (across) and quality (down)."""
 
     number: int
     across: Whisker
@@ -32,60 +33,93 @@ class Mark:
 class FrontPlot:
     """The marks, those off the front first, so that the front is drawn over them.
 
-    `path` is the line of the front, in a box of 100 by 100. `untimed` counts the points that cannot
-    be placed.
+    `path` is the line of what no mark beats in the two figures drawn, in a box of 100 by 100.
+    `across` are the ticks of latency or cost. `unplaced` counts the points that have none.
     """
 
     marks: tuple[Mark, ...]
-    latency: tuple[Tick, ...]
+    across: tuple[Tick, ...]
     quality: tuple[Tick, ...]
     path: str
     summary: str
-    untimed: int
+    unplaced: int
 
 
 def plot_front(sweep: Sweep, collection: str, numbers: Sequence[Result]) -> FrontPlot | None:
-    """Return the plot of a collection; None where nothing was timed.
+    """Return the plot of a collection against latency; None where nothing was timed.
 
     `numbers` are the results in the order in which the page counts them, from 1.
     """
-    done = sweep.on(collection)
-    timed = [(item, figures) for item, figures in done if figures.latency]
+    timed = {
+        at: figures.latency[COST]
+        for at, (_, figures) in enumerate(sweep.on(collection))
+        if figures.latency
+    }
     if not timed:
         return None
-    across = LogAxis.around([end for _, figures in timed for end in ends(figures.latency[COST])])
-    down = axis_around([end for _, item in timed for end in ends(item.means[sweep.headline])])
-    marks = [
-        Mark(
-            number=numbers.index(item) + 1,
-            across=whisker(figures.latency[COST], across),
-            down=from_top(whisker(figures.means[sweep.headline], down)),
-            front=item in sweep.front,
-            title=_title(sweep, item, figures),
+    axis = LogAxis.around([end for latency in timed.values() for end in ends(latency)])
+    return _plot(sweep, collection, numbers, timed, axis, axis.ticks, "p95 latency")
+
+
+def plot_cost(sweep: Sweep, collection: str, numbers: Sequence[Result]) -> FrontPlot | None:
+    """Return the plot of a collection against the cost of queries; None where none is known."""
+    done = sweep.on(collection)
+    known = {at: figures.usd for at, (_, figures) in enumerate(done) if figures.usd is not None}
+    if not sweep.charged(collection) or not known:
+        return None
+    priced = {at: Estimate(usd, usd, usd, len(done)) for at, usd in known.items()}
+    axis = axis_around([0.0, *known.values()])
+    ticks = tuple(Tick(100 - tick.at, tick.label) for tick in list_ticks(axis))
+    return _plot(sweep, collection, numbers, priced, axis, ticks, "US dollars for 1,000 queries")
+
+
+def _plot(
+    sweep: Sweep,
+    collection: str,
+    numbers: Sequence[Result],
+    placed: Mapping[int, OpenEstimate],
+    across: Axis,
+    ticks: tuple[Tick, ...],
+    words: str,
+) -> FrontPlot:
+    """Return the plot of the points `placed` across, by their places on the collection."""
+    done = sweep.on(collection)
+    quality = {at: done[at][1].means[sweep.headline] for at in placed}
+    down = axis_around([end for estimate in quality.values() for end in ends(estimate)])
+    marks = {
+        at: Mark(
+            number=numbers.index(done[at][0]) + 1,
+            across=whisker(estimate, across),
+            down=from_top(whisker(quality[at], down)),
+            front=done[at][0] in sweep.front,
+            title=_title(sweep, *done[at]),
         )
-        for item, figures in timed
-    ]
-    marks.sort(key=lambda mark: mark.front)
-    front = sorted((mark for mark in marks if mark.front), key=lambda mark: mark.across.at)
+        for at, estimate in placed.items()
+    }
+    points = [(placed[at].value, quality[at].value) for at in placed]
+    line = [list(marks.values())[at] for at in find_front(points)]
+    front = [mark for mark in sorted(marks.values(), key=lambda at: at.across.at) if mark.front]
     return FrontPlot(
-        marks=tuple(marks),
-        latency=across.ticks,
+        marks=tuple(sorted(marks.values(), key=lambda mark: mark.front)),
+        across=ticks,
         quality=list_ticks(down),
-        path=_steps(front),
+        path=_steps(line),
         summary=(
-            f"{sweep.headline} against p95 latency of {len(marks)} points; on the front, from the "
-            f"fastest: {'; '.join(mark.title for mark in front)}"
+            f"{sweep.headline} against {words} of {len(marks)} points; on the front, from the "
+            f"least: {'; '.join(mark.title for mark in front)}"
         ),
-        untimed=len(done) - len(timed),
+        unplaced=len(done) - len(marks),
     )
 
 
 def _title(sweep: Sweep, item: Result, figures: Figures) -> str:
     quality = score(figures.means[sweep.headline].value)
-    return (
-        f"{label(item.settings) or sweep.name}: {sweep.headline} {quality}, "
-        f"p95 {amount(figures.latency[COST].value)} ms"
-    )
+    told = [f"{sweep.headline} {quality}"]
+    if figures.p95 is not None:
+        told.append(f"p95 {amount(figures.p95)} ms")
+    if figures.cost:
+        told.append(f"{tell_queries(figures.cost)} USD per 1,000 queries")
+    return f"{label(item.settings) or sweep.name}: {', '.join(told)}"
 
 
 def ends(estimate: OpenEstimate) -> list[float]:

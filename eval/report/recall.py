@@ -91,9 +91,9 @@ def plot_curve(curve: Curve, depth: int) -> FrontPlot:
     ]
     return FrontPlot(
         marks=tuple(marks),
-        latency=across.ticks,
+        across=across.ticks,
         quality=list_ticks(down),
         path=f"M{'L'.join(joined)}",
         summary=f"recall against latency: {'; '.join(mark.title for mark in marks)}",
-        untimed=0,
+        unplaced=0,
     )

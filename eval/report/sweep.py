@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eval.analysis.comparison import BESIDE, DEFAULT
+from eval.analysis.cost import tell_queries
 from eval.analysis.grid_search import COST, Figures, Margin, Result, Sweep
 from eval.analysis.search_space import describe, shorten
 from eval.report.files import write_report
 from eval.report.formats import Figure, amount, count, figure, score
-from eval.report.front import FrontPlot, plot_front
+from eval.report.front import FrontPlot, plot_cost, plot_front
 from eval.report.heatmap import Heatmap, make_heatmap
 from eval.report.plots import LinearAxis, Whisker, whisker
 
@@ -28,6 +29,7 @@ class PointRow:
     headline: Figure
     figures: tuple[Figure, ...]
     latency: Figure | None
+    usd: str
     front: bool
     run: str
 
@@ -47,13 +49,18 @@ class MarginRow:
 
 @dataclass(frozen=True)
 class CollectionView:
-    """The points on one collection, best first."""
+    """The points on one collection, best first. `charged`: some ask services that may charge;
+    `front` says in words what no point on it is beaten in.
+    """
 
     name: str
     queries: int
     rows: tuple[PointRow, ...]
     margins: tuple[MarginRow, ...]
+    charged: bool
+    front: str
     plot: FrontPlot | None
+    cost_plot: FrontPlot | None
     heatmap: Heatmap | None
 
 
@@ -97,6 +104,7 @@ def _shown(sweep: Sweep) -> list[str]:
 def _view(sweep: Sweep, name: str) -> CollectionView:
     ranked = sweep.rank(name)
     results = [item for item, _ in ranked]
+    plot, cost_plot = plot_front(sweep, name, results), plot_cost(sweep, name, results)
     return CollectionView(
         name=name,
         queries=ranked[0][1].means[sweep.headline].n,
@@ -107,7 +115,10 @@ def _view(sweep: Sweep, name: str) -> CollectionView:
         margins=tuple(
             _margin_row(sweep, item) for item in sweep.margins if item.collection == name
         ),
-        plot=plot_front(sweep, name, results),
+        charged=sweep.charged(name),
+        front=_say_front(plot, cost_plot),
+        plot=plot,
+        cost_plot=cost_plot,
         heatmap=make_heatmap(
             [(item.settings, figures.means[sweep.headline].value) for item, figures in ranked],
             score,
@@ -122,9 +133,15 @@ def _point_row(sweep: Sweep, number: int, item: Result, figures: Figures) -> Poi
         headline=figure(figures.means[sweep.headline], score),
         figures=tuple(figure(figures.means[name], score) for name in _shown(sweep)),
         latency=figure(figures.latency[COST], amount) if figures.latency else None,
+        usd=tell_queries(figures.cost),
         front=item in sweep.front,
         run=figures.run,
     )
+
+
+def _say_front(plot: FrontPlot | None, cost_plot: FrontPlot | None) -> str:
+    words = [*(["as fast"] if plot else []), *(["as cheap"] if cost_plot else [])]
+    return f"{', '.join(words)} and as good"
 
 
 def _margin_row(sweep: Sweep, margin: Margin) -> MarginRow:

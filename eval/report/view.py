@@ -8,6 +8,7 @@ from eval.analysis.cost import dollars
 from eval.analysis.summary import Summary
 from eval.report import formats
 from eval.report.answering import AnsweringView, view_answering
+from eval.report.answers import AnswersView, view_answers
 from eval.report.attribution import AttributionView, view_attribution
 from eval.report.circumstances import Circumstances, describe
 from eval.report.drilldown import collect
@@ -65,6 +66,7 @@ class View:
     type_measures: tuple[str, ...]
     types: tuple[TypeRow, ...]
     unjudged: UnjudgedView
+    answers: AnswersView | None
     answering: AnsweringView | None
     attribution: AttributionView | None
     timing: Timing | None
@@ -112,6 +114,7 @@ def make_view(summary: Summary) -> View:
             if type_measures
         ),
         unjudged=show_unjudged(summary),
+        answers=view_answers(summary.answers),
         answering=view_answering(summary.answering),
         attribution=view_attribution(summary.attribution),
         timing=time_stages(summary),

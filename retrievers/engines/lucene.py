@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from retrievers.engines.words import WordKey
 from retrievers.settings import Settings
 
 Analyzer = Literal[
@@ -14,6 +15,11 @@ Analyzer = Literal[
     "irish", "italian", "latvian", "lithuanian", "norwegian", "persian", "portuguese", "romanian",
     "russian", "sorani", "spanish", "swedish", "thai", "turkish",
 ]  # fmt: skip
+
+LUCENE_WORDS = WordKey(
+    "bm25.analyzer",
+    {"chinese": ("cjk",), "japanese": ("cjk",), "korean": ("cjk",), "thai": ("thai",)},
+)
 
 # A hybrid query asks for all that it fused, and each list may have 10,000.
 LEAST_WINDOW = 20_000

@@ -2,7 +2,7 @@
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -25,17 +25,27 @@ from retrievers.ranking import Scored
 from retrievers.settings import Workshop
 
 NO_VECTOR = np.empty(0, np.float32)
+Warn = Callable[[Sequence[str]], None]
+
+
+def ignore(texts: Sequence[str]) -> None:
+    """Find nothing doubtful in `texts`."""
 
 
 class EngineLeg(Leg):
-    """Hands the engine texts and their vectors; what comes of them is the engine's doing."""
+    """Hands the engine texts and their vectors; what comes of them is the engine's doing.
 
-    def __init__(self, engine: Engine, encoder: CachingEncoder) -> None:
+    `warn` is told of the texts before they are indexed.
+    """
+
+    def __init__(self, engine: Engine, encoder: CachingEncoder, warn: Warn = ignore) -> None:
         self._engine = engine
         self._encoder = encoder
+        self._warn = warn
 
     def index(self, corpus: Corpus) -> IndexReport:
         """Encode the chunks and index texts and vectors in the engine."""
+        self._warn(corpus.texts)
         texts = corpus.passages
         encoded = corpus.encode(self._encoder)
         seconds = self._encoder.recall_seconds(texts)
@@ -118,12 +128,14 @@ class EngineKeywordLeg(EngineLeg):
 class LoneKeywordLeg(EngineKeywordLeg):
     """The keyword list of an engine that has no other: nothing is encoded."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, warn: Warn) -> None:
         self._engine = engine
+        self._warn = warn
 
     def index(self, corpus: Corpus) -> IndexReport:
         """Index the texts in the engine."""
-        texts = [chunk.searchable for chunk in corpus.chunks]
+        texts = corpus.texts
+        self._warn(texts)
         return self._engine.index(texts, np.empty((len(texts), 0), np.float32), "")
 
     def facts(self) -> Mapping[str, Any]:
@@ -152,7 +164,17 @@ class EngineLegSettings(LegSettings):
 
     def build(self, workshop: Workshop) -> EngineLeg:
         """Return the leg, which has indexed nothing yet."""
-        return self.leg(self.engine.build(workshop), self.encoder.build(workshop))
+        engine, encoder = self.engine.build(workshop), self.encoder.build(workshop)
+        return self.leg(engine, encoder, self._make_warning(workshop))
+
+    def _make_warning(self, workshop: Workshop) -> Warn:
+        """Return what says that the keyword list does not suit texts, where it is asked."""
+
+        def warn(texts: Sequence[str]) -> None:
+            if doubt := self.engine.doubt_words(texts):
+                workshop.progress.say(f"warning: {doubt}")
+
+        return ignore if self.search == "dense" else warn
 
 
 class NativeHybridSettings(EngineLegSettings):
@@ -195,4 +217,4 @@ class EngineKeywordSettings(EngineLegSettings):
         """Return the leg, which has indexed nothing yet; only some engines need its encoder."""
         if "dense" in self.engine.capabilities.searches:
             return super().build(workshop)
-        return LoneKeywordLeg(self.engine.build(workshop))
+        return LoneKeywordLeg(self.engine.build(workshop), self._make_warning(workshop))

@@ -154,8 +154,22 @@ def test_answers_are_kept_scored_compared_and_gated(server: LanguageModelServer)
     assert (again["asked"], len(server.calls)) == (None, count)
     assert "something answers them" in call("answer", "mine", *ASKED)
 
+    folder = Path(run["file"]).parent
+    page, markdown = ((folder / f"report.{kind}").read_text() for kind in ("html", "md"))
+    for text in (page, markdown):
+        assert f"{count} queries, answered by openai m" in text
+        assert "tokens of a gold passage that stand in the answer" in text
+    assert "The word0 is here,." in page
+    assert "<small>no answer</small>" in page
+
     plain = call_json("compare", "mine", "worse", "--no-track")
     assert "AnswerF1" not in {item["measure"] for item in plain["others"][0]["differences"]}
+    lacking = plain["others"][0]["run"]
+    assert [line for line in plain["warnings"] if "answer" in line] == [
+        f"answers are not compared: {lacking} has none; `assay answer {lacking}` makes them"
+    ]
+    named = call_json("compare", "mine", "worse", "--no-track", "--measures", "nDCG@10")
+    assert not [line for line in named["warnings"] if "answer" in line]
     (worse,) = call_json("answer", "worse", *ASKED)["runs"]
     compared = call_json("compare", "mine", "worse", "--no-track")
     told = {item["measure"]: item for item in compared["others"][0]["differences"]}
@@ -165,7 +179,16 @@ def test_answers_are_kept_scored_compared_and_gated(server: LanguageModelServer)
             difference = told[name]["difference"]
             assert difference["value"] == pytest.approx(mean["value"] - means[name])
             assert difference["low"] <= difference["value"] <= difference["high"]
-    assert Path(compared["report"]).exists()
+    shown = Path(compared["report"]).read_text()
+    assert "of answers are a family of their own" in shown
+    before = {item["measure"]: item for item in plain["others"][0]["differences"]}
+    assert {name: told[name] for name in before} == before
+    assert (compared["tests"], plain["tests_apart"]) == (plain["tests"], 0)
+    assert compared["tests_apart"] == len(told) - len(before) == len(compared["apart"])
+    both = call_json("compare", "mine", "worse", "--no-track", "--measures", "nDCG@10,AnswerF1")
+    assert (both["tests"], both["apart"]) == (2, None)
+    anew = call_json("report", Path(compared["report"]).parent.name)
+    assert anew["others"] == compared["others"]
 
     Path("gate.yaml").write_text("measures: {AnswerF1: 0.02, nDCG@10: 0.02}\n")
     gated = ("--settings", "gate.yaml", "--baselines", "baselines")
@@ -324,6 +347,11 @@ def test_tokens_are_compared_as_squad_does_and_without_blanks_by_character() -> 
     [
         ("It sails [2].", "It sails.", [2], False),
         ("It sails [2][1, 2]; so [3; 9].", "It sails; so.", [2, 1, 3], False),
+        ("It sails [1-3].", "It sails.", [1, 2, 3], False),
+        ("It sails [2 – 3] and [1, 3].", "It sails and.", [2, 3, 1], False),
+        ("It sails [3, 1-2] [2-99999999999].", "It sails.", [3, 1, 2], False),
+        ("It sails [3-1] [0].", "It sails.", [], False),
+        ("From [9 to 5] or [1-2-3].", "From [9 to 5] or [1-2-3].", [], False),
         ("NO ANSWER", "", [], True),
         ("**No answer.** [1]", "", [], True),
         ("No answer is better than [1].", "No answer is better than.", [1], False),

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import pytest
 
 from eval.collections import load
+from eval.collections.card_files import parse_card
 from eval.collections.collection import GoldItem
-from retrievers.base import AssayError, Context, Passage
+from eval.collections.formats.irds import IrdsCard, _make_document
+from retrievers.base import AssayError, Context, Document, Passage
 
 
 def write_jsonl(path: Path, *rows: dict[str, Any]) -> None:
@@ -349,6 +352,24 @@ def test_a_data_set_of_ir_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ("d1", "d1", 1),
         ("gone", "gone", 1),
     ]
+
+
+def test_the_card_of_miracl_names_what_ir_datasets_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
+    irds = pytest.importorskip("ir_datasets")
+    page = (Path(__file__).parents[2] / "docs" / "languages.md").read_text()
+    (text,) = re.findall(r"```yaml\n(name: miracl_.*?)```", page, re.DOTALL)
+    card = parse_card(text, tmp_path / "miracl_ja" / "dataset.yaml")
+    assert isinstance(card, IrdsCard)
+    dataset = irds.load(card.location.removeprefix("irds:"))
+    record = dataset.docs_cls()("12#0", "潮", "満潮は一日に二度ある。")
+    assert _make_document(record) == Document(
+        "12#0", "満潮は一日に二度ある。", "潮", (Passage("12#0", 0, 11, "潮"),)
+    )
+    assert dataset.queries_cls()._fields == ("query_id", "text")
+    assert dataset.qrels_cls()._fields[:3] == ("query_id", "doc_id", "relevance")
 
 
 def test_ir_datasets_missing_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,11 +13,10 @@ from model_server import ModelServer
 from small_project import QUERIES, write_project
 
 from eval import report
-from eval.analysis.cost import dollars
+from eval.analysis.cost import dollars, tell_queries
 from eval.analysis.grid_search import Figures
 from eval.analysis.summary import Summary, summarise
 from eval.cli.main import assay
-from eval.cli.sweep import _usd
 from eval.cli.table import print_summary
 from eval.experiments.config import RunConfig
 from eval.experiments.dry_run import estimate_run
@@ -185,13 +184,17 @@ def test_compare_tells_both_costs(server: ModelServer) -> None:
     called = CliRunner().invoke(assay, ["compare", str(served), str(here), "--no-track"])
     assert called.exit_code == 0, called.output
     assert "USD per 1,000 queries: 2.00 → 0" in called.output
+    (page,) = Path().glob("reports/compare-*/report.html")
+    for text in (page.read_text(), page.with_suffix(".md").read_text()):
+        assert "USD per 1,000 queries: 2.00 → 0." in text
 
 
 def test_a_sweep_tells_costs_where_there_are_any(server: ModelServer) -> None:
     figures = Figures.of(run(make_config(server, encoder=1.0, reranker=2.0)))
     unknown = Figures.of(run(make_config(server, encoder=1.0)))
-    assert (_usd(figures), _usd(unknown)) == ("2.00", "–")
-    assert _usd(replace(figures, cost=None)) == "0"
+    assert (tell_queries(figures.cost), tell_queries(unknown.cost)) == ("2.00", "unknown")
+    assert (figures.usd, unknown.usd) == (pytest.approx(2.002), None)
+    assert (tell_queries(None), replace(figures, cost=None).usd) == ("0", 0)
 
 
 def test_a_language_model_that_writes_about_queries_is_priced(

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sweep_sample import HOSTILE, make_grid, make_sweep
+from sweep_sample import HOSTILE, make_grid, make_priced, make_sweep
 
 from eval.analysis.grid_search import find_front
 from eval.analysis.search_space import Point
 from eval.experiments.grid_search import list_tasks, read_sweep
 from eval.report import sweep as report
-from eval.report.front import plot_front
+from eval.report.front import plot_cost, plot_front
 from eval.report.heatmap import make_heatmap
 from retrievers.base import AssayError
 
@@ -22,12 +22,20 @@ ROOT = Path(__file__).parents[2]
 SWEEPS = sorted((ROOT / "configs" / "sweeps").glob("*.yaml"))
 
 
-@given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 6)), max_size=12))
-def test_the_front_is_what_no_other_point_beats(points: list[tuple[int, int]]) -> None:
-    def beaten(point: tuple[int, int]) -> bool:
+POINTS = [
+    st.lists(st.tuples(*[st.integers(1, 6)] * costs, st.integers(0, 6)), max_size=12)
+    for costs in (1, 2)
+]
+
+
+@given(st.one_of(POINTS))
+def test_the_front_is_what_no_other_point_beats(points: list[tuple[int, ...]]) -> None:
+    def beaten(point: tuple[int, ...]) -> bool:
         return any(
-            cost <= point[0] and quality >= point[1] and (cost, quality) != point
-            for cost, quality in points
+            all(one <= two for one, two in zip(other[:-1], point[:-1], strict=True))
+            and other[-1] >= point[-1]
+            and other != point
+            for other in points
         )
 
     front = find_front(points)
@@ -44,6 +52,38 @@ def test_the_front_of_a_sweep_is_by_collection() -> None:
     assert best is not None
     assert best.settings["fusion.k"] == 60
     assert sweep.best("nowhere") is None
+
+
+def test_what_is_cheap_is_on_the_front_of_a_sweep_that_is_charged_for() -> None:
+    sweep = make_priced()
+    assert {item.settings["fusion.k"] for item in sweep.front} == {10, 30, 60}
+    results = [item for item, _ in sweep.on("lamps")]
+    plot = plot_cost(sweep, "lamps", results)
+    assert plot is not None
+    assert [mark.front for mark in plot.marks] == [True, True, True]
+    assert [mark.across.at for mark in plot.marks] == [50, 0, 100]
+    assert plot.unplaced == 1
+    # The line is that of the two figures drawn: the first point costs more and is worse.
+    assert plot.path.startswith(f"M0 100V{plot.marks[1].down.at:g}H")
+    assert plot_cost(make_sweep(), "lamps", results) is None
+    untimed = make_priced(timed=False)
+    assert {item.settings["fusion.k"] for item in untimed.front} == {30, 60}
+
+
+def test_the_report_of_a_sweep_tells_what_queries_cost(tmp_path: Path) -> None:
+    page = report.write(make_priced(), tmp_path / "priced")
+    html, markdown = page.read_text(), page.with_suffix(".md").read_text()
+    assert "no other point is as fast, as cheap and as good" in html
+    assert html.count("USD per 1,000 queries</th>") == 1
+    assert "Of 1 points no price is known." in html
+    for text in ("2.00", "4.00", "unknown"):
+        assert f'<td class="number">{text}</td>' in html
+        assert f"| {text} |" in markdown
+    rows = [line for line in markdown.splitlines() if re.match(r"\| (No\.|\d) \||\|---:\|", line)]
+    assert [row.count("|") for row in rows] == [9] * 6
+    plain = report.write(make_sweep(), tmp_path / "plain").read_text()
+    assert "no other point is as fast and as good" in plain
+    assert "USD per 1,000" not in plain
 
 
 def test_margins_average_over_all_else() -> None:
@@ -76,7 +116,7 @@ def test_the_plot_dims_what_is_off_the_front() -> None:
     assert plot.path == (
         f"M{fast.across.at:g} 100V{fast.down.at:g}H{good.across.at:g}V{good.down.at:g}H100"
     )
-    assert all(0 <= tick.at <= 100 for tick in (*plot.latency, *plot.quality))
+    assert all(0 <= tick.at <= 100 for tick in (*plot.across, *plot.quality))
     assert len(plot.quality) >= 3
 
 
@@ -85,7 +125,7 @@ def test_points_that_were_not_timed_are_counted_and_left_out() -> None:
     plot = plot_front(sweep, "tides", [item for item, _ in sweep.on("tides")])
     assert plot is not None
     assert len(plot.marks) == 1
-    assert plot.untimed == 1
+    assert plot.unplaced == 1
     assert plot_front(make_sweep(timed=False), "lamps", []) is None
 
 

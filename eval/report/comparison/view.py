@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eval.analysis.comparison import Comparison, Pair
+from eval.analysis.cost import tell_queries
 from eval.analysis.summary import Summary
 from eval.report.circumstances import Pairs
 from eval.report.comparison import circumstances, scores
@@ -39,7 +40,8 @@ class Axes:
 class PairView:
     """One run beside the base.
 
-    `beside` are (measure, base, other) of the measures without a verdict; `half` is the median
+    `beside` are (name, base, other) of what has no verdict: measures, and what queries cost where
+    some run asks services that may charge; `half` is the median
     latency of the other in ms, "" where none was measured.
     """
 
@@ -126,10 +128,7 @@ def _pair_view(compared: Comparison, pair: Pair, names: tuple[str, str], axes: A
         foresight=foresee(pair),
         rows=tuple(difference_row(item, axes.all.axis) for item in pair.differences),
         types=tuple(difference_row(item, axes.types.axis) for item in pair.by_type),
-        beside=tuple(
-            (name, score(pair.base.means[name].value), score(pair.other.means[name].value))
-            for name in compared.beside
-        ),
+        beside=(*_list_beside(compared, pair), *_list_costs(compared, pair)),
         half=_half(pair.other),
         gains=list_gains(pair),
         losses=list_losses(pair),
@@ -137,6 +136,19 @@ def _pair_view(compared: Comparison, pair: Pair, names: tuple[str, str], axes: A
         flow_sentence=flow.tell(*names),
         timing=time_pair(pair),
     )
+
+
+def _list_beside(compared: Comparison, pair: Pair) -> Sequence[tuple[str, str, str]]:
+    base, other = pair.base.means, pair.other.means
+    return [(name, score(base[name].value), score(other[name].value)) for name in compared.beside]
+
+
+def _list_costs(compared: Comparison, pair: Pair) -> Sequence[tuple[str, str, str]]:
+    """Return what queries cost; nothing where no run asks a service."""
+    if not any(item.base.cost or item.other.cost for item in compared.pairs):
+        return []
+    base, other = tell_queries(pair.base.cost), tell_queries(pair.other.cost)
+    return [("USD per 1,000 queries", base, other)]
 
 
 def _half(summary: Summary) -> str:

@@ -15,6 +15,7 @@ from retrievers.engines.capabilities import Capabilities
 from retrievers.engines.formulas import Formula, ReciprocalRanks
 from retrievers.engines.server_engine import Opened
 from retrievers.engines.service import ServiceEngine, ServiceSettings
+from retrievers.engines.words import WordKey
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
@@ -38,6 +39,20 @@ class AzureSearchSettings(AzureIndexSettings, ServiceSettings):
         modules=("azure.search.documents",),
         packages=("azure-search-documents",),
         address=ADDRESS,
+    )
+    words: ClassVar[WordKey | None] = WordKey(
+        "bm25.analyzer",
+        {
+            "chinese": (
+                "zh-Hans.lucene",
+                "zh-Hant.lucene",
+                "zh-Hans.microsoft",
+                "zh-Hant.microsoft",
+            ),
+            "japanese": ("ja.lucene", "ja.microsoft"),
+            "korean": ("ko.lucene", "ko.microsoft"),
+            "thai": ("th.lucene", "th.microsoft"),
+        },
     )
     type: Literal["azure-ai-search"] = "azure-ai-search"
     depth: LegDepths = Field(

@@ -6,6 +6,7 @@ from pydantic import Field, field_validator
 
 from retrievers.engines.capabilities import Capabilities
 from retrievers.engines.statements import StatementSettings
+from retrievers.engines.words import WordKey
 from retrievers.settings import Settings
 
 Stemmer = Literal[
@@ -55,6 +56,7 @@ class DuckDbFileSettings(StatementSettings):
         packages=("duckdb", "duckdb-extension-fts", "duckdb-extension-vss"),
         live=True,
     )
+    words: ClassVar[WordKey | None] = WordKey("", {})
     type: Literal["duckdb"]
     bm25: DuckDbBm25Settings = Field(
         default_factory=DuckDbBm25Settings, description="the engine's keyword index"

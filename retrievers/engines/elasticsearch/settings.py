@@ -1,6 +1,6 @@
 """What an index of Elasticsearch is made with, and how its retrievers fuse."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -9,8 +9,9 @@ from retrievers.engines.capabilities import Feature
 from retrievers.engines.elasticsearch.features import LINEAR, RRF
 from retrievers.engines.elasticsearch.fusion import LinearScores
 from retrievers.engines.formulas import Formula, Head, ReciprocalRanks
-from retrievers.engines.lucene import LuceneBm25Settings
+from retrievers.engines.lucene import LUCENE_WORDS, LuceneBm25Settings
 from retrievers.engines.service import ServiceSettings
+from retrievers.engines.words import WordKey
 
 # The most num_candidates, and so the most neighbours.
 DEEPEST = 10_000
@@ -19,6 +20,7 @@ DEEPEST = 10_000
 class ElasticsearchIndexSettings(ServiceSettings):
     """What Elasticsearch can be told."""
 
+    words: ClassVar[WordKey | None] = LUCENE_WORDS
     ca_certs: str | None = Field(
         None, description="file with the certificates of the authorities to trust"
     )

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from retrievers.engines.base import StoreSettings
 from retrievers.engines.capabilities import Capabilities
+from retrievers.engines.words import LANGUAGES, WordKey
 from retrievers.settings import Settings
 
 Language = Literal[
@@ -78,6 +79,9 @@ class LanceTableSettings(StoreSettings):
         modules=("lancedb",),
         packages=("lancedb",),
         live=True,
+    )
+    words: ClassVar[WordKey | None] = WordKey(
+        "fts.tokenizer", dict.fromkeys(LANGUAGES, ("icu", "icu/split"))
     )
     type: Literal["lancedb"]
     fusion: Literal["rrf", "linear"] = Field(

@@ -1,11 +1,12 @@
 """What a collection of Milvus is made with, and how it fuses."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from retrievers.engines.base import LegWeights, StoreSettings
 from retrievers.engines.formulas import ArctangentScores, Formula, ReciprocalRanks
+from retrievers.engines.words import WordKey
 from retrievers.settings import Settings
 
 # The most that one search gives: milvus.io/docs/limitations.md
@@ -39,6 +40,7 @@ class MilvusBm25Settings(Settings):
 class MilvusIndexSettings(StoreSettings):
     """What Milvus can be told, in a file or on a server."""
 
+    words: ClassVar[WordKey | None] = WordKey("bm25.tokenizer", {"chinese": ("jieba",)})
     bm25: MilvusBm25Settings = Field(
         default_factory=MilvusBm25Settings, description="the engine's keyword index"
     )

@@ -22,6 +22,7 @@ from retrievers.engines.mongodb.formula import AveragedScores, Normalisation, Sh
 from retrievers.engines.mongodb.settings import MongoIndexSettings
 from retrievers.engines.server_engine import Opened
 from retrievers.engines.service import ServiceEngine, ServiceSettings
+from retrievers.engines.words import WordKey
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
@@ -46,6 +47,15 @@ class MongoSettings(MongoIndexSettings, ServiceSettings):
         packages=("pymongo",),
         address=ADDRESS,
         features=tuple(FUSIONS.values()),
+    )
+    words: ClassVar[WordKey | None] = WordKey(
+        "analyzer",
+        {
+            "chinese": ("lucene.chinese", "lucene.smartcn", "lucene.cjk"),
+            "japanese": ("lucene.japanese", "lucene.kuromoji", "lucene.cjk"),
+            "korean": ("lucene.korean", "lucene.nori", "lucene.cjk"),
+            "thai": ("lucene.thai",),
+        },
     )
     type: Literal["mongodb"] = "mongodb"
     fusion: Literal["rank", "score"] = Field(

@@ -13,7 +13,7 @@ from retrievers.engines.base import StoreSettings
 from retrievers.engines.capabilities import Capabilities, Feature
 from retrievers.engines.collection_store import Collection, CollectionPlan
 from retrievers.engines.formulas import Formula
-from retrievers.engines.lucene import SORTED, LuceneBm25Settings, make_body, match
+from retrievers.engines.lucene import LUCENE_WORDS, SORTED, LuceneBm25Settings, make_body, match
 from retrievers.engines.opensearch.bare import open_client
 from retrievers.engines.opensearch.client import (
     CAPABILITIES,
@@ -27,6 +27,7 @@ from retrievers.engines.opensearch.queries import KnnSettings, nearest, search
 from retrievers.engines.opensearch.server import OpenSearchServer
 from retrievers.engines.opensearch.versions import check_version
 from retrievers.engines.server_engine import Opened, ServerEngine
+from retrievers.engines.words import WordKey
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
@@ -40,6 +41,7 @@ class OpenSearchSettings(OpenSearchConnection, StoreSettings):
     """OpenSearch, a server: BM25 and k-NN lists fused by a search pipeline."""
 
     capabilities: ClassVar[Capabilities] = CAPABILITIES
+    words: ClassVar[WordKey | None] = LUCENE_WORDS
     type: Literal["opensearch"] = "opensearch"
     index_name: str | None = Field(
         None,

@@ -1,10 +1,10 @@
 """PostgreSQL with pgvector: dense search, full-text search and their fusion in one statement."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
@@ -30,10 +30,12 @@ from retrievers.engines.statements import (
     StatementEngine,
     StatementSettings,
 )
+from retrievers.engines.words import WordKey
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
 from retrievers.settings import Settings, Workshop
 from retrievers.store.cache import default_root
+from retrievers.text.languages import Language
 
 # What could change answers, or their speed from one query to the next, is the same on each server.
 SESSION = {
@@ -89,6 +91,7 @@ class PostgresSettings(StatementSettings):
     """PostgreSQL with pgvector, embedded or that of POSTGRES_URL: both lists in one statement."""
 
     capabilities: ClassVar[Capabilities] = CAPABILITIES
+    words: ClassVar[WordKey | None] = WordKey("", {})
     type: Literal["postgres"]
     text: TextSearchSettings = Field(
         default_factory=TextSearchSettings, description="the engine's keyword index"
@@ -102,6 +105,11 @@ class PostgresSettings(StatementSettings):
     retries: RetrySettings = Field(
         default_factory=RetrySettings, description="what is done when the server fails"
     )
+
+    def doubt_words(self, texts: Iterable[str]) -> str:
+        """As any engine, of the configurations that come with a server; others are not known."""
+        shipped = self.text.language in ("simple", *get_args(Language))
+        return super().doubt_words(texts) if shipped else ""
 
     def build(self, workshop: Workshop) -> "PostgresEngine":
         """Return the engine, which has indexed nothing yet.

@@ -1,11 +1,12 @@
 """What both forms of Qdrant have in common: its BM25, its vector index and how it fuses."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from retrievers.engines.base import LegWeights, StoreSettings
 from retrievers.engines.formulas import DeviationScores, Formula, ReciprocalRanks
+from retrievers.engines.words import LANGUAGES, WordKey
 from retrievers.ranking import Scored
 from retrievers.settings import Settings
 
@@ -38,6 +39,9 @@ class QdrantBm25Settings(Settings):
 class QdrantStoreSettings(StoreSettings):
     """Base of the settings of both forms of Qdrant."""
 
+    words: ClassVar[WordKey | None] = WordKey(
+        "bm25.tokenizer", dict.fromkeys(LANGUAGES, ("multilingual",))
+    )
     fusion: Literal["rrf", "dbsf"] = Field(
         "rrf",
         description=(

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from retrievers.engines.capabilities import Capabilities
 from retrievers.engines.statements import StatementSettings
+from retrievers.engines.words import WordKey
 
 
 class SqliteFileSettings(StatementSettings):
@@ -18,6 +19,7 @@ class SqliteFileSettings(StatementSettings):
         packages=("apsw", "sqlite-vec"),
         live=True,
     )
+    words: ClassVar[WordKey | None] = WordKey("", {})
     type: Literal["sqlite"]
     tokenizer: Literal["porter unicode61", "unicode61", "trigram"] = Field(
         "porter unicode61",

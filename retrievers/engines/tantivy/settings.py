@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from retrievers.engines.base import StoreSettings
 from retrievers.engines.capabilities import Capabilities
+from retrievers.engines.words import LANGUAGES, WordKey
 from retrievers.settings import Settings
 from retrievers.text.analyzers import AnalyzerSettings
 
@@ -53,6 +54,9 @@ class TantivyIndexSettings(StoreSettings):
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         "here", lists=("keyword",), extra="tantivy", modules=("tantivy",), packages=("tantivy",)
+    )
+    words: ClassVar[WordKey | None] = WordKey(
+        "text.analyzer", {name: (name, *LANGUAGES) for name in LANGUAGES}
     )
     type: Literal["tantivy"]
     text: TantivyTextSettings = Field(

@@ -21,6 +21,7 @@ from retrievers.engines.weaviate.connection import (
 )
 from retrievers.engines.weaviate.server import WeaviateServer
 from retrievers.engines.weaviate.settings import WeaviateIndexSettings
+from retrievers.engines.words import WordKey
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
@@ -36,6 +37,15 @@ class WeaviateSettings(WeaviateConnectionSettings, WeaviateIndexSettings, StoreS
     """Weaviate, a server at WEAVIATE_URL: vector and BM25 lists fused inside it."""
 
     capabilities: ClassVar[Capabilities] = CAPABILITIES
+    words: ClassVar[WordKey | None] = WordKey(
+        "bm25.tokenization",
+        {
+            "chinese": ("gse_ch", "gse", "trigram"),
+            "japanese": ("kagome_ja", "gse", "trigram"),
+            "korean": ("kagome_kr", "trigram"),
+            "thai": ("trigram",),
+        },
+    )
     type: Literal["weaviate"] = "weaviate"
     fusion: Literal["ranked", "relative_score"] = Field(
         "ranked",

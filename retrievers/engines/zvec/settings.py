@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from retrievers.engines.base import LegWeights, StoreSettings
 from retrievers.engines.capabilities import Capabilities
+from retrievers.engines.words import LANGUAGES, WordKey
 from retrievers.settings import Settings
 
 Language = Literal[
@@ -37,6 +38,9 @@ class ZvecCollectionSettings(StoreSettings):
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         "engine", approximate=("hnsw",), extra="zvec", modules=("zvec",), packages=("zvec",)
+    )
+    words: ClassVar[WordKey | None] = WordKey(
+        "analyzer.tokenizer", dict.fromkeys(LANGUAGES, ("jieba",))
     )
     type: Literal["zvec"]
     fusion: Literal["rrf", "weighted"] = Field(
