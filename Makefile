@@ -97,7 +97,7 @@ lock: setup ## resolve pyproject.toml into requirements/: [LOCK_ARGS=--upgrade]
 		--constraints requirements/dev.txt --output-file requirements/st.txt
 
 # All that the tests use; torch is apart, with what needs it.
-EXTRAS := anthropic azure-ai-search chinese chroma duckdb elasticsearch faiss haystack irds japanese korean \
+EXTRAS := anthropic azure-ai-search azure-cosmos-nosql chinese chroma duckdb elasticsearch faiss haystack irds japanese korean \
 	lancedb langchain llamaindex local-llm milvus mongodb notebooks openai opensearch otel pinecone postgres qdrant \
 	ragas redis sqlite tantivy weaviate zvec
 
