@@ -43,6 +43,7 @@ PACKAGES = (
     "qdrant-client",
     "qdrant-edge-py",
     "rank-bm25",
+    "redis",
     "scipy",
     "sentence-transformers",
     "sqlite-vec",

@@ -21,6 +21,7 @@ from retrievers.engines.postgres.engine import PostgresSettings
 from retrievers.engines.providers import STRATEGIES, describe_missing
 from retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from retrievers.engines.qdrant.engine import QdrantSettings
+from retrievers.engines.redis.engine import RedisSettings
 from retrievers.engines.sqlite.engine import SqliteSettings
 from retrievers.engines.tantivy.engine import TantivySettings
 from retrievers.engines.weaviate.engine import WeaviateSettings
@@ -44,6 +45,7 @@ _Own = Annotated[
     | MilvusSettings
     | MilvusLiteSettings
     | PineconeSettings
+    | RedisSettings
     | FaissSettings
     | TantivySettings
     | ChromaSettings,

@@ -29,6 +29,7 @@ from retrievers.engines import service_collections
 from retrievers.engines.azure_cosmos_nosql.formula import UnitedRanks
 from retrievers.engines.base import Engine
 from retrievers.engines.conformance import (
+    FEW,
     RULES,
     encode,
     hybrid_is_fused_from_its_lists,
@@ -41,8 +42,6 @@ from retrievers.engines.mongodb.formula import AveragedScores, SharedRanks
 from retrievers.engines.retries import count_retries
 from retrievers.engines.service import Fault
 from retrievers.models.base import Vectors
-
-FEW = ("cats run fast", "the dog", "a running cat and a cat", "", "--")
 
 
 @pytest.fixture(autouse=True)
@@ -456,6 +455,20 @@ def test_elasticsearch_with_a_basic_licence() -> None:
     with chosen.serve(), closing(chosen.make(fusion="linear")) as e:
         index(e, FEW)
         assert "its licence lacks linear retriever" in one_line(lambda: search(e))
+
+
+def test_the_bare_client_of_elasticsearch_finds_the_same() -> None:
+    chosen = SERVED["elasticsearch"]()
+    with chosen.serve(), closing(chosen.make()) as e:
+        index(e, FEW)
+        bare = e.open_bare()
+        assert bare is not None
+        assert bare.dense is not None
+        assert bare.keyword is not None
+        dense, keyword = bare.dense(encode("cat"), 3), bare.keyword("cat dog", 3)
+        assert [int(id_) for id_, _ in dense()] == [at for at, _ in e.dense(encode("cat"), 3)]
+        assert [int(id_) for id_, _ in keyword()] == [at for at, _ in e.keyword("cat dog", 3)]
+        bare.close()
 
 
 def test_an_old_elasticsearch() -> None:

@@ -16,7 +16,6 @@ from retrievers.engines.azure_cosmos_nosql.formula import UnitedRanks
 from retrievers.engines.azure_cosmos_nosql.settings import CosmosIndexSettings
 from retrievers.engines.azure_cosmos_nosql.statements import (
     Scores,
-    find_words,
     select_fused,
     select_matching,
     select_near,
@@ -26,6 +25,7 @@ from retrievers.engines.capabilities import Capabilities
 from retrievers.engines.formulas import Formula, Head
 from retrievers.engines.server_engine import Opened
 from retrievers.engines.service import ServiceEngine, ServiceSettings
+from retrievers.engines.words import find_words
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop

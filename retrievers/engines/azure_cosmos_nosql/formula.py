@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from retrievers.engines.formulas import Formula
+from retrievers.engines.formulas import Formula, state_weights
 from retrievers.ranking import Scored, ordered
 
 
@@ -23,11 +23,10 @@ class UnitedRanks(Formula):
     @property
     def statement(self) -> str:
         """The formula in one line."""
-        dense, keyword = self.weights
         return (
             f"sum over both lists of weight / ({self.k} + rank), ranks from 1 among all texts of "
-            "both, equal scores share one, what a list lacks comes last there, weights dense "
-            f"{dense:g}, keyword {keyword:g}"
+            "both, equal scores share one, what a list lacks comes last there, "
+            f"{state_weights(self.weights)}"
         )
 
     def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:

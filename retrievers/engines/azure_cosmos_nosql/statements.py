@@ -5,7 +5,6 @@ numbers, and words have letters and digits alone.
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,6 @@ from retrievers.engines.base import Lists
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored, ordered
 
-_WORD = re.compile(r"[^\W_]+")
 CONTINUATION = "x-ms-continuation"
 
 COUNT = "SELECT VALUE COUNT(1) FROM c"
@@ -21,11 +19,6 @@ COUNT = "SELECT VALUE COUNT(1) FROM c"
 
 class CutOffError(Exception):
     """A list did not come whole, and the client would fuse what there is."""
-
-
-def find_words(text: str) -> list[str]:
-    """Return the words of a text, each once, in lower case."""
-    return list(dict.fromkeys(_WORD.findall(text.lower())))
 
 
 def select_near(vector: Vectors, limit: int, exact: bool) -> str:
