@@ -67,7 +67,7 @@ test-slow: .venv/dev.installed ## run the tests that `make test` leaves out for 
 test-st: .venv/st.installed ## install sentence-transformers with torch and run the tests of `st`
 	$(BIN)/pytest -m st $(PYTEST_ARGS)
 
-test-live: .venv/dev.installed ## run the tests of servers that WEAVIATE_URL, OPENSEARCH_URL, QDRANT_URL, MILVUS_URL or ELASTICSEARCH_URL names
+test-live: .venv/dev.installed ## run the tests of servers that WEAVIATE_URL, OPENSEARCH_URL, QDRANT_URL, MILVUS_URL, ELASTICSEARCH_URL or REDIS_URL names
 	$(BIN)/pytest -m live $(PYTEST_ARGS)
 
 bench: setup ## measure latency by number of chunks: [BENCH_ARGS="..."]
@@ -97,7 +97,7 @@ lock: setup ## resolve pyproject.toml into requirements/: [LOCK_ARGS=--upgrade]
 		--constraints requirements/dev.txt --output-file requirements/st.txt
 
 # All that the tests use; torch is apart, with what needs it.
-EXTRAS := anthropic azure-ai-search chinese chroma duckdb elasticsearch faiss haystack irds japanese korean \
+EXTRAS := anthropic azure-ai-search azure-cosmos-nosql chinese chroma duckdb elasticsearch faiss haystack irds japanese korean \
 	lancedb langchain llamaindex local-llm milvus mongodb notebooks openai opensearch otel pinecone postgres qdrant \
 	ragas redis sqlite tantivy weaviate zvec
 

@@ -69,7 +69,7 @@ class ContractServer(ABC):
     """A service with the key `secret`; `fault` says what is answered in its place."""
 
     key = "s3cret-key"
-    key_header: ClassVar[str]
+    key_header: ClassVar[str] = ""
     asked: list[Asked] = field(default_factory=list)
     fault: Callable[[Asked], Reply | None] = lambda _: None
     # Of so many counts each tells too few.
@@ -84,6 +84,10 @@ class ContractServer(ABC):
     @abstractmethod
     def refuse(self, refused: RefusedError) -> Reply:
         """Return an error as the service writes it."""
+
+    def name(self, asked: Asked) -> str:
+        """Return what kind of request it is."""
+        return f"{asked.path} {asked.method}"
 
     def lag(self, count: int) -> int:
         """Return what is told of a count: too little, for as long as `uncounted` says."""

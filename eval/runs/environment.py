@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 _COMMAND: ContextVar[tuple[str, ...] | None] = ContextVar("command", default=None)
 PACKAGES = (
     "apsw",
+    "azure-cosmos",
     "azure-search-documents",
     "bm25s",
     "chromadb",
@@ -42,6 +43,7 @@ PACKAGES = (
     "qdrant-client",
     "qdrant-edge-py",
     "rank-bm25",
+    "redis",
     "scipy",
     "sentence-transformers",
     "sqlite-vec",

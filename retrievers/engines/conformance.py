@@ -37,6 +37,7 @@ TEXTS = tuple(
     for at in range(120)
 )
 QUERIES = ("winter ferry", "refund of a ticket", "lantern", "paragraph 17", "the anchor and tide")
+FEW = ("cats run fast", "the dog", "a running cat and a cat", "", "--")
 ODD = (
     "'", '"', "''; DROP TABLE texts; --", "a AND OR NOT b", "ferry -ticket", "ferry*", "(ferry",
     "ferry:ticket", "title:ferry^2", "ferry~", "/ferry/", "\\", "{", "[1 TO 2]", "NEAR(ferry)",
@@ -126,7 +127,7 @@ def keyword_finds_shared_terms(make: Make) -> None:
     with closing(make()) as engine:
         if "keyword" not in engine.searches:
             return
-        index(engine, ("cats run fast", "the dog", "a running cat and a cat", "", "--"))
+        index(engine, FEW)
         found = {position for position, _ in engine.keyword("cats zebra", 10)}
         require(0 in found, "one of two words is not enough")
         require(found <= {0, 2}, f"{found} share no term with the query")

@@ -28,6 +28,12 @@ _SCALES: dict[Normalisation, Callable[[Sequence[float]], Sequence[float]]] = {
 }
 
 
+def state_weights(weights: tuple[float, float]) -> str:
+    """Return in words how much each list weighs."""
+    dense, keyword = weights
+    return f"weights dense {dense:g}, keyword {keyword:g}"
+
+
 class Formula(ABC):
     """How an engine says it fuses a dense and a keyword list."""
 
@@ -72,8 +78,7 @@ class ReciprocalRanks(Formula):
         origin = f"ranks from {self.first}"
         if self.weights == (1.0, 1.0):
             return f"sum over both lists of 1 / ({self.k:g} + rank), {origin}"
-        dense, keyword = self.weights
-        where = f"weights dense {dense:g}, keyword {keyword:g}"
+        where = state_weights(self.weights)
         if self.weigh == "scores":
             return f"sum over both lists of weight / ({self.k:g} + rank), {origin}, {where}"
         return (
@@ -112,10 +117,9 @@ class ScaledScores(Formula):
     @property
     def statement(self) -> str:
         """The formula in one line."""
-        dense, keyword = self.weights
         return (
-            "sum over both lists of weight × (score - lowest) / (highest - lowest), weights dense "
-            f"{dense:g}, keyword {keyword:g}"
+            "sum over both lists of weight × (score - lowest) / (highest - lowest), "
+            f"{state_weights(self.weights)}"
         )
 
     def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
@@ -143,9 +147,8 @@ class SummedScores(Formula):
     @property
     def statement(self) -> str:
         """The formula in one line."""
-        dense, keyword = self.weights
         scaled = "scores as they are" if self.normalisation == "none" else self.normalisation
-        return f"sum of scores, {scaled}, weights dense {dense:g}, keyword {keyword:g}"
+        return f"sum of scores, {scaled}, {state_weights(self.weights)}"
 
     def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         """Return the fused list."""

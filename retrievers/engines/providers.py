@@ -1,4 +1,4 @@
-"""What vector stores can do by themselves, also those for which there is no adapter here."""
+"""What vector stores can do by themselves, also those that are no engine here."""
 
 from typing import Literal
 
@@ -26,26 +26,25 @@ its own (BM25 here, or `opensearch`) is searched beside it and this project fuse
 
 # The engine of a provider that has another name here.
 ENGINES = {"chromadb": "chroma"}
+# Why a provider is no engine, and what can be done.
+_REFUSALS = {
+    "azure-cosmos-mongo": (
+        "has no hybrid search: MongoDB vCore speaks another interface than Atlas, whose provider "
+        "is mongodb; it is supported neither natively nor with a fallback"
+    ),
+    "sql-server": (
+        "has no hybrid search of its own, and is not supported: postgres and sqlite search by both "
+        f"in one statement; an engine of your own keeps {CONTRACT}"
+    ),
+    "in-memory": (
+        "is no engine; the pipeline hybrid_rrf does the same: legs of type dense and bm25, fused "
+        "here"
+    ),
+}
 
 
 def describe_missing(provider: str) -> str:
     """Return in one line why a known provider cannot be an engine, and what can be done."""
     if provider in ENGINES:
         return f"{provider} is called {ENGINES[provider]} here: engine {ENGINES[provider]}"
-    strategy = STRATEGIES[provider]
-    if strategy == "refused":
-        return (
-            f"{provider} has no hybrid search: MongoDB vCore speaks another interface than Atlas, "
-            "whose provider is mongodb; it is supported neither natively nor with a fallback"
-        )
-    if provider == "in-memory":
-        return (
-            "in-memory is no engine; the pipeline hybrid_rrf does the same: legs of type dense and "
-            "bm25, fused here"
-        )
-    does = (
-        "searches natively by both, and"
-        if strategy == "native"
-        else "has no hybrid search of its own: fuse a dense leg on it with a keyword leg; but"
-    )
-    return f"{provider} {does} no adapter for it is here; one keeps the contract {CONTRACT}"
+    return f"{provider} {_REFUSALS[provider]}"

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from retrievers.engines.azure_ai_search.engine import AzureSearchSettings
+from retrievers.engines.azure_cosmos_nosql.engine import CosmosSettings
 from retrievers.engines.base import StoreSettings
 from retrievers.engines.chroma.engine import ChromaSettings
 from retrievers.engines.duckdb.engine import DuckDbSettings
@@ -20,6 +21,7 @@ from retrievers.engines.postgres.engine import PostgresSettings
 from retrievers.engines.providers import STRATEGIES, describe_missing
 from retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from retrievers.engines.qdrant.engine import QdrantSettings
+from retrievers.engines.redis.engine import RedisSettings
 from retrievers.engines.sqlite.engine import SqliteSettings
 from retrievers.engines.tantivy.engine import TantivySettings
 from retrievers.engines.weaviate.engine import WeaviateSettings
@@ -37,11 +39,13 @@ _Own = Annotated[
     | ZvecSettings
     | LanceDbSettings
     | AzureSearchSettings
+    | CosmosSettings
     | MongoSettings
     | ElasticsearchSettings
     | MilvusSettings
     | MilvusLiteSettings
     | PineconeSettings
+    | RedisSettings
     | FaissSettings
     | TantivySettings
     | ChromaSettings,
@@ -52,7 +56,7 @@ TYPES = frozenset(ENGINES.types)
 
 
 def _refuse_missing(value: Any) -> Any:
-    """Say of a store that is known, and has no adapter, what can be done instead."""
+    """Say of a store that is known, and no engine, what can be done instead."""
     type_ = value.get("type") if isinstance(value, dict) else None
     if type_ in STRATEGIES and type_ not in TYPES:
         raise ValueError(describe_missing(type_))

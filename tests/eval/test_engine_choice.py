@@ -309,7 +309,9 @@ def test_engines_are_comparable_by_default(engine: Any, tmp_path: Path) -> None:
     keyword = [(4 - at, 9.0 - at) for at in range(4)]
     origin = ReciprocalRanks(60, 0 if engine.type == "weaviate" else 1)
     expected, fused = dict(origin.fuse(dense, keyword)), dict(formula.fuse(dense, keyword))
-    ratios = [fused[at] / expected[at] for at in expected]
+    # Azure Cosmos DB ranks a text in both lists, last in the one that lacks it.
+    both = {at for at, _ in dense} & {at for at, _ in keyword}
+    ratios = [fused[at] / expected[at] for at in both]
     assert fused.keys() == expected.keys()
     assert max(ratios) == pytest.approx(min(ratios), rel=1e-5)
     # Azure AI Search fuses 1000 of the keyword list, always.

@@ -9,12 +9,14 @@ from typing import Any
 import mongodb_double
 import pytest
 from azure_search_double import AzureSearchDouble
-from contract_server import Asked, ContractServer, Reply
+from contract_server import Asked, Reply
+from cosmos_double import CosmosDouble
 from elasticsearch_double import ElasticsearchDouble
 from mongodb_double import Answer, MongoDouble
 from pinecone_double import PineconeDouble
 
 from retrievers.engines.azure_ai_search.engine import AzureSearchSettings
+from retrievers.engines.azure_cosmos_nosql.engine import CosmosSettings
 from retrievers.engines.base import Engine
 from retrievers.engines.elasticsearch.engine import ElasticsearchSettings
 from retrievers.engines.mongodb.engine import MongoSettings
@@ -23,7 +25,6 @@ from retrievers.engines.service import ServiceSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
 
-KEY = ContractServer.key
 QUICK = {"retries": {"attempts": 3, "pause": 0.001}, "timeout_seconds": 5.0}
 
 
@@ -44,12 +45,18 @@ class Served:
     def name(self) -> str:
         return str(self.settings.model_fields["type"].default)
 
+    @property
+    def secret(self) -> str:
+        """The key that the double knows."""
+        mongo = isinstance(self.double, MongoDouble)
+        return mongodb_double.PASSWORD if mongo else str(self.double.key)
+
     @contextmanager
     def serve(self) -> Iterator[str]:
         """Serve, and name the double in the environment."""
         with self.double.serve() as url, pytest.MonkeyPatch.context() as patch:
             patch.setenv(self.address, url)
-            patch.setenv(self.key, KEY)
+            patch.setenv(self.key, self.secret)
             if self.user:
                 patch.setenv(self.user, mongodb_double.USER)
             yield url
@@ -66,8 +73,7 @@ class Served:
         mongo = isinstance(self.double, MongoDouble)
 
         def answer(asked: Any) -> Any:
-            what = str(asked.body) if mongo else f"{asked.path} {asked.method}"
-            if not re.search(part, what) or not left[0]:
+            if not re.search(part, self._name(asked)) or not left[0]:
                 return None
             left[0] -= 1
             if kind == "unheard":
@@ -88,8 +94,11 @@ class Served:
         self.double.fault = lambda _: None
 
     def count_asked(self, part: str) -> int:
-        asked = [getattr(it, "path", None) or str(it.body) for it in self.double.asked]
-        return sum(part in each for each in asked)
+        return sum(part in self._name(it) for it in self.double.asked)
+
+    def _name(self, asked: Any) -> str:
+        mongo = isinstance(self.double, MongoDouble)
+        return str(asked.body) if mongo else str(self.double.name(asked))
 
     @property
     def kept(self) -> set[str]:
@@ -113,6 +122,10 @@ class Served:
             (note,) = self.double.collections["notes"].values()
             note["note"] = note["note"].replace(old, new)
             return
+        if isinstance(self.double, CosmosDouble):
+            (item,) = self.double.containers["notes"].documents.values()
+            item["note"] = item["note"].replace(old, new)
+            return
         (index,) = self.double.indexes.values()
         if "mappings" in index.made:
             meta = index.made["mappings"]["_meta"]
@@ -130,8 +143,8 @@ def _fail_http(kind: str, said: str, asked: Asked) -> Reply:
     if kind.isdigit():
         # As the services write it: by code and message, or by type and reason.
         cause = {"code": "x", "message": said, "type": "x", "reason": said}
-        error = {"error": cause, "status": int(kind)}
-        wait = {"Retry-After": "0.1"} if kind == "429" else {}
+        error = {"error": cause, "status": int(kind), "code": "x", "message": said}
+        wait = {"Retry-After": "0.1", "x-ms-retry-after-ms": "100"} if kind == "429" else {}
         return Reply(error, int(kind), wait)
     if kind == "late":
         return Reply({}, seconds=0.6)
@@ -185,6 +198,18 @@ def serve_elasticsearch() -> Served:
     )
 
 
+def serve_cosmos() -> Served:
+    return Served(
+        CosmosSettings,
+        CosmosDouble(page=400),
+        "AZURE_COSMOS_ENDPOINT",
+        "AZURE_COSMOS_KEY",
+        searched="docs POST query",
+        stored="docs POST batch",
+        made="colls POST",
+    )
+
+
 def serve_pinecone() -> Served:
     return Served(
         PineconeSettings,
@@ -199,6 +224,7 @@ def serve_pinecone() -> Served:
 SERVED = {
     "pinecone": serve_pinecone,
     "azure-ai-search": serve_azure,
+    "azure-cosmos-nosql": serve_cosmos,
     "mongodb": serve_mongodb,
     "elasticsearch": serve_elasticsearch,
 }

@@ -23,6 +23,7 @@ from retrievers.base import AssayError
 from retrievers.conformance import Rule
 from retrievers.engines.base import Engine
 from retrievers.engines.conformance import (
+    FEW,
     QUERIES,
     RULES,
     TEXTS,
@@ -39,7 +40,6 @@ from retrievers.engines.retries import count_retries
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
 
-FEW = ("cats run fast", "the dog", "a running cat and a cat", "", "--")
 WEIGHTED = {"fusion": "weighted", "weights": {"dense": 0.7, "keyword": 0.3}}
 
 
@@ -188,6 +188,19 @@ def test_a_server_that_goes_and_what_is_none(
     assert is_told(one_line(make()._settings.server))
     monkeypatch.setenv("MILVUS_URL", "")
     assert "set MILVUS_URL" in one_line(make()._settings.server)
+
+
+def test_the_bare_client_finds_the_same(served: None) -> None:
+    with closing(make()) as e:
+        index(e, FEW)
+        bare = e.open_bare()
+        assert bare is not None
+        assert bare.dense is not None
+        assert bare.keyword is not None
+        dense, keyword = bare.dense(encode("cat"), 3), bare.keyword("cat dog", 3)
+        assert [at for at, _ in dense()] == [at for at, _ in e.dense(encode("cat"), 3)]
+        assert [at for at, _ in keyword()] == [at for at, _ in e.keyword("cat dog", 3)]
+        bare.close()
 
 
 def test_a_server_that_is_too_old(served: None, monkeypatch: pytest.MonkeyPatch) -> None:

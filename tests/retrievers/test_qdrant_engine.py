@@ -21,6 +21,7 @@ from qdrant_double import QdrantDouble
 from retrievers.conformance import Rule
 from retrievers.engines.base import Engine
 from retrievers.engines.conformance import (
+    FEW,
     QUERIES,
     RULES,
     TEXTS,
@@ -33,8 +34,6 @@ from retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from retrievers.engines.qdrant.engine import QdrantSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
-
-FEW = ("cats run fast", "the dog", "a running cat and a cat", "", "--")
 
 
 @pytest.fixture(autouse=True)

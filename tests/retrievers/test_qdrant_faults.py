@@ -18,14 +18,13 @@ from qdrant_double import QdrantDouble
 
 from retrievers.base import Quiet, T
 from retrievers.engines.base import Engine
-from retrievers.engines.conformance import encode, index
+from retrievers.engines.conformance import FEW, encode, index
 from retrievers.engines.qdrant import collection as qdrant_collection
 from retrievers.engines.qdrant.engine import QdrantSettings
 from retrievers.engines.retries import count_retries
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
 
-FEW = ("cats run fast", "the dog", "a running cat and a cat", "", "--")
 GARBAGE = "<html>garbage"
 
 

@@ -15,6 +15,7 @@ from retrievers.engines.conformance import RULES, index
 from retrievers.engines.elasticsearch.engine import ElasticsearchSettings
 from retrievers.engines.milvus.engine import MilvusSettings
 from retrievers.engines.qdrant.engine import QdrantSettings
+from retrievers.engines.redis.engine import RedisSettings
 from retrievers.engines.registry import EngineSettings
 from retrievers.engines.servers import is_index_name
 from retrievers.engines.weaviate.engine import WeaviateSettings
@@ -26,6 +27,7 @@ URLS = {
     "qdrant": "QDRANT_URL",
     "milvus": "MILVUS_URL",
     "elasticsearch": "ELASTICSEARCH_URL",
+    "redis": "REDIS_URL",
 }
 ENGINES: dict[str, dict[str, Any]] = {
     "weaviate": {"type": "weaviate"},
@@ -51,11 +53,19 @@ ENGINES: dict[str, dict[str, Any]] = {
         "exact": False,
         "bm25": {"analyzer": "standard"},
     },
+    "redis": {"type": "redis"},
+    "redis linear": {"type": "redis", "fusion": "linear", "weights": {"keyword": 0.5}},
+    "redis hnsw": {"type": "redis", "exact": False, "text": {"stop_words": False}},
 }
 
 # What a server says that lacks a licence, or a module, of Elastic's; it is then not tested.
-LACKS = re.compile(r"licence lacks|unknown retriever|analyzer .+ has not been configured")
-LiveSettings = WeaviateSettings | QdrantSettings | MilvusSettings | ElasticsearchSettings
+LACKS = re.compile(
+    r"licence lacks|unknown retriever|analyzer .+ has not been configured|has no query engine|"
+    r"too old: FT\.HYBRID"
+)
+LiveSettings = (
+    WeaviateSettings | QdrantSettings | MilvusSettings | ElasticsearchSettings | RedisSettings
+)
 
 pytestmark = pytest.mark.live
 

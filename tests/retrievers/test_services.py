@@ -15,17 +15,21 @@ from pydantic import ValidationError
 from server_engines import is_told, one_line
 
 pytest.importorskip("azure.search.documents", reason="needs the extra `azure-ai-search`")
+pytest.importorskip("azure.cosmos", reason="needs the extra `azure-cosmos-nosql`")
 pytest.importorskip("pinecone", reason="needs the extra `pinecone`")
 pytest.importorskip("pymongo", reason="needs the extra `mongodb`")
 pytest.importorskip("elasticsearch", reason="needs the extra `elasticsearch`")
 
+from contract_server import Reply
 from pymongo.errors import OperationFailure
-from served import KEY, SERVED, Served
+from served import SERVED, Served
 
 from retrievers.conformance import Rule
 from retrievers.engines import service_collections
+from retrievers.engines.azure_cosmos_nosql.formula import UnitedRanks
 from retrievers.engines.base import Engine
 from retrievers.engines.conformance import (
+    FEW,
     RULES,
     encode,
     hybrid_is_fused_from_its_lists,
@@ -38,8 +42,6 @@ from retrievers.engines.mongodb.formula import AveragedScores, SharedRanks
 from retrievers.engines.retries import count_retries
 from retrievers.engines.service import Fault
 from retrievers.models.base import Vectors
-
-FEW = ("cats run fast", "the dog", "a running cat and a cat", "", "--")
 
 
 @pytest.fixture(autouse=True)
@@ -79,6 +81,10 @@ def test_rules(shared: Served, rule: Rule) -> None:
     ("name", "settings"),
     [
         ("azure-ai-search", {"weight": 2.5, "depth": {"dense": 20, "keyword": 1000}}),
+        (
+            "azure-cosmos-nosql",
+            {"weights": {"dense": 2.0, "keyword": 0.5}, "depth": {"dense": 20, "keyword": 20}},
+        ),
         ("mongodb", {"weights": {"dense": 2.0, "keyword": 0.5}, "depth": {"dense": 20}}),
         ("mongodb", {"weights": {"dense": 0.0}}),
         ("mongodb", {"fusion": "score", "weights": {"dense": 3.0, "keyword": 0.5}}),
@@ -95,7 +101,9 @@ def test_fusion_by_the_rules(name: str, settings: dict[str, Any]) -> None:
         hybrid_is_fused_from_its_lists(lambda: chosen.make(**settings))
 
 
-@pytest.mark.parametrize("name", ["azure-ai-search", "mongodb", "elasticsearch"])
+@pytest.mark.parametrize(
+    "name", ["azure-ai-search", "azure-cosmos-nosql", "mongodb", "elasticsearch"]
+)
 def test_approximate_search_tells_its_recall(name: str) -> None:
     chosen = SERVED[name]()
     with chosen.serve(), closing(chosen.make(exact=False)) as e:
@@ -209,8 +217,8 @@ def test_wrong_keys(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_key_is_never_shown(served: Served) -> None:
     with closing(served.make()) as e:
         index(e, FEW)
-        assert KEY not in json.dumps(dict(e.facts()))
-        served.misbehave("500", served.searched, said=f"no right for {KEY} here")
+        assert served.secret not in json.dumps(dict(e.facts()))
+        served.misbehave("500", served.searched, said=f"no right for {served.secret} here")
         assert "no right for … here" in one_line(lambda: search(e))
 
 
@@ -302,6 +310,7 @@ def test_what_is_stored_and_its_removal(served: Served) -> None:
     [
         ("pinecone", "pinecone"),
         ("azure-ai-search", "azure.search.documents"),
+        ("azure-cosmos-nosql", "azure.cosmos"),
         ("mongodb", "pymongo"),
         ("elasticsearch", "elasticsearch"),
     ],
@@ -327,6 +336,15 @@ def test_a_missing_extra(name: str, module: str, monkeypatch: pytest.MonkeyPatch
             "azure-ai-search",
             lambda it, name: list(it.open_index(name).search(select=["vector"])),
             "cannot be retrieved",
+        ),
+        (
+            "azure-cosmos-nosql",
+            lambda it, name: list(
+                it.open_container(name).query_items(
+                    'SELECT TOP 9 FullTextScore(c.text, "dog") FROM c', partition_key="texts"
+                )
+            ),
+            "Syntax error",
         ),
         (
             "mongodb",
@@ -375,6 +393,47 @@ def test_documents_that_azure_takes_only_later() -> None:
         assert {position for position, _ in e.keyword("cats cat dog", 9)} == {0, 1, 2}
 
 
+def test_a_container_that_is_made_and_indexed_only_later() -> None:
+    chosen = SERVED["azure-cosmos-nosql"]()
+    unmade = Reply({"message": "being made"}, 404, {"x-ms-substatus": "1013"})
+    left = [unmade, unmade]
+    with chosen.serve(), closing(chosen.make()) as e, count_retries() as cost:
+        chosen.double.unindexed = 3
+        chosen.double.fault = lambda asked: (
+            left.pop() if left and "batch" in chosen.double.name(asked) else None
+        )
+        index(e, FEW)
+        assert (chosen.double.unindexed, cost.retries) == (0, 2)
+
+
+def test_lists_of_cosmos_that_come_in_pages() -> None:
+    """Its client reads the first page of what it ranks: what goes on there is no answer."""
+    chosen = SERVED["azure-cosmos-nosql"]()
+    with chosen.serve(), closing(chosen.make()) as e:
+        index(e, FEW)
+        chosen.double.page = 2
+        assert len(e.dense(encode("cat"), 5)) == 5
+        for ask in (lambda: search(e), lambda: e.keyword("the cats cat", 5)):
+            assert "a ranked list came in several pages (3 tries)" in one_line(ask)
+
+
+def test_vectors_of_cosmos_that_no_flat_index_holds() -> None:
+    chosen = SERVED["azure-cosmos-nosql"]()
+    long = np.eye(2, 506, dtype=np.float32)
+    with chosen.serve(), closing(chosen.make()) as e:
+        e.index(("one", "two"), long, "long")
+        assert e.dense(long[1], 1) == [(1, 1.0)]
+        (container,) = chosen.double.indexes.values()
+        (kept,) = container.made["indexingPolicy"]["vectorIndexes"]
+        assert kept["type"] == "quantizedFlat"
+
+
+def test_ranks_of_cosmos() -> None:
+    fused = UnitedRanks(60, (1.0, 2.0)).fuse([(1, 0.9), (2, 0.5), (3, 0.5)], [(2, 4.0), (4, 4.0)])
+    expected = {1: 1 / 61 + 2 / 62, 2: 1 / 62 + 2 / 61, 3: 3 / 62, 4: 1 / 63 + 2 / 61}
+    assert dict(fused) == pytest.approx(expected)
+
+
 def test_an_old_mongodb() -> None:
     chosen = SERVED["mongodb"]()
     with chosen.serve():
@@ -396,6 +455,20 @@ def test_elasticsearch_with_a_basic_licence() -> None:
     with chosen.serve(), closing(chosen.make(fusion="linear")) as e:
         index(e, FEW)
         assert "its licence lacks linear retriever" in one_line(lambda: search(e))
+
+
+def test_the_bare_client_of_elasticsearch_finds_the_same() -> None:
+    chosen = SERVED["elasticsearch"]()
+    with chosen.serve(), closing(chosen.make()) as e:
+        index(e, FEW)
+        bare = e.open_bare()
+        assert bare is not None
+        assert bare.dense is not None
+        assert bare.keyword is not None
+        dense, keyword = bare.dense(encode("cat"), 3), bare.keyword("cat dog", 3)
+        assert [int(id_) for id_, _ in dense()] == [at for at, _ in e.dense(encode("cat"), 3)]
+        assert [int(id_) for id_, _ in keyword()] == [at for at, _ in e.keyword("cat dog", 3)]
+        bare.close()
 
 
 def test_an_old_elasticsearch() -> None:
@@ -441,6 +514,9 @@ def test_formulas_of_mongodb() -> None:
     [
         ("azure-ai-search", {"depth": {"keyword": 100}}, "fuses 1000 texts of the keyword list"),
         ("azure-ai-search", {"m": 11}, "less than or equal to 10"),
+        ("azure-cosmos-nosql", {"depth": {"dense": 50}}, "make both the same"),
+        ("azure-cosmos-nosql", {"depth": {"dense": 2000, "keyword": 2000}}, "1000 texts at most"),
+        ("azure-cosmos-nosql", {"weights": {"dense": 0, "keyword": 0}}, "one of dense"),
         ("mongodb", {"weights": {"dense": 0, "keyword": 0}}, "one of dense and keyword"),
         ("mongodb", {"depth": {"dense": 20_000}}, "10000 vectors at most"),
         ("elasticsearch", {"depth": {"dense": 50}}, "make both the same"),

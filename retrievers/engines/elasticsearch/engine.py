@@ -1,7 +1,6 @@
 """Elasticsearch, a server: BM25 and k-NN lists fused by its retrievers."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -13,9 +12,8 @@ from retrievers.engines.elasticsearch.collection import ElasticsearchStore
 from retrievers.engines.elasticsearch.connection import ADDRESS, ElasticsearchConnection
 from retrievers.engines.elasticsearch.features import FEATURES
 from retrievers.engines.elasticsearch.settings import DEEPEST, ElasticsearchIndexSettings
-from retrievers.engines.formulas import Formula
 from retrievers.engines.server_engine import Opened
-from retrievers.engines.service import ServiceEngine
+from retrievers.engines.service import StatedEngine
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
@@ -47,7 +45,7 @@ class ElasticsearchSettings(ElasticsearchIndexSettings):
         return ElasticsearchConnection(self)
 
 
-class ElasticsearchEngine(ServiceEngine[ElasticsearchSettings, ElasticsearchConnection]):
+class ElasticsearchEngine(StatedEngine[ElasticsearchSettings, ElasticsearchConnection]):
     """An index with the texts, their vectors and their positions as ids.
 
     Lists break ties by position where search is exact: the index is sorted so.
@@ -59,18 +57,6 @@ class ElasticsearchEngine(ServiceEngine[ElasticsearchSettings, ElasticsearchConn
         Path(lucene.__file__),
     )
     store = ElasticsearchStore
-
-    @property
-    def formula(self) -> Formula:
-        """The fusion of the retriever."""
-        return self._settings.make_formula()
-
-    @property
-    def _exact(self) -> bool:
-        return self._settings.exact
-
-    def _shape(self) -> Sequence[Any]:
-        return self._settings.list_shape()
 
     def _read_version(self, connection: ElasticsearchConnection) -> str:
         lacks = (feature.find_lack(connection.version) for feature in self._settings.features)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from retrievers.engines.formulas import Formula
+from retrievers.engines.formulas import Formula, state_weights
 from retrievers.ranking import Scored, ordered
 
 EPSILON = np.float32(1e-6)
@@ -25,10 +25,9 @@ class LinearScores(Formula):
     @property
     def statement(self) -> str:
         """The formula in one line."""
-        dense, keyword = self.weights
         return (
-            "sum over both lists of weight × (score - lowest) / (highest - lowest), weights dense "
-            f"{dense:g}, keyword {keyword:g}; scores that are all equal stay as they are, dense "
+            "sum over both lists of weight × (score - lowest) / (highest - lowest), "
+            f"{state_weights(self.weights)}; scores that are all equal stay as they are, dense "
             "ones are (1 + cosine) / 2"
         )
 

@@ -1,13 +1,11 @@
 """Milvus, a server: dense and BM25 lists fused by its rerankers."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from retrievers.engines.bare import BareClient
 from retrievers.engines.capabilities import Capabilities
-from retrievers.engines.formulas import Formula
 from retrievers.engines.milvus.bare import ask_client
 from retrievers.engines.milvus.collection import (
     DENSE,
@@ -20,7 +18,7 @@ from retrievers.engines.milvus.collection import (
 from retrievers.engines.milvus.connection import ADDRESS, BM25, MilvusConnection
 from retrievers.engines.milvus.settings import MilvusIndexSettings
 from retrievers.engines.server_engine import Opened
-from retrievers.engines.service import ServiceEngine, ServiceSettings
+from retrievers.engines.service import ServiceSettings, StatedEngine
 from retrievers.engines.service_collections import INDEXING_SECONDS, ServiceStore
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
@@ -78,23 +76,11 @@ class MilvusStore(ServiceStore[MilvusConnection, MilvusIndexSettings]):
         return int(told.get("pending_index_rows", 0))
 
 
-class MilvusEngine(ServiceEngine[MilvusSettings, MilvusConnection]):
+class MilvusEngine(StatedEngine[MilvusSettings, MilvusConnection]):
     """A collection of rows with a text, its vector, and its terms, which the server makes."""
 
     sources = (Path(__file__), Path(__file__).with_name("collection.py"))
     store = MilvusStore
-
-    @property
-    def formula(self) -> Formula:
-        """The fusion of the reranker."""
-        return self._settings.make_formula()
-
-    @property
-    def _exact(self) -> bool:
-        return self._settings.exact
-
-    def _shape(self) -> Sequence[Any]:
-        return self._settings.list_shape()
 
     def _search_dense(self, opened: OpenedCollection, vector: Vectors, limit: int) -> list[Scored]:
         return opened.connection.call(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import exp
 from typing import Literal
 
-from retrievers.engines.formulas import Formula
+from retrievers.engines.formulas import Formula, state_weights
 from retrievers.ranking import Scored, ordered
 
 Normalisation = Literal["none", "sigmoid", "minMaxScaler"]
@@ -26,10 +26,9 @@ class SharedRanks(Formula):
     @property
     def statement(self) -> str:
         """The formula in one line."""
-        dense, keyword = self.weights
         return (
             f"sum over both lists of weight / ({self.k} + rank), ranks from 1, equal scores share "
-            f"the first's, weights dense {dense:g}, keyword {keyword:g}"
+            f"the first's, {state_weights(self.weights)}"
         )
 
     def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
@@ -59,11 +58,9 @@ class AveragedScores(Formula):
     @property
     def statement(self) -> str:
         """The formula in one line."""
-        dense, keyword = self.weights
-        return (
-            f"mean of both lists' scores, {_STATED[self.normalisation]}, a cosine as "
-            f"(1 + cosine) / 2, weights dense {dense:g}, keyword {keyword:g}"
-        )
+        scaled = _STATED[self.normalisation]
+        weights = state_weights(self.weights)
+        return f"mean of both lists' scores, {scaled}, a cosine as (1 + cosine) / 2, {weights}"
 
     def fuse(self, dense: Sequence[Scored], keyword: Sequence[Scored]) -> list[Scored]:
         """Return the fused list."""

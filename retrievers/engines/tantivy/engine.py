@@ -101,7 +101,8 @@ class TantivyEngine(EmbeddedEngine[TantivySettings, Opened]):
 
     def _search_keyword(self, opened: Opened, text: str, limit: int) -> list[Scored]:
         query = make_query(opened.analyze(text), opened.schema)
-        return ordered(_ask(opened, query, limit))
+        found = _ask(opened, query, limit)
+        return found if opened.searcher.num_segments == 1 else ordered(found)
 
     def _open_bare(self, opened: Opened) -> BareClient:
         """Return the index's searcher itself: it has no client."""

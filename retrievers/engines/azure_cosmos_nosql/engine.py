@@ -1,0 +1,164 @@
+"""Azure Cosmos DB for NoSQL, a service: vector and BM25 lists fused by its client library."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from pydantic import Field, model_validator
+
+from retrievers.engines.azure_cosmos_nosql.collection import CosmosStore
+from retrievers.engines.azure_cosmos_nosql.connection import (
+    ADDRESS,
+    PARTITION,
+    CosmosConnection,
+)
+from retrievers.engines.azure_cosmos_nosql.formula import UnitedRanks
+from retrievers.engines.azure_cosmos_nosql.settings import CosmosIndexSettings
+from retrievers.engines.azure_cosmos_nosql.statements import (
+    Scores,
+    select_fused,
+    select_matching,
+    select_near,
+)
+from retrievers.engines.base import LegWeights, Lists, check_dimensions
+from retrievers.engines.capabilities import Capabilities
+from retrievers.engines.formulas import Formula, Head
+from retrievers.engines.query_words import find_words
+from retrievers.engines.server_engine import Opened
+from retrievers.engines.service import ServiceEngine, ServiceSettings
+from retrievers.models.base import Vectors
+from retrievers.ranking import Scored
+from retrievers.settings import Workshop
+
+RANK_CONSTANT = 60
+# The most that the client ranks by words, or fuses. It reads one page of each list.
+DEEPEST = 1000
+
+OpenedContainer: TypeAlias = Opened[CosmosConnection]
+
+
+class CosmosSettings(CosmosIndexSettings, ServiceSettings):
+    """Azure Cosmos DB for NoSQL, a service at AZURE_COSMOS_ENDPOINT: vector and BM25 lists, fused
+    by its client.
+    """
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        "client",
+        approximate=("diskann",),
+        extra="azure-cosmos-nosql",
+        modules=("azure.cosmos",),
+        packages=("azure-cosmos",),
+        address=ADDRESS,
+    )
+    type: Literal["azure-cosmos-nosql"] = "azure-cosmos-nosql"
+    weights: LegWeights = Field(
+        default_factory=LegWeights, description="weight of each list in the fusion"
+    )
+
+    @model_validator(mode="after")
+    def _can_fuse(self) -> "CosmosSettings":
+        if self.depth.dense != self.depth.keyword:
+            raise ValueError(
+                "depth: Azure Cosmos DB chooses how deep both lists are, by how many fused texts "
+                "are asked for; make both the same"
+            )
+        if self.depth.dense > DEEPEST:
+            raise ValueError(f"depth: Azure Cosmos DB's client fuses {DEEPEST} texts at most")
+        if not self.weights.dense and not self.weights.keyword:
+            raise ValueError("weights: one of dense and keyword must be above 0")
+        return self
+
+    def build(self, workshop: Workshop) -> "CosmosEngine":
+        """Return the engine, which has indexed nothing yet."""
+        return CosmosEngine(self, workshop)
+
+    def connect(self) -> CosmosConnection:
+        """Return connections to the account."""
+        return CosmosConnection(self)
+
+
+class CosmosEngine(ServiceEngine[CosmosSettings, CosmosConnection]):
+    """A container of items with a text and its vector.
+
+    How deep the lists are that are fused the service decides; `lists` gives what it decided.
+    """
+
+    sources = (Path(__file__).with_name("collection.py"),)
+    store = CosmosStore
+
+    @property
+    def formula(self) -> Formula:
+        """The fusion of the client."""
+        weights = self._settings.weights
+        whole = UnitedRanks(RANK_CONSTANT, (weights.dense, weights.keyword))
+        return Head(whole, self.depth.dense)
+
+    @property
+    def _exact(self) -> bool:
+        return self._settings.exact
+
+    def _shape(self) -> Sequence[Any]:
+        return [self._settings.language]
+
+    def lists(self, text: str, vector: Vectors) -> Lists:
+        """Return the two lists that `hybrid` fuses, as the service scores them for it."""
+        if self._opened is None:
+            return Lists([], [])
+        check_dimensions(self.name, vector, self._dimensions)
+        if not (words := find_words(text)):
+            return Lists(self._search_dense(self._opened, vector, self.depth.dense), [])
+        return self._fuse(self._opened, words, vector)[1]
+
+    def _search_dense(self, opened: OpenedContainer, vector: Vectors, limit: int) -> list[Scored]:
+        """Return the texts of greatest cosine, of which VectorDistance is the name here."""
+        statement = select_near(vector, min(limit, self._texts), self._exact)
+        container = opened.connection.open_container(opened.name)
+        return opened.connection.ask(
+            lambda: [
+                (int(each["id"]), float(each["score"]))
+                for each in container.query_items(statement, partition_key=PARTITION)
+            ]
+        )
+
+    def _search_keyword(self, opened: OpenedContainer, text: str, limit: int) -> list[Scored]:
+        """Return the texts that share a word, 1,000 at most, which is as many as the client ranks.
+
+        Their scores come with the pages, for no query can select them.
+        """
+        if not (words := find_words(text)):
+            return []
+        limit = min(limit, self._texts, DEEPEST)
+        scores, _ = self._rank(opened, select_matching(words, limit))
+        return scores.list_by(0)[:limit]
+
+    def _search_hybrid(
+        self, opened: OpenedContainer, text: str, vector: Vectors, limit: int
+    ) -> list[Scored]:
+        """Return all fused texts; what has no word is asked as a vector alone."""
+        if not (words := find_words(text)):
+            return self.formula.fuse(self._search_dense(opened, vector, self.depth.dense), [])
+        return self._fuse(opened, words, vector)[0]
+
+    def _fuse(
+        self, opened: OpenedContainer, words: Sequence[str], vector: Vectors
+    ) -> tuple[list[Scored], Lists]:
+        """Return what the client fuses, and both lists."""
+        weights = self._settings.weights
+        statement = select_fused(
+            vector, words, self.depth.dense, self._exact, (weights.dense, weights.keyword)
+        )
+        scores, positions = self._rank(opened, statement)
+        return opened.connection.ask(lambda: (scores.fused(positions), scores.lists()))
+
+    def _rank(self, opened: OpenedContainer, statement: str) -> tuple[Scores, list[int]]:
+        """Return what a ranked query tells of its texts, and their order."""
+        container = opened.connection.open_container(opened.name)
+
+        def search() -> tuple[Scores, list[int]]:
+            scores = Scores()
+            found = container.query_items(
+                statement, partition_key=PARTITION, max_item_count=DEEPEST, response_hook=scores
+            )
+            return scores, [int(each["id"]) for each in found]
+
+        return opened.connection.ask(search)

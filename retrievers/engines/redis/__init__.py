@@ -1,0 +1,1 @@
+"""Redis with its query engine, a server."""

@@ -1,0 +1,128 @@
+"""Redis with its query engine, a server: vector and BM25 lists fused by FT.HYBRID."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from retrievers.base import AssayError
+from retrievers.engines.capabilities import Capabilities
+from retrievers.engines.query_words import find_words
+from retrievers.engines.redis.collection import RedisStore, pack
+from retrievers.engines.redis.connection import ADDRESS, HYBRID, RedisConnection, pair
+from retrievers.engines.redis.settings import RedisIndexSettings
+from retrievers.engines.server_engine import Opened
+from retrievers.engines.service import StatedEngine
+from retrievers.models.base import Vectors
+from retrievers.ranking import Scored, ordered
+from retrievers.settings import Workshop
+
+SCORER = ("SCORER", "BM25STD")
+# What is found when a server's own limit of time is over would come as if it were all.
+UNLIMITED = ("TIMEOUT", 0)
+
+OpenedIndex: TypeAlias = Opened[RedisConnection]
+
+
+class RedisSettings(RedisIndexSettings):
+    """Redis with its query engine, a server at REDIS_URL: vector and BM25 lists fused inside."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        "engine",
+        approximate=("hnsw",),
+        extra="redis",
+        modules=("redis",),
+        packages=("redis",),
+        address=ADDRESS,
+        features=(HYBRID,),
+        met="8.0.2, no fusion",
+    )
+    type: Literal["redis"] = "redis"
+
+    def build(self, workshop: Workshop) -> "RedisEngine":
+        """Return the engine, which has indexed nothing yet."""
+        return RedisEngine(self, workshop)
+
+    def connect(self) -> RedisConnection:
+        """Return connections to the server."""
+        return RedisConnection(self)
+
+
+class RedisEngine(StatedEngine[RedisSettings, RedisConnection]):
+    """An index of hashes with a text and its vector."""
+
+    sources = (Path(__file__).with_name("collection.py"),)
+    store = RedisStore
+
+    def _search_dense(self, opened: OpenedIndex, vector: Vectors, limit: int) -> list[Scored]:
+        """Return the texts of least distance, which is 1 - cosine."""
+        limit = min(limit, self._texts)
+        effort = "" if self._exact else f" EF_RUNTIME {max(limit, self._settings.ef)}"
+        query = f"*=>[KNN {limit} @vector $vector{effort} AS far]"
+
+        def read(answer: Any) -> list[Scored]:
+            found = zip(answer[1::2], answer[2::2], strict=True)
+            return [(_position(key), 1 - float(pair(fields)["far"])) for key, fields in found]
+
+        parts = (
+            "FT.SEARCH", opened.name, query, "RETURN", 1, "far", "SORTBY", "far", "ASC",
+            "LIMIT", 0, limit, *UNLIMITED, "PARAMS", 2, "vector", pack(vector), "DIALECT", 2,
+        )  # fmt: skip
+        return ordered(opened.connection.read(parts, read))
+
+    def _search_keyword(self, opened: OpenedIndex, text: str, limit: int) -> list[Scored]:
+        if not (words := find_words(text)):
+            return []
+
+        def read(answer: Any) -> list[Scored]:
+            found = zip(answer[1::2], answer[2::2], strict=True)
+            return [(_position(key), float(score)) for key, score in found]
+
+        parts = (
+            "FT.SEARCH", opened.name, _match(words), *SCORER, "WITHSCORES", "NOCONTENT",
+            "LIMIT", 0, min(limit, self._texts), *UNLIMITED, "DIALECT", 2,
+        )  # fmt: skip
+        return opened.connection.read(parts, read)  # type: ignore[no-any-return]
+
+    def _search_hybrid(
+        self, opened: OpenedIndex, text: str, vector: Vectors, limit: int
+    ) -> list[Scored]:
+        """Return all fused texts; what has no word is asked as a vector alone, and not fused.
+
+        Raises AssayError where the server has no FT.HYBRID.
+        """
+        connection, settings, depth = opened.connection, self._settings, self.depth.dense
+        if lack := HYBRID.find_lack(connection.version):
+            way_out = f"`assay run hybrid_rrf --engine {self.name}` fuses its dense list here"
+            raise AssayError(f"{self.name} at {connection.url}: {lack}; {way_out}")
+        if not (words := find_words(text)):
+            return self.formula.fuse(self._search_dense(opened, vector, depth), [])
+        effort = [] if self._exact else ["EF_RUNTIME", max(depth, settings.ef)]
+        near = ["K", min(depth, self._texts), *effort]
+        how: list[object] = ["CONSTANT", settings.k]
+        if settings.fusion == "linear":
+            how = ["ALPHA", settings.weights.keyword, "BETA", settings.weights.dense]
+        how += ["WINDOW", depth]
+
+        def read(answer: Any) -> list[Scored]:
+            told = pair(answer)
+            if told["warnings"]:
+                raise ValueError(told["warnings"])
+            rows = map(pair, told["results"])
+            return [(_position(row["__key"]), float(row["__score"])) for row in rows]
+
+        parts = (
+            "FT.HYBRID", opened.name, "SEARCH", _match(words), *SCORER,
+            "VSIM", "@vector", "$vector", "KNN", len(near), *near,
+            "COMBINE", settings.fusion.upper(), len(how), *how,
+            "LIMIT", 0, 2 * depth, "PARAMS", 2, "vector", pack(vector), *UNLIMITED,
+        )  # fmt: skip
+        return connection.read(parts, read)  # type: ignore[no-any-return]
+
+
+def _match(words: Sequence[str]) -> str:
+    """Return the query for texts that share a word."""
+    return f"@text:({'|'.join(words)})"
+
+
+def _position(key: bytes) -> int:
+    return int(key.rpartition(b":")[2])
