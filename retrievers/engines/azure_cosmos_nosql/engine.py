@@ -26,6 +26,7 @@ from retrievers.engines.formulas import Formula, Head
 from retrievers.engines.query_words import find_words
 from retrievers.engines.server_engine import Opened
 from retrievers.engines.service import ServiceEngine, ServiceSettings
+from retrievers.engines.words import WordKey
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
@@ -50,6 +51,7 @@ class CosmosSettings(CosmosIndexSettings, ServiceSettings):
         packages=("azure-cosmos",),
         address=ADDRESS,
     )
+    words: ClassVar[WordKey | None] = WordKey("", {})
     type: Literal["azure-cosmos-nosql"] = "azure-cosmos-nosql"
     weights: LegWeights = Field(
         default_factory=LegWeights, description="weight of each list in the fusion"

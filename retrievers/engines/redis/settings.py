@@ -1,6 +1,6 @@
 """What an index of Redis is made with, and how it fuses."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -8,6 +8,7 @@ from retrievers.engines.base import LegWeights
 from retrievers.engines.formulas import Formula, ReciprocalRanks
 from retrievers.engines.redis.fusion import WeightedScores
 from retrievers.engines.service import ServiceSettings
+from retrievers.engines.words import WordKey
 from retrievers.settings import Settings
 
 Language = Literal[
@@ -30,6 +31,7 @@ class RedisTextSettings(Settings):
 class RedisIndexSettings(ServiceSettings):
     """What Redis can be told."""
 
+    words: ClassVar[WordKey | None] = WordKey("", {})
     text: RedisTextSettings = Field(
         default_factory=RedisTextSettings, description="the engine's keyword index"
     )
