@@ -1,28 +1,40 @@
 """Making the run of a config, and sending it to the tracking store."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from eval import report, tracking
 from eval.analysis.exports import export
 from eval.analysis.summary import Summary, summarise
+from eval.collections.collection import Collection
 from eval.collections.loading import load
 from eval.experiments import standing
 from eval.experiments.config import RunConfig
 from eval.experiments.locations import reports_folder
 from eval.experiments.workshop import make_workshop
-from eval.runs.execution import Outcome, Plan, execute
+from eval.runs.execution import Outcome, Plan, Searcher, execute
 from eval.runs.stored import StoredRun
 from eval.scoring.measures import DEFAULT
 from retrievers.base import Progress
+from retrievers.settings import Workshop
 
 
-def make_run(settings: RunConfig, again: bool, progress: Progress) -> Outcome:
-    """Build the pipeline of `settings` and run it on its collection."""
+def make_run(
+    settings: RunConfig,
+    again: bool,
+    progress: Progress,
+    workshop: Workshop | None = None,
+    search: Callable[[RunConfig, Collection], Searcher] | None = None,
+) -> Outcome:
+    """Build the pipeline of `settings` and run it on its collection.
+
+    The `workshop` is the user's where none is given; queries are answered by what `search` returns.
+    """
     collection = load(settings.dataset)
     plan = make_plan(settings, again)
-    with settings.build(make_workshop(progress)) as retriever:
-        return execute(plan, retriever, collection, reports_folder(), progress)
+    searcher = search(settings, collection) if search else None
+    with settings.build(workshop or make_workshop(progress)) as retriever:
+        return execute(plan, retriever, collection, reports_folder(), progress, searcher)
 
 
 def make_plan(settings: RunConfig, again: bool = False) -> Plan:
