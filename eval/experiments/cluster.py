@@ -206,7 +206,7 @@ def _describe_local(folder: str) -> dict[str, Any]:
         "num_cpus": threads(),
         "object_store_memory": OBJECT_STORE,
         "include_dashboard": False,
-        "_temp_dir": folder,
+        "_temp_dir": f"{folder}/r",  # Ray lets everybody write there, not into the folder itself
     }
 
 
