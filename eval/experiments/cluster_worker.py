@@ -111,10 +111,7 @@ class Worker:
     """Does batches of one kind or another. Models, collections and indexes stay between these."""
 
     def __init__(self) -> None:
-        import ray
-
         telemetry.disable()
-        self._ray = ray
         self._load = lru_cache(maxsize=1)(load)
         self._encoders: dict[str, Encoder] = {}
         self._variants: tuple[tuple[str, str], Variants] | None = None
@@ -136,14 +133,14 @@ class Worker:
         for name in sorted(here.keys() | place.packages.keys()):
             if (own := here.get(name)) != (wanted := place.packages.get(name)):
                 raise self._refuse(
-                    f"it has {name} {own or 'not'}; {wanted or 'not'} is installed here"
+                    f"it has {name} {own or 'none'}; {wanted or 'none'} is installed here"
                 )
-        node = self._ray.get_runtime_context().get_node_id()
-        cache = (
-            Cache(place.cache)
-            if node == place.node
-            else FetchingCache(default_root(), place.keeper, self._ray.get)
-        )
+        import ray
+
+        if ray.get_runtime_context().get_node_id() == place.node:
+            cache = Cache(place.cache)
+        else:
+            cache = FetchingCache(default_root(), place.keeper, ray.get)
         self._workshop = Workshop(cache, Quiet(), threads=1)
         self._command = place.command
 

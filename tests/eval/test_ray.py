@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,13 +22,15 @@ from processes import find_free_port, finish, start
 from small_project import write_project
 
 from eval.cli.main import assay
-from eval.experiments.cluster_worker import FetchingCache, Keeper, describe
+from eval.experiments.cluster_worker import FetchingCache, Keeper, Place, Seen, Worker, describe
 from eval.experiments.config import RunConfig
 from eval.experiments.distribution import check, cut_by_tokens, distribute
+from eval.runs import environment
 from eval.runs.stored import read_rows
 from retrievers.base import AssayError, Quiet
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
+from retrievers.store.digest import digest_sources
 
 COMMANDS = {
     "run": ["mine.yaml"],
@@ -114,6 +117,25 @@ def test_a_retriever_is_told_by_what_decides_its_answers(tmp_path: Path) -> None
 
     assert tell("bge-small-en-v1.5") == tell("bge-small-en-v1.5") != tell("all-MiniLM-L6-v2")
     assert tell(str(tmp_path / "nowhere")) == ""
+
+
+def test_a_worker_of_another_kind_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_project(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    place = Place(str(tmp_path), {}, (), {}, "other code", "", tmp_path, None)
+    code = digest_sources(environment.ROOT / "retrievers", environment.ROOT / "eval")
+    refusals = {
+        "is not there: configs and collections": replace(place, folder=str(tmp_path / "gone")),
+        "has other code": place,
+        "is installed here": replace(place, code=code),
+    }
+    for told, given in refusals.items():
+        with pytest.raises(AssayError, match=f"^--ray: the worker on .*{told}"):
+            Worker().enter(given)
+    seen = Seen("other content", "")
+    config = RunConfig.model_validate(yaml.safe_load((tmp_path / "mine.yaml").read_text()))
+    with pytest.raises(AssayError, match="collection mine: it holds other content there"):
+        Worker().score([config], [seen], None, "nDCG@10")
 
 
 QUICK = ["dataset=harbourline", "limit=20", "latency.queries=0"]
@@ -207,25 +229,21 @@ def test_points_have_the_figures_they_have_without(tmp_path: Path, ray_address: 
 
 @needs_ray
 @pytest.mark.slow
-def test_a_ray_of_ones_own_leaves_nothing_and_writes_no_secret(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_ray_of_ones_own_leaves_nothing_and_writes_no_secret(tmp_path: Path) -> None:
     place = Path(tempfile.mkdtemp(prefix="assay-", dir="/tmp"))  # the path of a socket is short
-    monkeypatch.setattr(tempfile, "tempdir", str(place))
-    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
-    legs = {"words": {"type": "bm25"}}
-    points = [
-        RunConfig.model_validate(
-            {"name": "a", "dataset": "harbourline", "depth": depth, "retriever": {"legs": legs}}
-        )
-        for depth in (1, 5)
-    ]
-    with distribute("local", Quiet()) as crew:
-        assert crew
-        assert sorted(at for at, _ in crew.score(points, 3, "nDCG@10")) == [0, 1]
-        written = [path for path in place.rglob("*") if path.is_file()]
-        assert len(written) > 10
-        assert not [path for path in written if SECRET.encode() in path.read_bytes()]
+    names = {"ASSAY_CACHE": tmp_path / "cache", "ASSAY_REPORTS": tmp_path / "reports"}
+    environment = {name: str(path) for name, path in names.items()}
+    environment |= {"TMPDIR": str(place), "OPENAI_API_KEY": SECRET}
+    words = ["run", "bm25", "dataset=tarnwick", "latency.queries=0", "--no-track"]
+    process = start(*words, "--ray", "local", environment=environment)
+    find_worker("search", process)
+    (session,) = place.glob("assay-ray-*")
+    assert not session.stat().st_mode & 0o077
+    written = [path for path in session.rglob("*") if path.is_file()]
+    assert len(written) > 10
+    assert not [path for path in written if SECRET.encode() in path.read_bytes()]
+    done = finish(process)
+    assert done.returncode == 0, done.stderr
     assert not list(place.iterdir())
     place.rmdir()
 
