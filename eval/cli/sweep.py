@@ -73,8 +73,9 @@ def sweep(
         _list(settings, tasks, forecast(tasks, workshop.cache), as_json)
         return
     with distribute(ray, workshop.progress) as crew:
+        used = crew.workshop if crew else workshop
         found, records = run_sweep(
-            settings, tasks, workshop, reports_folder(), keep_runs=keep_runs, helpers=crew
+            settings, tasks, used, reports_folder(), keep_runs=keep_runs, helpers=crew
         )
     page = report.write(found, reports_folder() / found.id)
     tracked = track_runs(no_track, records, page.parent, workshop.progress)

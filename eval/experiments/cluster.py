@@ -63,6 +63,7 @@ class Cluster:
         self._worker = make_worker_class(ray)
         self.size = max(1, int(ray.cluster_resources().get("CPU", 1)))
         self._hired: list[_Hired] = []
+        self._unbegun = 0  # workers that ended before they could begin
         # A worker that ended, and a result that went with its machine.
         self._lost = ray.exceptions.RayActorError, ray.exceptions.ObjectLostError
 
@@ -85,14 +86,14 @@ class Cluster:
         while len(self._hired) < min(self.size, most):
             self._hire(pending)
         while True:
-            for hired in sorted(self._hired, key=lambda one: len(one.given)):
-                while hired.ready and len(hired.given) < IN_FLIGHT:
-                    batch = again.popleft() if again else next(source, None)
-                    if batch is None:
-                        break
-                    hired.given.append(batch)
-                    call = getattr(hired.actor, method).remote(*batch.arguments)
-                    pending[call] = hired, batch
+            while free := [one for one in self._hired if one.ready and len(one.given) < IN_FLIGHT]:
+                batch = again.popleft() if again else next(source, None)
+                if batch is None:
+                    break
+                hired = min(free, key=lambda one: len(one.given))
+                hired.given.append(batch)
+                call = getattr(hired.actor, method).remote(*batch.arguments)
+                pending[call] = hired, batch
             if not any(batch for _, batch in pending.values()) and not again:
                 batch = next(source, None)
                 if batch is None:
@@ -127,10 +128,6 @@ class Cluster:
                 yield early.pop(wanted)
                 wanted += 1
 
-    def put(self, value: Any) -> Any:
-        """Return what stands for `value` in a batch: it is sent once to each machine."""
-        return self._ray.put(value)
-
     def _hire(self, pending: dict[Any, tuple[_Hired, _Batch | None]]) -> None:
         actor = self._worker.remote()
         hired = _Hired(actor, actor.enter.remote(self._place))
@@ -140,8 +137,12 @@ class Cluster:
     def _dismiss(self, hired: _Hired, again: deque[_Batch], error: Exception) -> None:
         """Take back what an ended worker was given."""
         self._hired.remove(hired)
-        if not hired.ready:
-            raise AssayError(f"--ray: a worker ended before it could begin: {_first_line(error)}")
+        self._unbegun += not hired.ready
+        if self._unbegun == ATTEMPTS:
+            raise AssayError(
+                f"--ray: {ATTEMPTS} workers ended before they could begin; the last: "
+                f"{_first_line(error)}"
+            )
         if hired.given:
             hired.given[0].ended += 1
             if hired.given[0].ended == ATTEMPTS:
