@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("retrievers", "eval")
 HEAVY = {
     "bm25s", "httpx", "ir_measures", "jinja2", "mlflow", "numpy", "onnxruntime", "pandas",
-    "pyarrow", "pydantic", "qdrant_edge", "rich", "scipy", "sentence_transformers", "tokenizers",
-    "torch", "yaml",
+    "pyarrow", "pydantic", "qdrant_edge", "ray", "rich", "scipy", "sentence_transformers",
+    "tokenizers", "torch", "yaml",
 }  # fmt: skip
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 

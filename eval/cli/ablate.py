@@ -35,6 +35,7 @@ STYLES = {"better": "green", "worse": "red"}
     help="Queries on which all variants are timed by turns.",
 )
 @click.option("--dry-run", is_flag=True, help="List the variants and run nothing.")
+@options.RAY
 @options.NO_TRACK
 @options.JSON
 def ablate(
@@ -43,6 +44,7 @@ def ablate(
     measures: str | None,
     timed: int,
     dry_run: bool,
+    ray: str | None,
     no_track: bool,
     as_json: bool,
 ) -> None:
@@ -59,6 +61,7 @@ def ablate(
     from eval.experiments.ablation import ablate as run_all
     from eval.experiments.ablation import make_plan
     from eval.experiments.config import load_config
+    from eval.experiments.distribution import distribute
     from eval.experiments.locations import reports_folder
     from eval.experiments.workshop import make_workshop
     from eval.report import ablation as report
@@ -70,7 +73,9 @@ def ablate(
         _list(plan, as_json)
         return
     workshop = make_workshop()
-    found, records = run_all(plan, workshop, reports_folder())
+    with distribute(ray, workshop.progress) as crew:
+        used = crew.workshop if crew else workshop
+        found, records = run_all(plan, used, reports_folder(), crew)
     page = report.write(found, reports_folder() / found.id)
     tracked = track_runs(no_track, records, page.parent, workshop.progress)
     present(found, as_json, _print, report=page, mlflow_parent=tracked)

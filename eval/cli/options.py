@@ -40,6 +40,11 @@ GATE_SETTINGS = click.option(
     type=click.Path(path_type=Path),
     help="Settings of the gate.  [default: configs/gate.yaml]",
 )
+RAY = click.option(
+    "--ray",
+    metavar="ADDRESS|local",
+    help="Let the workers of a Ray cluster do it: HOST:PORT, or local for some on this machine.",
+)
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Estimate tokens and cost; make no call.")
 
 

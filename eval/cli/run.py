@@ -19,6 +19,7 @@ from eval.cli.output import present
     help="Ask no service: say what the run should be billed, and make none.",
 )
 @click.option("--again", is_flag=True, help="Measure again though an equal run is stored.")
+@options.RAY
 @options.NO_TRACK
 @options.JSON
 def run(
@@ -26,6 +27,7 @@ def run(
     overrides: tuple[str, ...],
     dry_run: bool,
     again: bool,
+    ray: str | None,
     no_track: bool,
     as_json: bool,
 ) -> None:
@@ -43,6 +45,7 @@ def run(
 
     from eval.cli.table import print_summary
     from eval.experiments.config import load_config
+    from eval.experiments.distribution import distribute
     from eval.experiments.run import make_run, track, write_report
     from eval.progress import ConsoleProgress
 
@@ -54,7 +57,12 @@ def run(
 
         present(estimate_run(settings, progress), as_json, print_dry_run)
         return
-    outcome = make_run(settings, again, progress)
+    with distribute(ray, progress) as crew:
+        outcome = (
+            make_run(settings, again, progress, crew.workshop, crew.search)
+            if crew
+            else make_run(settings, again, progress)
+        )
     summary, page = write_report(outcome.run, settings.measures)
     tracked = None if no_track else track(summary, progress)
     show = partial(print_summary, reused=outcome.reused)

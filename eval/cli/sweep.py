@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Store the run of every point, with its report, not that of the best alone.",
 )
+@options.RAY
 @options.NO_TRACK
 @options.JSON
 def sweep(
@@ -40,6 +41,7 @@ def sweep(
     engines: tuple[str, ...],
     dry_run: bool,
     keep_runs: bool,
+    ray: str | None,
     no_track: bool,
     as_json: bool,
 ) -> None:
@@ -57,6 +59,7 @@ def sweep(
     A point that fails is reported, and the others go on. Exit code: 0 all points ran, 1 some
     failed, 2 the file cannot be run.
     """
+    from eval.experiments.distribution import distribute
     from eval.experiments.forecast import forecast
     from eval.experiments.grid_search import list_tasks, read_sweep, run_sweep
     from eval.experiments.locations import reports_folder
@@ -69,7 +72,11 @@ def sweep(
     if dry_run:
         _list(settings, tasks, forecast(tasks, workshop.cache), as_json)
         return
-    found, records = run_sweep(settings, tasks, workshop, reports_folder(), keep_runs=keep_runs)
+    with distribute(ray, workshop.progress) as crew:
+        used = crew.workshop if crew else workshop
+        found, records = run_sweep(
+            settings, tasks, used, reports_folder(), keep_runs=keep_runs, helpers=crew
+        )
     page = report.write(found, reports_folder() / found.id)
     tracked = track_runs(no_track, records, page.parent, workshop.progress)
     present(found, as_json, _print, report=page, mlflow_parent=tracked)

@@ -32,6 +32,7 @@ from eval.cli.output import print_json, print_places
     type=click.Path(path_type=Path),
     help="The config to write.  [default: tuned/NAME-COLLECTION.yaml below the reports]",
 )
+@options.RAY
 @options.NO_TRACK
 @options.JSON
 def tune(
@@ -43,6 +44,7 @@ def tune(
     measure: str,
     group_by: str,
     output: Path | None,
+    ray: str | None,
     no_track: bool,
     as_json: bool,
     **design: int,
@@ -59,6 +61,7 @@ def tune(
     """
     from eval.analysis.nested_cv import Design
     from eval.cli.tuning_table import print_tuning
+    from eval.experiments.distribution import distribute
     from eval.experiments.locations import reports_folder
     from eval.experiments.tuning import Request, run_tuning
     from eval.progress import ConsoleProgress
@@ -66,7 +69,8 @@ def tune(
     progress = ConsoleProgress()
     parted = Design(**design)
     request = Request(config, overrides, space, over, trials, measure, group_by, parted)
-    tuned = run_tuning(request, progress)
+    with distribute(ray, progress) as crew:
+        tuned = run_tuning(request, progress, crew.score if crew else None)
     path = output or reports_folder() / "tuned" / f"{tuned.label}.yaml"
     files = tuned.write(path)
     page = files[-2]

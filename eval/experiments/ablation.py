@@ -22,7 +22,7 @@ from eval.analysis.ablation_variants import (
 )
 from eval.analysis.differences import describe_symmetry
 from eval.experiments.config import RunConfig
-from eval.experiments.runner import Done, Runner, Task
+from eval.experiments.runner import Done, Helpers, Runner, Task
 from eval.runs import environment
 from eval.runs.latency import LatencySettings
 from eval.runs.stored import load
@@ -119,14 +119,16 @@ def check(retriever: Settings) -> str:
     return ""
 
 
-def ablate(plan: Plan, workshop: Workshop, reports: Path) -> tuple[Ablation, list[Record]]:
+def ablate(
+    plan: Plan, workshop: Workshop, reports: Path, helpers: Helpers | None = None
+) -> tuple[Ablation, list[Record]]:
     """Run every variant, or find its run; return what they show, and what MLflow is told.
 
     Raises AssayError where the whole pipeline cannot be run; a variant that fails says so in its
     row.
     """
     tasks = list({id(task): task for task in plan.tasks.values()}.values())
-    runner = Runner(plan.measures[0], workshop, reports)
+    runner = Runner(plan.measures[0], workshop, reports, helpers=helpers)
     done = runner.run(tasks)
     done = runner.store(tasks, done, range(len(tasks)))
     by_task = {id(task): one for task, one in zip(tasks, done, strict=True)}

@@ -14,7 +14,7 @@ from eval.collections.formats.irds import PREFIX
 from eval.experiments.config import load_config
 from eval.experiments.engine_axis import list_engines_of
 from eval.experiments.named_configs import find_base
-from eval.experiments.runner import Runner, Task
+from eval.experiments.runner import Helpers, Runner, Task
 from eval.runs import environment
 from eval.scoring.measures import check_rising
 from eval.tracking.record import Record
@@ -106,6 +106,7 @@ def run_sweep(
     reports: Path,
     *,
     keep_runs: bool = False,
+    helpers: Helpers | None = None,
 ) -> tuple[Sweep, list[Record]]:
     """Run every task; return what became of them, and what MLflow is told.
 
@@ -114,7 +115,7 @@ def run_sweep(
     those that `assay run` gives.
     """
     name = name_sweep(settings, tasks)
-    runner = Runner(settings.measure, workshop, reports, stored=keep_runs)
+    runner = Runner(settings.measure, workshop, reports, stored=keep_runs, helpers=helpers)
     done = runner.time(tasks, runner.run(tasks), reports / name)
     found = Sweep(
         id=name,

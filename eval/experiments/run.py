@@ -1,6 +1,6 @@
 """Making the run of a config, and sending it to the tracking store."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,21 +12,33 @@ from eval.experiments import standing
 from eval.experiments.kept_summaries import summarise_kept
 from eval.experiments.locations import reports_folder
 from eval.experiments.workshop import make_workshop
-from eval.runs.execution import Outcome, Plan, execute
+from eval.runs.execution import Outcome, Plan, Searcher, execute
 from eval.runs.stored import StoredRun
 from eval.scoring.measures import DEFAULT
 from retrievers.base import Progress
+from retrievers.settings import Workshop
 
 if TYPE_CHECKING:
+    from eval.collections.collection import Collection
     from eval.experiments.config import RunConfig
 
 
-def make_run(settings: "RunConfig", again: bool, progress: Progress) -> Outcome:
-    """Build the pipeline of `settings` and run it on its collection."""
+def make_run(
+    settings: "RunConfig",
+    again: bool,
+    progress: Progress,
+    workshop: Workshop | None = None,
+    search: "Callable[[RunConfig, Collection], Searcher] | None" = None,
+) -> Outcome:
+    """Build the pipeline of `settings` and run it on its collection.
+
+    The `workshop` is the user's where none is given; queries are answered by what `search` returns.
+    """
     collection = load(settings.dataset)
     plan = make_plan(settings, again)
-    with settings.build(make_workshop(progress)) as retriever:
-        return execute(plan, retriever, collection, reports_folder(), progress)
+    searcher = search(settings, collection) if search else None
+    with settings.build(workshop or make_workshop(progress)) as retriever:
+        return execute(plan, retriever, collection, reports_folder(), progress, searcher)
 
 
 def make_plan(settings: "RunConfig", again: bool = False) -> Plan:

@@ -7,18 +7,19 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from eval.analysis.grid_search import Result
 from eval.analysis.search_space import Point, label
 from eval.analysis.summary import estimate_percentiles
+from eval.collections.collection import Collection
 from eval.collections.loading import load
 from eval.experiments.config import RunConfig
 from eval.experiments.kept_figures import Keeper, Shown, note_seconds
 from eval.experiments.run import make_plan, write_report
 from eval.experiments.timing import find_config_timing
 from eval.runs import environment
-from eval.runs.execution import Outcome, execute, sample
+from eval.runs.execution import Outcome, Searcher, execute, sample
 from eval.runs.interleaved_timing import LEAST_QUERIES, ROUNDS
 from eval.runs.latency import LatencySettings
 from eval.runs.stored import load as load_run
@@ -68,20 +69,40 @@ class Done:
         return replace(self, result=replace(self.result, figures=figures))
 
 
+class Helpers(Protocol):
+    """Other processes that do what a runner does."""
+
+    def run(self, tasks: Sequence[Task], measure: str, reports: Path) -> Iterator[tuple[int, Done]]:
+        """Yield the place of each task with what became of it; none is stored."""
+        ...
+
+    def search(self, config: RunConfig, collection: Collection) -> Searcher:
+        """Return what answers queries by `config`."""
+        ...
+
+
 class Runner:
     """Runs tasks. All runs are `stored` in the folder `reports`, or only those told to `store`.
 
     Of each run the measures of its config are kept, and `measure`. A run that is not stored is
-    scored alike, and not timed alone.
+    scored alike, and not timed alone. `helpers` run what is not stored, and answer the queries of
+    what is.
     """
 
     def __init__(
-        self, measure: str, workshop: Workshop, reports: Path, *, stored: bool = True
+        self,
+        measure: str,
+        workshop: Workshop,
+        reports: Path,
+        *,
+        stored: bool = True,
+        helpers: Helpers | None = None,
     ) -> None:
         self._measure = measure
         self._workshop = workshop
         self._reports = reports
         self._stored = stored
+        self._helpers = helpers
         self._circumstances = environment.describe()
         self._load = lru_cache(maxsize=1)(load)
 
@@ -93,7 +114,11 @@ class Runner:
         """
         progress = self._workshop.progress
         done: dict[int, Done] = {}
-        for at, outcome in progress.track(self._run_in_order(tasks), "points", len(tasks)):
+        if self._helpers and not self._stored:
+            ran = self._helpers.run(tasks, self._measure, self._reports)
+        else:
+            ran = self._run_in_order(tasks)
+        for at, outcome in progress.track(ran, "points", len(tasks)):
             done[at] = outcome
             if outcome.result.failure:
                 progress.say(f"failed: {tasks[at].label}: {outcome.result.failure}")
@@ -171,7 +196,9 @@ class Runner:
 
     def _execute(self, task: Task, retriever: Retriever) -> Outcome:
         collection, progress = self._load(task.config.dataset), self._workshop.progress
-        return execute(make_plan(task.config), retriever, collection, self._reports, progress)
+        searcher = self._helpers.search(task.config, collection) if self._helpers else None
+        plan = make_plan(task.config)
+        return execute(plan, retriever, collection, self._reports, progress, searcher)
 
     def _names(self, task: Task) -> list[str]:
         """Return the measures that are kept of a run."""

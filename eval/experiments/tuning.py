@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,9 @@ from retrievers.variants import Variants
 
 TUNED = ("retriever.", "documents.")
 MOST_POINTS = 500
+
+# Of configs, a limit of queries and a measure: the place of each config with its scores per query.
+Scorer = Callable[[Sequence[RunConfig], int | None, str], Iterable[tuple[int, dict[str, float]]]]
 
 
 @dataclass(frozen=True)
@@ -112,10 +115,11 @@ class Tuned:
         return tracking.attempt(lambda: log_tuning(record), kept, progress)
 
 
-def run_tuning(request: Request, progress: Progress) -> Tuned:
+def run_tuning(request: Request, progress: Progress, score: Scorer | None = None) -> Tuned:
     """Score every point of the space, or a sample of them, and hold out what choosing gains.
 
-    Raises AssayError before any work starts where a point is no valid config.
+    Points are scored by `score`, if given. Raises AssayError before any work starts where a point
+    is no valid config.
     """
     begin = int(time.time() * 1000)
     measure = check_rising(request.measure)
@@ -125,7 +129,14 @@ def run_tuning(request: Request, progress: Progress) -> Tuned:
     variants = resolve_points(request.config, request.overrides, points, settings)
     collection = load(settings.dataset)
     queries = sample(collection.queries, settings.limit)
-    given, *scores = _score_all([settings, *variants], collection, queries, measure, progress)
+    configs = [settings, *variants]
+    scored = (
+        score(configs, settings.limit, measure)
+        if score
+        else _score_all(configs, collection, queries, measure, progress)
+    )
+    found = dict(progress.track(scored, "points", len(configs)))
+    given, *scores = (found[at] for at in range(len(configs)))
     parted = Queries(
         [query.id for query in queries],
         [query.type for query in queries],
@@ -156,13 +167,11 @@ def _score_all(
     queries: Sequence[Query],
     measure: str,
     progress: Progress,
-) -> list[dict[str, float]]:
-    """Return the scores per query of each config, on shared chunks and indexes."""
-    scores = []
+) -> Iterator[tuple[int, dict[str, float]]]:
+    """Yield the place of each config with its scores per query, on shared chunks and indexes."""
     with Variants(make_workshop(progress)) as variants:
-        for config in progress.track(settings, "points", len(settings)):
+        for at, config in enumerate(settings):
             with variants.build(config) as retriever:
                 retriever.index(collection.documents)
                 found = score_queries(retriever, collection, queries, measure, config.depth)
-            scores.append(dict(found))
-    return scores
+            yield at, dict(found)

@@ -4,7 +4,7 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -16,7 +16,7 @@ from eval.collections.collection import Collection, GoldItem, Query
 from eval.runs import environment
 from eval.runs.code_identity import describe_class
 from eval.runs.contract import check_index, check_ranking, name_retriever, naming
-from eval.runs.gold_ranks import Placer, matches_itself
+from eval.runs.gold_ranks import Placement, Placer, matches_itself
 from eval.runs.latency import RETRIES, Latency, LatencySettings, measure
 from eval.runs.manifest import (
     FORMAT,
@@ -54,6 +54,19 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Answered:
+    """The ranking of a query, and where the gold items lie that it misses."""
+
+    query: Query
+    ranking: Ranking
+    placements: Mapping[str, Placement]
+
+
+# Answers queries elsewhere, in their order, for the run of an identity.
+Searcher = Callable[[str, Sequence[Query]], Iterable[Answered]]
+
+
+@dataclass(frozen=True)
 class Outcome:
     """The folder of a stored run, and whether it had been made before this call."""
 
@@ -67,9 +80,16 @@ class Outcome:
 
 
 def execute(
-    plan: Plan, retriever: Retriever, collection: Collection, reports: Path, progress: Progress
+    plan: Plan,
+    retriever: Retriever,
+    collection: Collection,
+    reports: Path,
+    progress: Progress,
+    searcher: Searcher | None = None,
 ) -> Outcome:
     """Run `retriever` on `collection` and store the run in a folder of its own below `reports`.
+
+    Queries are answered by `searcher` where one is given; they are timed here in any case.
 
     A finished run of the same identity (config, collection, facts, code) is returned as it is.
     One that was cut off is resumed. A degraded one is neither: what failed may work by now. Of two
@@ -89,7 +109,7 @@ def execute(
         begun = [path for path in stored if not (path / MANIFEST).exists()]
         partial = [path for path in begun if not RunFolder(path).count_degraded()]
         path = partial[-1] if partial else reports / _new_id(plan, collection, ready.identity)
-        _make(RunFolder(path), plan, retriever, collection, ready, begin, progress)
+        _make(RunFolder(path), plan, retriever, collection, ready, begin, progress, searcher)
         return Outcome(path, reused=False)
 
 
@@ -195,6 +215,31 @@ def search(
     return _without_self(ranking, query.id, depth) if collection.drop_self_matches else ranking
 
 
+def answer(
+    queries: Iterable[Query],
+    depth: int,
+    retriever: Retriever,
+    collection: Collection,
+    placer: Placer | None = None,
+) -> Iterator[Answered]:
+    """Yield what `retriever`, which has indexed the documents, answers to each query.
+
+    A `placer` of both, given to several calls, spares going through all chunks again.
+    """
+    placer = placer or make_placer(retriever, collection)
+    sound: dict[int, Chunk] = {}
+    for query in queries:
+        ranking = search(retriever, collection, query, depth, sound)
+        with naming(f"{name_retriever(retriever)}: query {query.id}"):
+            placements = placer.place(query, ranking, collection.gold[query.id])
+        yield Answered(query, ranking, placements)
+
+
+def make_placer(retriever: Retriever, collection: Collection) -> Placer:
+    """Return what places gold items among the chunks that `retriever` has indexed."""
+    return Placer(retriever, collection.prescribed, collection.drop_self_matches)
+
+
 def sample(queries: tuple[Query, ...], limit: int | None) -> list[Query]:
     """Return `limit` of `queries`, evenly spaced, or all."""
     if limit is None or limit >= len(queries):
@@ -210,11 +255,21 @@ def _make(
     ready: Ready,
     begin: float,
     progress: Progress,
+    searcher: Searcher | None,
 ) -> None:
     import yaml
 
     queries = sample(collection.queries, plan.limit)
-    _search_all(folder, plan.depth, retriever, collection, queries, progress)
+    done = folder.finished_queries()
+    missing = [query for query in queries if query.id not in done]
+    answered = (
+        searcher(ready.identity, missing)
+        if searcher
+        else answer(missing, plan.depth, retriever, collection)
+    )
+    for item in progress.track(answered, "searching", len(missing)):
+        folder.add_placements(item.query.id, item.placements)
+        folder.add_ranking(item.query.id, item.ranking, collection.prescribed)
     gold = [item for query in queries for item in collection.gold[query.id]]
     folder.write_text(
         "config.yaml", yaml.safe_dump(dict(plan.config), sort_keys=False, allow_unicode=True)
@@ -298,26 +353,6 @@ def _gold_row(item: GoldItem) -> dict[str, Any]:
     """Return the row of a gold item; it names a judge only where one is known."""
     row = as_row(item)
     return row if item.judged_by else {key: row[key] for key in row if key != "judged_by"}
-
-
-def _search_all(
-    folder: RunFolder,
-    depth: int,
-    retriever: Retriever,
-    collection: Collection,
-    queries: list[Query],
-    progress: Progress,
-) -> None:
-    done = folder.finished_queries()
-    missing = [query for query in queries if query.id not in done]
-    placer = Placer(retriever, collection.prescribed, collection.drop_self_matches)
-    sound: dict[int, Chunk] = {}
-    for query in progress.track(missing, "searching", len(missing)):
-        ranking = search(retriever, collection, query, depth, sound)
-        with naming(f"{name_retriever(retriever)}: query {query.id}"):
-            placements = placer.place(query, ranking, collection.gold[query.id])
-        folder.add_placements(query.id, placements)
-        folder.add_ranking(query.id, ranking, collection.prescribed)
 
 
 def _without_self(ranking: Ranking, query_id: str, depth: int) -> Ranking:

@@ -53,7 +53,10 @@ class EncoderChoice(Settings, ABC):
 
     def build(self, workshop: Workshop) -> "CachingEncoder":
         """Return the encoder behind the cache, where what was plugged in has vectors of its own."""
-        return CachingEncoder(self.open(workshop), self.name, workshop, find_source(self))
+        encoder = self.open(workshop)
+        if workshop.pool:
+            encoder = workshop.pool.spread(encoder, self)
+        return CachingEncoder(encoder, self.name, workshop, find_source(self))
 
 
 class EncoderSettings(ModelSettings, EncoderChoice):

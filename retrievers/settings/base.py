@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Protocol, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationInfo, field_validator
 from pydantic_core.core_schema import CoreSchema
 
 from retrievers.base import Progress, Quiet
 from retrievers.store.cache import Cache
+
+E = TypeVar("E")
 
 
 class Settings(BaseModel):
@@ -64,6 +66,14 @@ def name_type(settings: type[BaseModel]) -> str:
     return str(get_args(settings.model_fields["type"].annotation)[0])
 
 
+class EncoderPool(Protocol):
+    """Other processes that encode passages."""
+
+    def spread(self, encoder: E, settings: Settings) -> E:
+        """Return what encodes as `encoder` of these `settings` does, but many passages there."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Workshop:
     """What a component may use while it works, none of which is part of what it is."""
@@ -71,3 +81,4 @@ class Workshop:
     cache: Cache
     progress: Progress = field(default_factory=Quiet)
     threads: int = 2
+    pool: EncoderPool | None = None

@@ -1,0 +1,259 @@
+"""A Ray cluster, or Ray on this machine alone: workers that are given batches, and lose only these.
+
+Ray is imported here and in `cluster_worker` alone, where a command is told to use it.
+"""
+
+import logging
+import os
+import re
+import secrets
+import socket
+import tempfile
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from eval.experiments.cluster_worker import Place, make_place, make_worker_class
+from eval.experiments.locations import threads
+from retrievers.base import AssayError, Progress
+from retrievers.base.installation import hint_extra
+from retrievers.store.cache import default_root
+
+LOCAL = "local"
+OBJECT_STORE = 200_000_000  # bytes that Ray keeps in memory for batches under way, locally
+IN_FLIGHT = 2  # batches given to a worker: one in work, one that waits for it
+ATTEMPTS = 3  # of a batch whose workers end
+CONNECT_SECONDS = 5.0
+PATIENCE = 60.0  # seconds without a result after which it is said that nothing comes
+ADDRESS = re.compile(r"(?P<host>[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\]):(?P<port>\d{1,5})")
+# Ray's own, before it is imported: it reports nothing, and what runs here alone is on loopback.
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
+
+
+@dataclass(eq=False)
+class _Hired:
+    """A worker, and the batches it was given: the first is in work."""
+
+    actor: Any
+    entering: Any
+    given: deque["_Batch"] = field(default_factory=deque)
+    ready: bool = False
+
+
+@dataclass
+class _Batch:
+    """A call of a worker; `ended` counts the workers that ended at it."""
+
+    number: int
+    arguments: tuple[Any, ...]
+    ended: int = 0
+
+
+class Cluster:
+    """Workers of a Ray that this process has joined: one for each of its processors."""
+
+    def __init__(self, ray: Any, place: Place, progress: Progress) -> None:
+        self._ray = ray
+        self._place = ray.put(place)
+        self._progress = progress
+        self._worker = make_worker_class(ray)
+        self.size = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        self._hired: list[_Hired] = []
+        self._unbegun = 0  # workers that ended before they could begin
+        # A worker that ended, and a result that went with its machine.
+        self._lost = ray.exceptions.RayActorError, ray.exceptions.ObjectLostError
+
+    def map(
+        self, method: str, batches: Iterable[tuple[Any, ...]], most: int
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield (number, result) of each batch as it comes; there are at most `most` batches.
+
+        A worker is given a second batch while it works at one, and no more: `batches` are made as
+        they are needed. What a worker had that ends is given to others. Raises AssayError where a
+        worker refuses its place, a call fails, or three workers end at the same batch.
+        """
+        source = (_Batch(number, given) for number, given in enumerate(batches))
+        again: deque[_Batch] = deque()
+        pending: dict[Any, tuple[_Hired, _Batch | None]] = {}
+        for hired in self._hired:
+            hired.given.clear()
+            if not hired.ready:
+                pending[hired.entering] = hired, None
+        while len(self._hired) < min(self.size, most):
+            self._hire(pending)
+        while True:
+            while free := [one for one in self._hired if one.ready and len(one.given) < IN_FLIGHT]:
+                batch = again.popleft() if again else next(source, None)
+                if batch is None:
+                    break
+                hired = min(free, key=lambda one: len(one.given))
+                hired.given.append(batch)
+                call = getattr(hired.actor, method).remote(*batch.arguments)
+                pending[call] = hired, batch
+            if not any(batch for _, batch in pending.values()) and not again:
+                batch = next(source, None)
+                if batch is None:
+                    return
+                again.append(batch)
+            call = self._wait(pending)
+            hired, batch = pending.pop(call)
+            try:
+                result = self._ray.get(call)
+            except self._lost as error:
+                if hired in self._hired:
+                    self._dismiss(hired, again, error)
+                    self._hire(pending)
+                continue
+            except Exception as error:
+                raise self._explain(error) from None
+            if batch is None:
+                hired.ready = True
+                continue
+            hired.given.remove(batch)
+            yield batch.number, result
+
+    def map_in_order(
+        self, method: str, batches: Iterable[tuple[Any, ...]], most: int
+    ) -> Iterator[Any]:
+        """Yield the result of each batch in the order of `batches`, else as `map`."""
+        early: dict[int, Any] = {}
+        wanted = 0
+        for number, result in self.map(method, batches, most):
+            early[number] = result
+            while wanted in early:
+                yield early.pop(wanted)
+                wanted += 1
+
+    def _hire(self, pending: dict[Any, tuple[_Hired, _Batch | None]]) -> None:
+        actor = self._worker.remote()
+        hired = _Hired(actor, actor.enter.remote(self._place))
+        self._hired.append(hired)
+        pending[hired.entering] = hired, None
+
+    def _dismiss(self, hired: _Hired, again: deque[_Batch], error: Exception) -> None:
+        """Take back what an ended worker was given."""
+        self._hired.remove(hired)
+        self._unbegun += not hired.ready
+        if self._unbegun == ATTEMPTS:
+            raise AssayError(
+                f"--ray: {ATTEMPTS} workers ended before they could begin; the last: "
+                f"{_first_line(error)}"
+            )
+        if hired.given:
+            hired.given[0].ended += 1
+            if hired.given[0].ended == ATTEMPTS:
+                raise AssayError(
+                    f"--ray: {ATTEMPTS} workers ended at the same batch; the last: "
+                    f"{_first_line(error)}"
+                )
+        again.extend(hired.given)
+        self._progress.say("warning: a worker ended; what it had is given to others")
+
+    def _wait(self, pending: Mapping[Any, Any]) -> Any:
+        while True:
+            [*done], _ = self._ray.wait(list(pending), num_returns=1, timeout=PATIENCE)
+            if done:
+                return done[0]
+            if not any(hired.ready for hired in self._hired):
+                self._progress.say("waiting for Ray to start workers …")
+
+    def _explain(self, error: Exception) -> Exception:
+        """Return the error that a worker raised, or one line on what Ray says."""
+        cause = getattr(error, "cause", None)
+        if isinstance(cause, AssayError):
+            return AssayError(str(cause))
+        if isinstance(cause, OSError | MemoryError):
+            return cause
+        return AssayError(f"--ray: a worker failed: {_first_line(cause or error)}")
+
+
+@contextmanager
+def join(address: str, progress: Progress) -> Iterator[Cluster]:
+    """Yield the cluster at `address`, HOST:PORT, or workers of a Ray that is started here: local.
+
+    Raises AssayError where there is none, or it is not of this Ray and Python.
+    """
+    with ExitStack() as stack:
+        if address == LOCAL:
+            folder = stack.enter_context(
+                tempfile.TemporaryDirectory(prefix="assay-ray-", ignore_cleanup_errors=True)
+            )
+            variables, options = QUIET | ALONE | _make_token(folder), _describe_local(folder)
+        else:
+            variables, options = QUIET, {"address": _check(address)}
+        stack.enter_context(_environment(variables))
+        try:
+            import ray
+        except ImportError:
+            raise AssayError(f"--ray: {hint_extra('ray')}") from None
+        logging.getLogger("ray").setLevel(logging.CRITICAL)
+        stack.callback(ray.shutdown)
+        try:
+            ray.init(log_to_driver=False, configure_logging=False, **options)
+        except Exception as error:  # Ray has no class of its own for most of them
+            raise AssayError(f"--ray {address}: Ray says: {_first_line(error)}") from None
+        node = ray.get_runtime_context().get_node_id()
+        yield Cluster(ray, make_place(ray, node, default_root()), progress)
+
+
+def _describe_local(folder: str) -> dict[str, Any]:
+    """Return how a Ray for this process alone is started, with its files in `folder`."""
+    return {
+        "address": LOCAL,
+        "num_cpus": threads(),
+        "object_store_memory": OBJECT_STORE,
+        "include_dashboard": False,
+        "_temp_dir": f"{folder}/r",  # Ray lets everybody write there, not into the folder itself
+    }
+
+
+def _check(address: str) -> str:
+    """Return an address at which somebody listens. Raises AssayError."""
+    if address.startswith("ray://"):
+        raise AssayError(
+            f"--ray {address}: addresses of Ray's client are not taken; call this on a machine of"
+            " the cluster, with HOST:PORT of its head"
+        )
+    found = ADDRESS.fullmatch(address)
+    if found is None or not 0 < int(found["port"]) < 65536:
+        raise AssayError(f"--ray {address}: not an address; allowed: local, HOST:PORT")
+    try:
+        with socket.create_connection(
+            (found["host"].strip("[]"), int(found["port"])), CONNECT_SECONDS
+        ):
+            return address
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise AssayError(f"--ray {address}: nothing answers there: {reason}") from None
+
+
+def _make_token(folder: str) -> dict[str, str]:
+    """Write a token that who talks to a Ray of one's own must have: others use the machine too."""
+    path = Path(folder) / "token"
+    path.touch(0o600)
+    path.write_text(secrets.token_hex(32))
+    return {"RAY_AUTH_TOKEN_PATH": str(path)}
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set variables within the block: Ray's processes read them, and it itself when imported."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip() or type(error).__name__
+    return " ".join(text.splitlines()[0].split())
