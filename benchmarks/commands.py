@@ -1,0 +1,45 @@
+"""CPU seconds of commands that are called again and again on stored runs.
+
+`python -m benchmarks.commands` makes runs of BM25 that differ in k1 and b, with a cache, a folder
+of reports and an MLflow store of their own, and calls each command in a process of its own. CPU
+seconds are compared, which other processes disturb less than time.
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.sweeps import CONFIG, LEG, call, list_constants
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print CPU seconds by command."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.commands", description=__doc__)
+    parser.add_argument("--collection", default="tarnwick")
+    parser.add_argument("--runs", type=int, default=20)
+    args = parser.parse_args(arguments)
+    k1s, bs = list_constants(args.runs)
+    pairs = [(k1, b) for k1 in k1s for b in bs][: args.runs]
+    with TemporaryDirectory() as made:
+        folder = Path(made)
+
+        def tell(what: str, *words: str) -> None:
+            print(f"{what:<36} {call(folder, *words):6.1f} s CPU", flush=True)
+
+        for number, (k1, b) in enumerate(pairs):
+            words = str(CONFIG), f"dataset={args.collection}", f"{LEG}.k1={k1}", f"{LEG}.b={b}"
+            if number:
+                call(folder, "run", *words)
+            else:
+                tell("run, nothing cached", "run", *words)
+                tell("run again, unchanged", "run", *words)
+        runs = sorted(path.parent.name for path in (folder / "reports").glob("*/manifest.json"))
+        for some in dict.fromkeys((2, 3, len(runs))):
+            tell(f"compare {some} runs, no MLflow", "compare", *runs[:some], "--no-track")
+        tell(f"compare {len(runs)} runs, to MLflow", "compare", *runs)
+        tell(f"compare {len(runs)} runs again", "compare", *runs)
+
+
+if __name__ == "__main__":
+    main()
