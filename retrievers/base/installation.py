@@ -1,5 +1,6 @@
 """How this Assay was installed, and what follows from it: its version, and what installs more."""
 
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -21,6 +22,15 @@ def find_version() -> str:
         project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
         return str(project["version"])
     return metadata.version(DISTRIBUTION)
+
+
+@cache
+def read_version(package: str) -> str:
+    """Return the version of an installed package, whose metadata take milliseconds to parse.
+
+    Raises PackageNotFoundError where there is none.
+    """
+    return metadata.version(package)
 
 
 def hint_extra(extra: str) -> str:

@@ -3,12 +3,11 @@
 import importlib
 import re
 from dataclasses import dataclass
-from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Literal, get_args
 
 from retrievers.base import AssayError
-from retrievers.base.installation import hint_extra
+from retrievers.base.installation import hint_extra, read_version
 
 Search = Literal["dense", "keyword", "hybrid"]
 SEARCHES: tuple[Search, ...] = get_args(Search)
@@ -108,7 +107,7 @@ class Capabilities:
 
     def list_versions(self) -> list[str]:
         """Return the versions of the packages, in their order."""
-        return [version(package) for package in self.packages]
+        return [read_version(package) for package in self.packages]
 
 
 def _is_there(module: str) -> bool:

@@ -6,7 +6,6 @@ import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from retrievers.base import IndexReport, markdown
+from retrievers.base.installation import read_version
 from retrievers.corpus import Corpus
 from retrievers.documents import blocks, code, structure
 from retrievers.documents.code import CodeSpan, find_code, name_language
@@ -152,7 +152,7 @@ class CodeLeg(Leg):
 
     def facts(self) -> Mapping[str, Any]:
         """Return the library that scores, with its version."""
-        return {"bm25s": version("bm25s")}
+        return {"bm25s": read_version("bm25s")}
 
     def _find_names(self, entries: Sequence[Entry]) -> dict[str, list[int]]:
         """Return, for each name of several parts, the numbers of the entries that have it."""
@@ -169,7 +169,7 @@ class CodeLeg(Leg):
         return digest(
             digest_sources(*map(Path, modules)),
             self._settings.model_dump(mode="json", exclude={"depth", "queries"}),
-            version("bm25s"),
+            read_version("bm25s"),
             [(chunk.doc_id, chunk.start, chunk.end) for chunk in corpus.chunks],
             {id_: document.text for id_, document in corpus.documents.items()},
         )

@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from retrievers.base import IndexReport
+from retrievers.base.installation import read_version
 from retrievers.corpus import Corpus
 from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.legs.bm25 import (
@@ -160,4 +160,4 @@ class KeywordLeg(Leg):
 
     def _versions(self) -> dict[str, str]:
         scorer = self._settings.scorer
-        return {scorer: version(scorer)} | analyzers.find_versions(self._settings.analyzer)
+        return {scorer: read_version(scorer)} | analyzers.find_versions(self._settings.analyzer)

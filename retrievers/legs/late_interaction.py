@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from retrievers.base import IndexReport
+from retrievers.base.installation import read_version
 from retrievers.corpus import Corpus
 from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.models.base import Vectors
@@ -64,7 +64,9 @@ class LateInteractionLeg(Leg):
         def make(folder: Path) -> None:
             write_vectors(folder, self._encoder.find(texts))
 
-        key = digest("late interaction", REVISION, version("numpy"), self._encoder.identity, texts)
+        key = digest(
+            "late interaction", REVISION, read_version("numpy"), self._encoder.identity, texts
+        )
         folder, vectors = self._workshop.cache.load("late_interaction", key, make, TokenVectors)
         self._vectors = vectors
         seconds = self._encoder.recall_seconds(texts)

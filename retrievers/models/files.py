@@ -4,12 +4,11 @@ import importlib.util
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from retrievers.base import AssayError
-from retrievers.base.installation import hint_extra
+from retrievers.base.installation import hint_extra, read_version
 from retrievers.base.suggestions import suggest
 from retrievers.models import hub
 from retrievers.models.packages import Kind, PinnedModel
@@ -49,7 +48,7 @@ class ModelFiles(ABC):
             "build": self.build,
             "backend": self.backend,
             "digest": self.digest,
-            "runtime": ", ".join(f"{name} {version(name)}" for name in packages),
+            "runtime": ", ".join(f"{name} {read_version(name)}" for name in packages),
         }
 
     @abstractmethod

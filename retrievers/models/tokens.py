@@ -1,6 +1,8 @@
 """Counting tokens as the default models do, and finding where they lie."""
 
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from retrievers.base import AssayError
 from retrievers.base.suggestions import suggest
@@ -19,11 +21,7 @@ class Tokenizer:
         that of a model in the folder `name`.
         """
         folder, self.identity = _locate(name, workshop)
-        from tokenizers import Tokenizer as Reader
-
-        self._reader = Reader.from_file(str(folder / "tokenizer.json"))
-        self._reader.no_truncation()
-        self._reader.no_padding()
+        self._reader = _read(folder / "tokenizer.json", self.identity)
 
     @classmethod
     def default(cls, workshop: Workshop) -> "Tokenizer":
@@ -37,6 +35,17 @@ class Tokenizer:
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return the start and end of each token, in code points of `text`."""
         return list(self._reader.encode(text, add_special_tokens=False).offsets)
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, _identity: str) -> Any:
+    """Return the reader that the file of this path and digest describes, for all to share."""
+    from tokenizers import Tokenizer as Reader
+
+    reader = Reader.from_file(str(path))
+    reader.no_truncation()
+    reader.no_padding()
+    return reader
 
 
 def _locate(name: str, workshop: Workshop) -> tuple[Path, str]:

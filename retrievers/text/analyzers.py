@@ -5,13 +5,13 @@ their looks.
 """
 
 from collections.abc import Iterable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field
 
 from retrievers.base import scripts
+from retrievers.base.installation import read_version
 from retrievers.base.scripts import Unspaced, describe_unspaced, find_unspaced
 from retrievers.base.suggestions import suggest
 from retrievers.text.code import CodeAnalyzerSettings
@@ -63,7 +63,7 @@ def find_versions(settings: AnyAnalyzerSettings) -> dict[str, str]:
     """Return the libraries that decide the terms, with their versions."""
     # bm25s brings the stop words.
     words = settings.packages if isinstance(settings, UnspacedAnalyzerSettings) else ()
-    return {name: version(name) for name in ("bm25s", "PyStemmer", *words)}
+    return {name: read_version(name) for name in ("bm25s", "PyStemmer", *words)}
 
 
 def doubt(settings: AnyAnalyzerSettings, texts: Iterable[str]) -> str:
