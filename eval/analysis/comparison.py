@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -19,10 +18,9 @@ from eval.analysis.differences import (
     EFFECT,
     Contrast,
     Difference,
-    adjust_family,
     describe_symmetry,
-    judge_family,
 )
+from eval.analysis.families import adjust_alone, judge_apart, judge_pairs
 from eval.analysis.run_labels import label_runs
 from eval.analysis.summary import Summary, summarise
 from eval.runs import answered
@@ -268,8 +266,8 @@ def compare(
         check_comparable(runs[0], run)
     base, *others = [summarise(run, [*tested, *beside]) for run in runs]
     contrasts = [_contrast(base, other, tested) for other in others]
-    headlines = _judge_apart(contrasts, effect, apart or ())
-    by_type = _judge_pairs([_contrast_types(base, other, tested) for other in others], effect)
+    headlines = judge_apart(contrasts, effect, apart or ())
+    by_type = judge_pairs([_contrast_types(base, other, tested) for other in others], effect)
     return Comparison(
         base=base,
         pairs=tuple(
@@ -279,7 +277,7 @@ def compare(
                 over_all,
                 of_types,
                 _latency(base.run, other.run, timing),
-                _adjust_alone(own, apart or ()),
+                adjust_alone(own, apart or ()),
             )
             for other, over_all, of_types, own in zip(
                 others, headlines, by_type, contrasts, strict=True
@@ -320,38 +318,6 @@ def _contrast_types(base: Summary, other: Summary, tested: Sequence[str]) -> lis
         Contrast(name, kind, *({id_: found[id_] for id_ in ids} for found in scores))
         for kind, ids in groups.items()
     ]
-
-
-def _judge_pairs(
-    contrasts: Sequence[Sequence[Contrast]], effect: float
-) -> list[tuple[Difference, ...]]:
-    """Return the differences of each pair, all of them judged as one family."""
-    judged = iter(judge_family([item for pair in contrasts for item in pair], effect))
-    return [tuple(islice(judged, len(pair))) for pair in contrasts]
-
-
-def _judge_apart(
-    contrasts: Sequence[Sequence[Contrast]], effect: float, apart: Sequence[str]
-) -> list[tuple[Difference, ...]]:
-    """Return the differences of each pair, those of measures that are `apart` as a family last."""
-    parts = [_part(pair, apart) for pair in contrasts]
-    judged = (_judge_pairs([pair[at] for pair in parts], effect) for at in (0, 1))
-    return [(*others, *own) for others, own in zip(*judged, strict=True)]
-
-
-def _adjust_alone(contrasts: Sequence[Contrast], apart: Sequence[str]) -> dict[str, float]:
-    found = (
-        pair
-        for family in _part(contrasts, apart)
-        for pair in zip(family, adjust_family(family), strict=True)
-    )
-    return {item.measure: pair[1] for item, pair in found if pair}
-
-
-def _part(contrasts: Sequence[Contrast], apart: Sequence[str]) -> tuple[list[Contrast], ...]:
-    """Return the contrasts of the other measures, and those of the ones `apart`."""
-    others = [item for item in contrasts if item.measure not in apart]
-    return others, [item for item in contrasts if item.measure in apart]
 
 
 def _latency(
