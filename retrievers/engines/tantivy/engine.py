@@ -14,7 +14,6 @@ from retrievers.engines.tantivy.index import (
     POSITION,
     Opened,
     build_index,
-    make_query,
     open_index,
 )
 from retrievers.engines.tantivy.scores import K1, B, Bm25
@@ -100,15 +99,14 @@ class TantivyEngine(EmbeddedEngine[TantivySettings, Opened]):
         return open_index(folder / FOLDER, self._settings.text)
 
     def _search_keyword(self, opened: Opened, text: str, limit: int) -> list[Scored]:
-        query = make_query(opened.analyze(text), opened.schema)
-        found = _ask(opened, query, limit)
-        return found if opened.searcher.num_segments == 1 else ordered(found)
+        found = _ask(opened, opened.make_query(text), limit)
+        return found if opened.whole else ordered(found)
 
     def _open_bare(self, opened: Opened) -> BareClient:
         """Return the index's searcher itself: it has no client."""
 
         def keyword(text: str, limit: int) -> Request:
-            query = make_query(opened.analyze(text), opened.schema)
+            query = opened.make_query(text)
             return lambda: _ask(opened, query, limit)
 
         return BareClient(None, keyword, lambda: None)

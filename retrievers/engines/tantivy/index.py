@@ -1,6 +1,5 @@
 """Building and opening an index of Tantivy."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,14 +20,15 @@ Analyze = Callable[[str], list[str]]
 
 
 class Opened(NamedTuple):
-    """An index, its fields, and what turns a query into its terms.
+    """An index, what turns a text into terms and into the query for them.
 
-    Where it is of one segment, equal scores come by position.
+    Where it is `whole`, of one segment, equal scores come by position.
     """
 
     searcher: "tantivy.Searcher"
-    schema: "tantivy.Schema"
     analyze: Analyze
+    make_query: Callable[[str], "tantivy.Query"]
+    whole: bool
 
 
 def make_analyze(settings: TantivyTextSettings) -> Analyze:
@@ -67,19 +67,33 @@ def open_index(path: Path, settings: TantivyTextSettings) -> Opened:
 
     index = tantivy.Index.open(str(path))
     index.config_reader("manual", 0)  # else a thread looks for changes
-    return Opened(index.searcher(), index.schema, make_analyze(settings))
+    searcher, analyze = index.searcher(), make_analyze(settings)
+    make_query = _prepare_queries(index.schema, analyze)
+    return Opened(searcher, analyze, make_query, searcher.num_segments == 1)
 
 
-def make_query(terms: Sequence[str], schema: "tantivy.Schema") -> "tantivy.Query":
-    """Return the query for any of `terms`; one that is repeated weighs as often."""
+def _prepare_queries(
+    schema: "tantivy.Schema", analyze: Analyze
+) -> Callable[[str], "tantivy.Query"]:
+    """Return what makes the query for any term of a text; one that is repeated weighs as often."""
     from tantivy import Occur, Query
 
-    def weigh(term: str, count: int) -> "tantivy.Query":
-        query = Query.term_query(schema, TERMS, term, "freq")
-        return query if count == 1 else Query.boost_query(query, count)
+    # A search takes so little that each look-up counts.
+    should, find, boost, unite = (
+        Occur.Should, Query.term_query, Query.boost_query, Query.boolean_query
+    )  # fmt: skip
 
-    should = Occur.Should
-    return Query.boolean_query([(should, weigh(*each)) for each in Counter(terms).items()])
+    def make_query(text: str) -> "tantivy.Query":
+        counts: dict[str, int] = {}
+        for term in analyze(text):
+            counts[term] = counts.get(term, 0) + 1
+        clauses = []
+        for term, count in counts.items():
+            query = find(schema, TERMS, term, "freq")
+            clauses.append((should, query if count == 1 else boost(query, count)))
+        return unite(clauses)
+
+    return make_query
 
 
 def _make_schema() -> "tantivy.Schema":
