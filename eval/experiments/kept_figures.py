@@ -14,10 +14,11 @@ from pydantic import TypeAdapter
 
 from eval.analysis.grid_search import Figures
 from eval.analysis.summary import Summary, summarise
-from eval.collections.collection import Collection
+from eval.collections.collection import Collection, Query
 from eval.runs import environment
 from eval.runs.execution import WORDS, Plan, find_finished, make_ready, search_unstored
 from eval.runs.stored import MANIFEST, load
+from eval.runs.unstored import score_queries
 from eval.scoring.kinds import KINDS
 from eval.scoring.measures import find
 from eval.tracking.record import Record, describe
@@ -26,6 +27,7 @@ from retrievers.store.cache import Cache
 from retrievers.store.digest import digest, digest_file, digest_sources
 
 KIND = "figures"
+RACED = "raced_scores"
 SECONDS = "point_seconds"
 
 
@@ -82,15 +84,47 @@ class Keeper:
 
         return make() if retriever.nondeterministic else self._find(ready.identity, make)
 
+    def score_first(
+        self,
+        plan: Plan,
+        retriever: Retriever,
+        collection: Collection,
+        queries: Sequence[Query],
+        measure: str,
+    ) -> dict[str, float]:
+        """Return the scores of some queries by id, of a run that is not made; they are kept apart.
+
+        Raises AssayError as `score_queries` does.
+        """
+        ready = make_ready(plan, retriever, collection)
+        if not retriever.nondeterministic and (known := self._find_kept(ready.identity)):
+            return {query.id: known.figures.scores[measure][query.id] for query in queries}
+        ids = [query.id for query in queries]
+        key = digest(ready.identity, measure, ids, _digest_code())
+        if self._keeps and (kept := self._cache.get_many(RACED, [key]).get(key)):
+            return dict(zip(ids, json.loads(kept), strict=True))
+        found = score_queries(retriever, collection, queries, measure, plan.depth)
+        if self._keeps and not retriever.nondeterministic:
+            values = [found[id_] for id_ in ids]
+            self._cache.put_many(RACED, {key: json.dumps(values).encode()})
+        return dict(found)
+
+    def _find_kept(self, of: str) -> Shown | None:
+        key = self._key(of)
+        kept = self._cache.get_many(KIND, [key]).get(key) if self._keeps else None
+        return _shown().validate_python(json.loads(kept)) if kept else None
+
+    def _key(self, of: str) -> str:
+        return digest(of, list(self._names), _digest_code())
+
     def _find(self, of: str, make: Callable[[], Shown]) -> Shown:
-        if not self._keeps:
-            return make()
-        key = digest(of, list(self._names), _digest_code())
-        if kept := self._cache.get_many(KIND, [key]).get(key):
-            return _shown().validate_python(json.loads(kept))
+        if kept := self._find_kept(of):
+            return kept
         shown = make()
-        if not shown.figures.degraded:  # what failed may work by now
-            self._cache.put_many(KIND, {key: json.dumps(asdict(shown), default=str).encode()})
+        if self._keeps and not shown.figures.degraded:  # what failed may work by now
+            self._cache.put_many(
+                KIND, {self._key(of): json.dumps(asdict(shown), default=str).encode()}
+            )
         return shown
 
 
