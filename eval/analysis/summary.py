@@ -1,6 +1,6 @@
 """What a run shows: measures and latencies with their intervals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,9 +18,13 @@ from eval.runs.delays import describe_delays
 from eval.runs.latency import TOTAL, collect_times
 from eval.runs.stored import StoredRun, describe_unread
 from eval.scoring import measures
+from eval.scoring.calculation import Scores
 from eval.statistics.estimates import Estimate, OpenEstimate, estimate_percentile
 
 PERCENTILES = (50, 95, 99)
+
+# Given a run and the names of measures, its scores.
+Score = Callable[[StoredRun, Sequence[str]], Scores]
 
 
 @dataclass(frozen=True)
@@ -130,9 +134,11 @@ class Summary:
         }
 
 
-def summarise(run: StoredRun, names: Sequence[str] = measures.DEFAULT) -> Summary:
-    """Compute the measures `names` and the latencies of a stored run."""
-    scores = answered.score(run, names)
+def summarise(
+    run: StoredRun, names: Sequence[str] = measures.DEFAULT, score: Score = answered.score
+) -> Summary:
+    """Compute the measures `names` of a stored run, by `score`, and its latencies."""
+    scores = score(run, names)
     means = {name: estimate_scores(name, found.values()) for name, found in scores.items()}
     samples = collect_times(run.latency)
     latency = {stage: estimate_percentiles(times) for stage, times in samples.items()}

@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,9 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from eval.analysis.grid_search import Figures
-from eval.analysis.summary import Summary, summarise
+from eval.analysis.summary import Score, Summary, summarise
 from eval.collections.collection import Collection, Query
-from eval.runs import environment
+from eval.runs import answered, environment
 from eval.runs.execution import WORDS, Plan, find_finished, make_ready, search_unstored
 from eval.runs.stored import MANIFEST, load
 from eval.runs.unstored import score_queries
@@ -40,14 +40,15 @@ class Shown:
 
 
 class Keeper:
-    """Finds what is shown of runs in the measures `names`, or computes and keeps it.
+    """Finds what is shown of runs in the measures `names`, or lets `score` compute it and keeps it.
 
     Nothing is kept where a measure is somebody's own, whose code may change unseen.
     """
 
-    def __init__(self, names: Sequence[str], cache: Cache) -> None:
+    def __init__(self, names: Sequence[str], cache: Cache, score: Score = answered.score) -> None:
         self._names = names
         self._cache = cache
+        self._score = score
         self._keeps = all(find(name).kind.name in KINDS for name in names)
 
     def show(self, folder: Path) -> Shown:
@@ -77,10 +78,14 @@ class Keeper:
         def make() -> Shown:
             begin = time.perf_counter()
             with _uncollected():
-                run = search_unstored(plan, retriever, collection, ready, circumstances)
-                shown = _show(summarise(run, self._names))
+                shown = search()
             note_seconds(self._cache, plan, collection, time.perf_counter() - begin)
             return Shown(replace(shown.figures, run=""), replace(shown.record, folder=None))
+
+        def search() -> Shown:
+            """Search, and forget the run before garbage is looked for again."""
+            run = search_unstored(plan, retriever, collection, ready, circumstances)
+            return _show(summarise(run, self._names, self._score))
 
         return make() if retriever.nondeterministic else self._find(ready.identity, make)
 
@@ -122,9 +127,7 @@ class Keeper:
             return kept
         shown = make()
         if self._keeps and not shown.figures.degraded:  # what failed may work by now
-            self._cache.put_many(
-                KIND, {self._key(of): json.dumps(asdict(shown), default=str).encode()}
-            )
+            self._cache.put_many(KIND, {self._key(of): json.dumps(shown, default=_tell).encode()})
         return shown
 
 
@@ -154,6 +157,13 @@ def name_point(config: Mapping[str, Any], collection: Collection) -> str:
     settings = {key: value for key, value in config.items() if key not in WORDS}
     code = environment.digest_code()
     return digest(settings, collection.digest, code, environment.packages())
+
+
+def _tell(value: object) -> Any:
+    """Return a value as JSON has it; fields are not copied, as `asdict` would."""
+    if is_dataclass(value):
+        return {item.name: getattr(value, item.name) for item in fields(value)}
+    return str(value)
 
 
 @cache

@@ -17,6 +17,7 @@ from eval.collections.collection import Query
 from eval.collections.loading import load
 from eval.experiments.config import RunConfig
 from eval.experiments.kept_figures import Keeper, Shown, note_seconds
+from eval.experiments.point_scores import PointScores
 from eval.experiments.run import make_plan, write_report
 from eval.experiments.timing import find_config_timing
 from eval.runs import environment
@@ -86,6 +87,7 @@ class Runner:
         self._stored = stored
         self._circumstances = environment.describe()
         self._load = lru_cache(maxsize=1)(load)
+        self._scores = lru_cache(maxsize=1)(lambda _, names: PointScores(names))
 
     def run(self, tasks: Sequence[Task]) -> list[Done]:
         """Run every task and return what became of each, in their own order.
@@ -219,7 +221,9 @@ class Runner:
 
     def _run(self, task: Task, variants: Variants) -> Shown:
         """Make the run of a task, or find it."""
-        keeper = Keeper(self._names(task), self._workshop.cache)
+        names = self._names(task)
+        score = self._scores(name_shared(task), tuple(names)).score
+        keeper = Keeper(names, self._workshop.cache, score)
         with variants.build(task.config) as retriever:
             collection, plan = self._load(task.config.dataset), make_plan(task.config)
             if self._stored:
