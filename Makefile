@@ -70,8 +70,9 @@ test-st: .venv/st.installed ## install sentence-transformers with torch and run 
 test-live: .venv/dev.installed ## run the tests of servers that WEAVIATE_URL, OPENSEARCH_URL, QDRANT_URL, MILVUS_URL, ELASTICSEARCH_URL or REDIS_URL names
 	$(BIN)/pytest -m live $(PYTEST_ARGS)
 
-bench: setup ## measure latency by number of chunks: [BENCH_ARGS="..."]
+bench: .venv/dev.installed ## measure latency by number of chunks, and beside libraries called directly: [BENCH_ARGS="..."]
 	@$(BIN)/python -m benchmarks.latency $(BENCH_ARGS)
+	@$(BIN)/python -m benchmarks.ratios
 
 torture: .venv/dev.installed ## kill, spoil and fill disks, and write docs/reliability.md: [TORTURE_ARGS="--seed 7 ..."]
 	@$(BIN)/python -m torture --write $(TORTURE_ARGS)

@@ -94,7 +94,7 @@ def _interleave(
         for contender in contenders:
             contender.search(query)
     samples = {contender.name: Samples([], []) for contender in contenders}
-    with _frozen():
+    with frozen():
         for query in progress.track(queries, f"{size}: timing", len(queries)):
             for contender in draw.sample(contenders, len(contenders)):
                 begin = time.perf_counter()
@@ -105,7 +105,7 @@ def _interleave(
 
 
 @contextmanager
-def _frozen() -> Iterator[None]:
+def frozen() -> Iterator[None]:
     """Keep the garbage collector off the indexes.
 
     Otherwise one contender would be charged with a walk through the objects of all the others.

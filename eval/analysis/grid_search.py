@@ -1,7 +1,7 @@
 """Sweeps: every combination of settings on every collection, and what they show side by side."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from eval.analysis.cost import Cost
 from eval.analysis.means import estimate_scores
+from eval.analysis.racing import Drop, Race, Racing
 from eval.analysis.search_space import Axes, Point, unite
 from eval.analysis.summary import Summary
 from eval.runs.latency import TOTAL
@@ -103,12 +104,16 @@ class Figures:
 
 @dataclass(frozen=True)
 class Result:
-    """One combination on one collection: the figures of its run, or why there is none."""
+    """One combination on one collection: the figures of its run, or why there is none.
+
+    `drop` says how a race ended for it that it did not stay in to the end.
+    """
 
     settings: Point
     collection: str
     figures: Figures | None = None
     failure: str = ""
+    drop: Drop | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +137,8 @@ class Margin:
 class Sweep:
     """What a sweep found. `results` are in the order of the file, collection by collection.
 
-    `headline` is the measure by which points are ordered.
+    `headline` is the measure by which points are ordered. Of a sweep that was raced, `racing` are
+    the rules, and `races` what became of it by collection.
     """
 
     id: str
@@ -142,6 +148,8 @@ class Sweep:
     created: str
     environment: Mapping[str, Any]
     results: tuple[Result, ...]
+    racing: Racing | None = None
+    races: Mapping[str, Race] = field(default_factory=dict)
 
     @property
     def done(self) -> list[tuple[Result, Figures]]:
@@ -150,8 +158,13 @@ class Sweep:
 
     @property
     def failed(self) -> list[Result]:
-        """The results that have none."""
-        return [item for item in self.results if item.figures is None]
+        """The results that have none and should."""
+        return [item for item in self.results if item.figures is None and item.drop is None]
+
+    @property
+    def dropped(self) -> list[tuple[Result, Drop]]:
+        """The results that dropped out of a race, with how."""
+        return [(item, item.drop) for item in self.results if item.drop]
 
     @property
     def collections(self) -> list[str]:
@@ -180,12 +193,19 @@ class Sweep:
 
     @cached_property
     def margins(self) -> tuple[Margin, ...]:
-        """What each value of each axis comes to, over all other axes."""
-        return tuple(
-            self._margin(name, key, value)
-            for name in self.collections
-            for key in self.keys
-            for value in self._values(name, key)
+        """What each value of each axis comes to, over all other axes.
+
+        Nothing of a sweep that was raced: what is left of a value is the best of it.
+        """
+        return (
+            ()
+            if self.racing
+            else tuple(
+                self._margin(name, key, value)
+                for name in self.collections
+                for key in self.keys
+                for value in self._values(name, key)
+            )
         )
 
     def charged(self, collection: str) -> bool:
@@ -199,6 +219,12 @@ class Sweep:
     def rank(self, collection: str) -> list[tuple[Result, Figures]]:
         """Return the results on a collection that have figures, by falling mean of the headline."""
         return sorted(self.on(collection), key=lambda pair: -pair[1].means[self.headline].value)
+
+    def leader(self, collection: str) -> Result | None:
+        """Return the result that the others on a collection were held against in its race."""
+        place = self.races[collection].leader
+        raced = [item for item in self.results if item.collection == collection]
+        return None if place is None else raced[place]
 
     def best(self, collection: str) -> Result | None:
         """Return the result of highest mean on a collection, of equal ones the first."""
@@ -216,6 +242,7 @@ class Sweep:
             "points": [self._row(item) for item in self.results],
             "margins": [asdict(item) for item in self.margins],
             "failed": len(self.failed),
+            "racing": self._tell_racing(self.racing) if self.racing else None,
             "environment": dict(self.environment),
         }
 
@@ -233,9 +260,17 @@ class Sweep:
                 results.append(item)
                 points.append((*costs, figures.means[self.headline].value))
         return [results[at] for at in find_front(points)]
+    def _tell_racing(self, rules: Racing) -> dict[str, Any]:
+        told = {}
+        for name, race in self.races.items():
+            leader = self.leader(name)
+            told[name] = {**race.as_json(), "leader": dict(leader.settings) if leader else None}
+        return {**asdict(rules), "collections": told}
 
     def _row(self, item: Result) -> dict[str, Any]:
         row = {"settings": dict(item.settings), "collection": item.collection}
+        if item.drop:
+            return {**row, "dropped": asdict(item.drop)}
         if item.figures is None:
             return {**row, "failure": item.failure}
         figures = item.figures

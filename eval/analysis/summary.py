@@ -1,6 +1,6 @@
 """What a run shows: measures and latencies with their intervals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,9 @@ from eval.scoring.calculation import Scores
 from eval.statistics.estimates import Estimate, OpenEstimate, estimate_percentile
 
 PERCENTILES = (50, 95, 99)
+
+# Given a run and the names of measures, its scores.
+Score = Callable[[StoredRun, Sequence[str]], Scores]
 
 
 @dataclass(frozen=True)
@@ -138,9 +141,11 @@ class Summary:
         }
 
 
-def summarise(run: StoredRun, names: Sequence[str] = measures.DEFAULT) -> Summary:
-    """Compute the measures `names` and the latencies of a stored run."""
-    return summarise_scores(run, answered.score(run, names))
+def summarise(
+    run: StoredRun, names: Sequence[str] = measures.DEFAULT, score: Score = answered.score
+) -> Summary:
+    """Compute the measures `names` of a stored run, by `score`, and its latencies."""
+    return summarise_scores(run, score(run, names))
 
 
 def summarise_scores(run: StoredRun, scores: Scores) -> Summary:

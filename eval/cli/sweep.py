@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from eval.analysis.grid_search import Figures, Result, Sweep, SweepSettings
+    from eval.analysis.racing import Racing
     from eval.experiments.forecast import Forecast
     from eval.experiments.runner import Task
 
@@ -32,6 +33,22 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Store the run of every point, with its report, not that of the best alone.",
 )
+@click.option(
+    "--racing",
+    is_flag=True,
+    help="Search ever more queries, and drop points that cannot win; measure the others in full.",
+)
+@click.option(
+    "--risk",
+    type=options.Fraction(),
+    help="--racing: the chance that no point within the effect of the best is kept."
+    "  [default: 0.05]",
+)
+@click.option(
+    "--effect",
+    type=options.Fraction(),
+    help="--racing: the smallest difference to the best that would matter.  [default: 0.05]",
+)
 @options.RAY
 @options.NO_TRACK
 @options.JSON
@@ -41,6 +58,9 @@ def sweep(
     engines: tuple[str, ...],
     dry_run: bool,
     keep_runs: bool,
+    racing: bool,
+    risk: float | None,
+    effect: float | None,
     ray: str | None,
     no_track: bool,
     as_json: bool,
@@ -56,6 +76,9 @@ def sweep(
     engines, null for the config as it is, or "*" for every one that can be used here and to which
     the config can move; --engine gives or replaces it.
 
+    With --racing all points begin on a few queries, drawn at random, and one drops out once its
+    mean is shown not to exceed a good one's by the effect. Those that stay are measured in full.
+
     A point that fails is reported, and the others go on. Exit code: 0 all points ran, 1 some
     failed, 2 the file cannot be run.
     """
@@ -66,6 +89,7 @@ def sweep(
     from eval.experiments.workshop import make_workshop
     from eval.report import sweep as report
 
+    rules = _read_rules(racing, risk, effect)
     settings = read_sweep(file, engines)
     tasks = list_tasks(file, settings, overrides)
     workshop = make_workshop()
@@ -75,13 +99,31 @@ def sweep(
     with distribute(ray, workshop.progress) as crew:
         used = crew.workshop if crew else workshop
         found, records = run_sweep(
-            settings, tasks, used, reports_folder(), keep_runs=keep_runs, helpers=crew
+            settings,
+            tasks,
+            used,
+            reports_folder(),
+            keep_runs=keep_runs,
+            racing=rules,
+            helpers=crew,
         )
     page = report.write(found, reports_folder() / found.id)
     tracked = track_runs(no_track, records, page.parent, workshop.progress)
     present(found, as_json, _print, report=page, mlflow_parent=tracked)
     if found.failed:
         sys.exit(1)
+
+
+def _read_rules(racing: bool, risk: float | None, effect: float | None) -> "Racing | None":
+    """Return the rules of the race that is asked for, if any."""
+    from eval.analysis.racing import Racing
+
+    if racing:
+        usual = Racing()
+        return Racing(risk or usual.risk, effect or usual.effect)
+    if risk or effect:
+        raise click.UsageError(f"--{'risk' if risk else 'effect'}: only with --racing")
+    return None
 
 
 def _list(
@@ -98,12 +140,16 @@ def _list(
 
 
 def _print(found: "Sweep") -> None:
-    from eval.report.sweep import OPTIMISM
+    from eval.report.sweep import OPTIMISM, describe_race
 
     console = make_console()
     for name in found.collections:
         if found.on(name):
             print_table(console, _table(found, name))
+    for name, race in found.races.items():
+        console.print(describe_race(found, name), soft_wrap=True)
+        if race.drops:
+            print_table(console, _drops_table(found, name))
     for item in found.failed:
         line = f"failed: {_name(item)} on {item.collection}: {item.failure}"
         console.print(line, style="bold red", markup=False, soft_wrap=True)
@@ -143,6 +189,30 @@ def _table(found: "Sweep", collection: str) -> "Table":
             "●" if item in found.front else "",
             style="bold" if item is best else "",
         )
+    return table
+
+
+def _drops_table(found: "Sweep", collection: str) -> "Table":
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    from eval.report.formats import interval, signed
+
+    title = f"Dropped on {collection}: {found.headline} beside the leader's"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("")
+    for heading in ("queries", "difference", "interval"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for item, drop in found.dropped:
+        if item.collection == collection:
+            difference = drop.difference
+            table.add_row(
+                escape(_name(item)),
+                str(drop.queries),
+                signed(difference.value),
+                interval(difference, signed),
+            )
     return table
 
 

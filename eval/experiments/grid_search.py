@@ -3,18 +3,27 @@
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from eval.analysis.grid_search import CONFIG, ENGINE, Sweep, SweepSettings, without_engine
+from eval.analysis.grid_search import (
+    CONFIG,
+    ENGINE,
+    Result,
+    Sweep,
+    SweepSettings,
+    without_engine,
+)
+from eval.analysis.racing import Racing
 from eval.analysis.search_space import Point, as_overrides
 from eval.collections.catalog import find
 from eval.collections.formats.irds import PREFIX
 from eval.experiments.config import load_config
 from eval.experiments.engine_axis import list_engines_of
 from eval.experiments.named_configs import find_base
-from eval.experiments.runner import Helpers, Runner, Task
+from eval.experiments.racing import race_tasks
+from eval.experiments.runner import Done, Helpers, Runner, Task
 from eval.runs import environment
 from eval.scoring.measures import check_rising
 from eval.tracking.record import Record
@@ -65,9 +74,11 @@ def list_tasks(path: Path, settings: SweepSettings, overrides: Sequence[str]) ->
         raise AssayError(f"{path}: {str(error).partition(chr(10))[0]}") from None
 
 
-def name_sweep(settings: SweepSettings, tasks: Sequence[Task]) -> str:
-    """Return the id of a sweep, which the same points share."""
-    return f"sweep-{settings.name}-{digest([task.config for task in tasks])[:8]}"
+def name_sweep(settings: SweepSettings, tasks: Sequence[Task], racing: Racing | None) -> str:
+    """Return the id of a sweep, shared by the same points that are raced alike, or not at all."""
+    configs = [task.config for task in tasks]
+    what = digest([configs, asdict(racing), settings.measure]) if racing else digest(configs)
+    return f"sweep-{settings.name}-{what[:8]}"
 
 
 def _place(folder: Path, collection: str) -> str:
@@ -106,17 +117,26 @@ def run_sweep(
     reports: Path,
     *,
     keep_runs: bool = False,
+    racing: Racing | None = None,
     helpers: Helpers | None = None,
 ) -> tuple[Sweep, list[Record]]:
     """Run every task; return what became of them, and what MLflow is told.
 
     The same points make the same id. The best point of each collection is stored as a run with a
     report of its own, or with `keep_runs` every one; of the others the figures are kept, which are
-    those that `assay run` gives.
+    those that `assay run` gives. By the rules of `racing`, if any, those that cannot win are not
+    run to the end. Raises AssayError where they cannot be raced.
     """
-    name = name_sweep(settings, tasks)
+    name = name_sweep(settings, tasks, racing)
     runner = Runner(settings.measure, workshop, reports, stored=keep_runs, helpers=helpers)
-    done = runner.time(tasks, runner.run(tasks), reports / name)
+    races = race_tasks(tasks, runner, settings.measure, racing, workshop.progress) if racing else {}
+    drops = {at: drop for raced in races.values() for at, drop in raced.drops.items()}
+    run = [task for at, task in enumerate(tasks) if at not in drops]
+    ran = iter(runner.time(run, runner.run(run), reports / name))
+    done = [
+        Done(Result(task.point, task.config.dataset, drop=drops[at])) if at in drops else next(ran)
+        for at, task in enumerate(tasks)
+    ]
     found = Sweep(
         id=name,
         name=settings.name,
@@ -125,6 +145,8 @@ def run_sweep(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         environment=environment.describe(),
         results=tuple(item.result for item in done),
+        racing=racing,
+        races={collection: raced.race for collection, raced in races.items()},
     )
     best = [found.best(name) for name in found.collections]
     chosen = [at for at, item in enumerate(done) if keep_runs or item.result in best]

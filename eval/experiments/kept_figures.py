@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,13 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from eval.analysis.grid_search import Figures
-from eval.analysis.summary import Summary, summarise
-from eval.collections.collection import Collection
-from eval.runs import environment
+from eval.analysis.summary import Score, Summary, summarise
+from eval.collections.collection import Collection, Query
+from eval.runs import answered, environment
 from eval.runs.execution import WORDS, Plan, find_finished, make_ready, search_unstored
 from eval.runs.manifest import MANIFEST
 from eval.runs.stored import load
+from eval.runs.unstored import score_queries
 from eval.scoring.kinds import KINDS
 from eval.scoring.measures import find
 from eval.tracking.record import Record, describe
@@ -27,6 +28,7 @@ from retrievers.store.cache import Cache
 from retrievers.store.digest import digest, digest_file, digest_sources
 
 KIND = "figures"
+RACED = "raced_scores"
 SECONDS = "point_seconds"
 
 
@@ -39,14 +41,15 @@ class Shown:
 
 
 class Keeper:
-    """Finds what is shown of runs in the measures `names`, or computes and keeps it.
+    """Finds what is shown of runs in the measures `names`, or lets `score` compute it and keeps it.
 
     Nothing is kept where a measure is somebody's own, whose code may change unseen.
     """
 
-    def __init__(self, names: Sequence[str], cache: Cache) -> None:
+    def __init__(self, names: Sequence[str], cache: Cache, score: Score = answered.score) -> None:
         self._names = names
         self._cache = cache
+        self._score = score
         self._keeps = all(find(name).kind.name in KINDS for name in names)
 
     def show(self, folder: Path) -> Shown:
@@ -76,22 +79,56 @@ class Keeper:
         def make() -> Shown:
             begin = time.perf_counter()
             with _uncollected():
-                run = search_unstored(plan, retriever, collection, ready, circumstances)
-                shown = _show(summarise(run, self._names))
+                shown = search()
             note_seconds(self._cache, plan, collection, time.perf_counter() - begin)
             return Shown(replace(shown.figures, run=""), replace(shown.record, folder=None))
 
+        def search() -> Shown:
+            """Search, and forget the run before garbage is looked for again."""
+            run = search_unstored(plan, retriever, collection, ready, circumstances)
+            return _show(summarise(run, self._names, self._score))
+
         return make() if retriever.nondeterministic else self._find(ready.identity, make)
 
+    def score_first(
+        self,
+        plan: Plan,
+        retriever: Retriever,
+        collection: Collection,
+        queries: Sequence[Query],
+        measure: str,
+    ) -> dict[str, float]:
+        """Return the scores of some queries by id, of a run that is not made; they are kept apart.
+
+        Raises AssayError as `score_queries` does.
+        """
+        ready = make_ready(plan, retriever, collection)
+        if not retriever.nondeterministic and (known := self._find_kept(ready.identity)):
+            return {query.id: known.figures.scores[measure][query.id] for query in queries}
+        ids = [query.id for query in queries]
+        key = digest(ready.identity, measure, ids, _digest_code())
+        if self._keeps and (kept := self._cache.get_many(RACED, [key]).get(key)):
+            return dict(zip(ids, json.loads(kept), strict=True))
+        found = score_queries(retriever, collection, queries, measure, plan.depth)
+        if self._keeps and not retriever.nondeterministic:
+            values = [found[id_] for id_ in ids]
+            self._cache.put_many(RACED, {key: json.dumps(values).encode()})
+        return dict(found)
+
+    def _find_kept(self, of: str) -> Shown | None:
+        key = self._key(of)
+        kept = self._cache.get_many(KIND, [key]).get(key) if self._keeps else None
+        return _shown().validate_python(json.loads(kept)) if kept else None
+
+    def _key(self, of: str) -> str:
+        return digest(of, list(self._names), _digest_code())
+
     def _find(self, of: str, make: Callable[[], Shown]) -> Shown:
-        if not self._keeps:
-            return make()
-        key = digest(of, list(self._names), _digest_code())
-        if kept := self._cache.get_many(KIND, [key]).get(key):
-            return _shown().validate_python(json.loads(kept))
+        if kept := self._find_kept(of):
+            return kept
         shown = make()
-        if not shown.figures.degraded:  # what failed may work by now
-            self._cache.put_many(KIND, {key: json.dumps(asdict(shown), default=str).encode()})
+        if self._keeps and not shown.figures.degraded:  # what failed may work by now
+            self._cache.put_many(KIND, {self._key(of): json.dumps(shown, default=_tell).encode()})
         return shown
 
 
@@ -121,6 +158,13 @@ def name_point(config: Mapping[str, Any], collection: Collection) -> str:
     settings = {key: value for key, value in config.items() if key not in WORDS}
     code = environment.digest_code()
     return digest(settings, collection.digest, code, environment.packages())
+
+
+def _tell(value: object) -> Any:
+    """Return a value as JSON has it; fields are not copied, as `asdict` would."""
+    if is_dataclass(value):
+        return {item.name: getattr(value, item.name) for item in fields(value)}
+    return str(value)
 
 
 @cache

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
@@ -12,10 +13,11 @@ from typing import Any, Protocol
 from eval.analysis.grid_search import Result
 from eval.analysis.search_space import Point, label
 from eval.analysis.summary import estimate_percentiles
-from eval.collections.collection import Collection
+from eval.collections.collection import Collection, Query
 from eval.collections.loading import load
 from eval.experiments.config import RunConfig
 from eval.experiments.kept_figures import Keeper, Shown, note_seconds
+from eval.experiments.point_scores import PointScores
 from eval.experiments.run import make_plan, write_report
 from eval.experiments.timing import find_config_timing
 from eval.runs import environment
@@ -105,6 +107,7 @@ class Runner:
         self._helpers = helpers
         self._circumstances = environment.describe()
         self._load = lru_cache(maxsize=1)(load)
+        self._scores = lru_cache(maxsize=1)(lambda _, names: PointScores(names))
 
     def run(self, tasks: Sequence[Task]) -> list[Done]:
         """Run every task and return what became of each, in their own order.
@@ -117,12 +120,31 @@ class Runner:
         if self._helpers and not self._stored:
             ran = self._helpers.run(tasks, self._measure, self._reports)
         else:
-            ran = self._run_in_order(tasks)
+            order = self._take_in_order(tasks)
+            ran = ((at, self._attempt(tasks[at], variants)) for at, variants in order)
         for at, outcome in progress.track(ran, "points", len(tasks)):
             done[at] = outcome
             if outcome.result.failure:
                 progress.say(f"failed: {tasks[at].label}: {outcome.result.failure}")
         return [done[at] for at in range(len(tasks))]
+
+    def score_first(
+        self, tasks: Sequence[Task], queries: Sequence[Query], what: str
+    ) -> list[dict[str, float] | None]:
+        """Return the scores of some queries by id, of tasks that share a collection.
+
+        None stands for a task that fails on them, or does without a part of itself. `what` is told
+        of the progress.
+        """
+        scores: list[dict[str, float] | None] = [None] * len(tasks)
+        order = self._take_in_order(tasks)
+        for at, variants in self._workshop.progress.track(order, what, len(tasks)):
+            config = tasks[at].config
+            keeper = Keeper(self._names(tasks[at]), self._workshop.cache)
+            with suppress(Exception), variants.build(config) as retriever:
+                collection, plan = self._load(config.dataset), make_plan(config)
+                scores[at] = keeper.score_first(plan, retriever, collection, queries, self._measure)
+        return scores
 
     def time(self, tasks: Sequence[Task], done: Sequence[Done], folder: Path) -> list[Done]:
         """Return what became of tasks, with the latency of all of a collection timed by turns.
@@ -204,14 +226,14 @@ class Runner:
         """Return the measures that are kept of a run."""
         return list(dict.fromkeys([*task.config.measures, self._measure]))
 
-    def _run_in_order(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Done]]:
+    def _take_in_order(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Variants]]:
         order = sorted(range(len(tasks)), key=lambda at: name_shared(tasks[at]))
         for _, grouped in groupby(order, key=lambda at: name_shared(tasks[at])):
             members = list(grouped)
             expected = [tasks[at].config for at in members]
             with Variants(self._workshop, expected) as variants:
                 for at in members:
-                    yield at, self._attempt(tasks[at], variants)
+                    yield at, variants
 
     def _attempt(self, task: Task, variants: Variants) -> Done:
         """Run a task. Whatever goes wrong in it is its own affair, and becomes one line."""
@@ -226,7 +248,9 @@ class Runner:
 
     def _run(self, task: Task, variants: Variants) -> Shown:
         """Make the run of a task, or find it."""
-        keeper = Keeper(self._names(task), self._workshop.cache)
+        names = self._names(task)
+        score = self._scores(name_shared(task), tuple(names)).score
+        keeper = Keeper(names, self._workshop.cache, score)
         with variants.build(task.config) as retriever:
             collection, plan = self._load(task.config.dataset), make_plan(task.config)
             if self._stored:

@@ -9,7 +9,7 @@ from eval.analysis.cost import tell_queries
 from eval.analysis.grid_search import COST, Figures, Margin, Result, Sweep
 from eval.analysis.search_space import describe, shorten
 from eval.report.files import write_report
-from eval.report.formats import Figure, amount, count, figure, score
+from eval.report.formats import Figure, amount, count, figure, score, signed
 from eval.report.front import FrontPlot, plot_cost, plot_front
 from eval.report.heatmap import Heatmap, make_heatmap
 from eval.report.plots import LinearAxis, Whisker, whisker
@@ -48,9 +48,18 @@ class MarginRow:
 
 
 @dataclass(frozen=True)
+class DropRow:
+    """A point that dropped out of the race: after so many queries, and its difference then."""
+
+    values: tuple[str, ...]
+    queries: int
+    difference: Figure
+
+
+@dataclass(frozen=True)
 class CollectionView:
     """The points on one collection, best first. `charged`: some ask services that may charge;
-    `front` says in words what no point on it is beaten in.
+    `front` says in words what no point on it is beaten in, `race` what became of a race, if any.
     """
 
     name: str
@@ -62,6 +71,8 @@ class CollectionView:
     plot: FrontPlot | None
     cost_plot: FrontPlot | None
     heatmap: Heatmap | None
+    race: str
+    drops: tuple[DropRow, ...]
 
 
 def write(sweep: Sweep, folder: Path) -> Path:
@@ -87,11 +98,26 @@ def write(sweep: Sweep, folder: Path) -> Path:
     return write_report("sweep", sweep, folder, values)
 
 
+def describe_race(sweep: Sweep, collection: str) -> str:
+    """Say in a paragraph what was raced on a collection, what it promises and what it saved."""
+    race, leader = sweep.races[collection], sweep.leader(collection)
+    if sweep.racing is None or leader is None:
+        return f"Not raced on {collection}: too few points or queries; all were searched in full."
+    searches = f"{race.searches:,} searches of {race.points * race.queries:,}"
+    return (
+        f"Raced on {collection}: {len(race.drops)} of {count(race.points, 'point')} were not "
+        f"searched to the end, and have no figures. {sweep.racing.describe(race.queries)} The "
+        f"others were held against {_describe(sweep, leader)}; {searches} were made."
+    )
+
+
 def _facts(sweep: Sweep) -> tuple[str, ...]:
     points = count(len(sweep.results), "point")
     facts = [points, count(len(sweep.collections), "collection")]
     if sweep.failed:
         facts.append(f"{len(sweep.failed)} failed")
+    if sweep.dropped:
+        facts.append(f"{len(sweep.dropped)} dropped in a race")
     return (*facts, sweep.created)
 
 
@@ -122,6 +148,14 @@ def _view(sweep: Sweep, name: str) -> CollectionView:
         heatmap=make_heatmap(
             [(item.settings, figures.means[sweep.headline].value) for item, figures in ranked],
             score,
+        )
+        if not sweep.racing
+        else None,
+        race=describe_race(sweep, name) if sweep.racing else "",
+        drops=tuple(
+            DropRow(_values(sweep, item), drop.queries, figure(drop.difference, signed))
+            for item, drop in sweep.dropped
+            if item.collection == name
         ),
     )
 

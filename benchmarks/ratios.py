@@ -1,0 +1,268 @@
+"""How much longer our legs and adapters take than the libraries that could be called directly.
+
+`python -m benchmarks.ratios` asks all of them each query by turns, in one process on one core: the
+legs of `bm25` and `semantic` beside bm25s and FAISS' flat index, the adapters of tantivy and
+qdrant-edge beside their clients. Each wants 100 hits with their scores. What embeds queries is left
+out on both sides; bm25s, which has no analyzer, is given the terms. It ends with 1 where a ratio of
+medians lies above its stated one with its whole interval.
+"""
+
+import argparse
+import json
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import asdict, dataclass
+from functools import partial
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+# Light imports only: the process must be on its core before any library counts the cores.
+from benchmarks.latency import pin, positive
+from eval import telemetry
+from retrievers.base import AssayError, Progress
+
+if TYPE_CHECKING:
+    from eval.statistics.estimates import Estimate
+    from retrievers.corpus import Corpus
+    from retrievers.legs.dense import DenseLegSettings
+    from retrievers.models.base import Vectors
+    from retrievers.settings import Workshop
+
+DEPTH = 100
+ROUNDS = 3
+WARM_UP = 10  # queries that all answer before, untimed
+SEED = 20_240_517
+STATED = {"leg bm25": 1.0, "leg dense": 1.5, "tantivy": 1.2, "qdrant-edge": 1.2}
+
+Ask = Callable[[str], float]  # asks a query and returns its milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One of ours, and the library that could be called in its place."""
+
+    name: str
+    library: str
+    ours: Ask
+    direct: Ask
+    stated: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """Median milliseconds of ours and of the library, and their ratio with its 95 % interval."""
+
+    name: str
+    library: str
+    ours: float
+    direct: float
+    ratio: "Estimate"
+    stated: float
+
+    @property
+    def verdict(self) -> str:
+        """Whether the whole interval lies within what is stated, or beyond."""
+        if self.ratio.high <= self.stated:
+            return "within"
+        return "over" if self.ratio.low > self.stated else "cannot tell"
+
+
+def measure(chunks: int, queries: int, progress: Progress) -> list[Ratio]:
+    """Return all ratios. Raises AssayError where a library, an input or memory is missing."""
+    from benchmarks import texts
+    from benchmarks.memory import check_memory
+    from eval.experiments import synthetic_corpus as growth
+    from eval.experiments.ingestion import forgetful
+    from retrievers.corpus import Corpus
+    from retrievers.documents.preparation import DocumentSettings, prepare
+    from retrievers.legs.dense import DenseLegSettings
+    from retrievers.settings import Workshop
+    from retrievers.store.cache import Cache, default_root
+
+    check_memory(chunks)
+    dense = DenseLegSettings(type="dense")
+    with ExitStack() as stack:
+        lasting = Workshop(Cache(default_root()), progress, threads=1)
+        workshop = stack.enter_context(forgetful(lasting))
+        sources, _ = texts.read_sources(workshop)
+        asked = texts.sample_queries(sources, queries)
+        passages = growth.compose(sources, chunks)
+        growth.embed([dense.encoder], passages, workshop)
+        documents = growth.make_documents(passages)
+        corpus = Corpus(prepare(documents, DocumentSettings(), workshop).chunks, documents)
+        encoder = dense.encoder.build(workshop)
+        encoded = {query: encoder.encode_query(query) for query in asked}
+        pairs = [
+            pair_keyword(corpus, workshop),
+            pair_dense(dense, corpus, encoded, workshop),
+            *pair_engine("tantivy", corpus, encoded, workshop, stack),
+            *pair_engine("qdrant-edge", corpus, encoded, workshop, stack),
+        ]
+        asks = [ask for pair in pairs for ask in (pair.ours, pair.direct)]
+        taken = iter(time_apart(asks, asked, progress))
+        return [find_ratio(pair, next(taken), next(taken)) for pair in pairs]
+
+
+def time_apart(
+    asks: Sequence[Ask], queries: Sequence[str], progress: Progress
+) -> list[list[float]]:
+    """Return the milliseconds of each, paired by query: the median of the rounds.
+
+    All take turns, in an order drawn anew each time, and each is at a query of its own: who was
+    asked the same just after another would find the processor's caches warm.
+    """
+    draw = random.Random(SEED)
+    taken: list[list[list[float]]] = [[[] for _ in queries] for _ in asks]
+    for query in queries[:WARM_UP]:
+        for ask in asks:
+            ask(query)
+    from benchmarks.experiment import frozen
+
+    with frozen():
+        for number in range(ROUNDS):
+            for at in progress.track(range(len(queries)), f"round {number + 1}", len(queries)):
+                for who in draw.sample(range(len(asks)), len(asks)):
+                    mine = (at + who * len(queries) // len(asks)) % len(queries)
+                    taken[who][mine].append(asks[who](queries[mine]))
+    return [[median(times) for times in each] for each in taken]
+
+
+def find_ratio(pair: Pair, ours: Sequence[float], direct: Sequence[float]) -> Ratio:
+    """Return what the milliseconds of a pair, paired by query, come to."""
+    from eval.statistics.estimates import estimate_percentile_ratio
+
+    ratio = estimate_percentile_ratio(direct, ours, 50)
+    return Ratio(pair.name, pair.library, median(ours), median(direct), ratio, pair.stated)
+
+
+def pair_keyword(corpus: "Corpus", workshop: "Workshop") -> Pair:
+    """Return the keyword leg of `bm25`, and bm25s with its formula and terms."""
+    import bm25s
+
+    from retrievers.legs.keyword import KeywordLegSettings
+
+    settings = KeywordLegSettings(variant="lucene")
+    leg = settings.build(workshop)
+    leg.index(corpus)
+    analyzer = settings.analyzer.build()
+    library = bm25s.BM25(method="lucene", k1=settings.k1, b=settings.b)
+    library.index([analyzer.analyze(text) for text in corpus.texts], show_progress=False)
+
+    def ask(query: str) -> float:
+        terms = [analyzer.analyze(query)]
+        return clock(lambda: library.retrieve(terms, k=DEPTH, show_progress=False))
+
+    def ours(query: str) -> float:
+        return clock(lambda: leg.search(query, DEPTH))
+
+    return Pair("leg bm25", "bm25s", ours, ask, STATED["leg bm25"])
+
+
+def pair_dense(
+    settings: "DenseLegSettings",
+    corpus: "Corpus",
+    encoded: Mapping[str, "Vectors"],
+    workshop: "Workshop",
+) -> Pair:
+    """Return the exact dense leg without its embedding, and FAISS' flat index."""
+    import faiss
+
+    leg = settings.build(workshop)
+    leg.index(corpus)
+    faiss.omp_set_num_threads(1)
+    vectors = corpus.encode(settings.encoder.build(workshop)).vectors
+    index = faiss.IndexFlatIP(vectors.shape[1])
+    index.add(vectors)
+
+    def ask(query: str) -> float:
+        vector = encoded[query][None]
+        return clock(lambda: index.search(vector, DEPTH))
+
+    def ours(query: str) -> float:
+        return leg.search(query, DEPTH).milliseconds["search"]
+
+    return Pair("leg dense", "faiss flat", ours, ask, STATED["leg dense"])
+
+
+def pair_engine(
+    name: str,
+    corpus: "Corpus",
+    encoded: Mapping[str, "Vectors"],
+    workshop: "Workshop",
+    stack: ExitStack,
+) -> Iterator[Pair]:
+    """Yield the lists of an engine, asked of its adapter and of its client; `stack` closes both."""
+    from eval.experiments.engine_settings import read_engine
+    from retrievers.models.encoders import EncoderSettings
+
+    encoder = EncoderSettings().build(workshop)
+    engine = stack.enter_context(closing(read_engine(name).build(workshop)))
+    engine.index(corpus.texts, corpus.encode(encoder).vectors, encoder.identity)
+    bare = engine.open_bare()
+    assert bare is not None
+    stack.enter_context(closing(bare))
+    lists: list[tuple[str, Any, Any, Callable[[str], Any]]] = [
+        ("dense", engine.dense, bare.dense, lambda query: encoded[query]),
+        ("keyword", engine.keyword, bare.keyword, lambda query: query),
+    ]
+    for kind, adapter, client, choose in lists:
+        if client is not None:
+            yield Pair(
+                f"{name}, {kind}",
+                f"{name}'s client",
+                partial(_ask_adapter, adapter, choose),
+                partial(_ask_client, client, choose),
+                STATED[name],
+            )
+
+
+def clock(call: Callable[[], object]) -> float:
+    """Return the milliseconds of a call."""
+    begin = time.perf_counter()
+    call()
+    return (time.perf_counter() - begin) * 1e3
+
+
+def _ask_adapter(adapter: Any, choose: Callable[[str], Any], query: str) -> float:
+    return clock(lambda: adapter(choose(query), DEPTH))
+
+
+def _ask_client(client: Any, choose: Callable[[str], Any], query: str) -> float:
+    return clock(client(choose(query), DEPTH))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print a row a pair; end the process with 1 where one is over, 2 where it cannot be run."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ratios", description=__doc__)
+    parser.add_argument("--chunks", type=positive, default=10_000)
+    parser.add_argument("--queries", type=positive, default=200)
+    parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
+    options = parser.parse_args(arguments)
+    telemetry.disable()
+    pin()
+    from eval.progress import ConsoleProgress
+
+    try:
+        ratios = measure(options.chunks, options.queries, ConsoleProgress())
+    except AssayError as error:
+        print(f"benchmark: {error}", file=sys.stderr)
+        sys.exit(2)
+    if options.json:
+        rows = [{**asdict(item), "verdict": item.verdict} for item in ratios]
+        print(json.dumps({"chunks": options.chunks, "ratios": rows}, indent=1))
+    else:
+        print(f"{'ours':<22} {'directly':<22} ms      directly  ratio (95 %)          stated")
+        for item in ratios:
+            interval = f"({item.ratio.low:.2f} – {item.ratio.high:.2f})"
+            print(
+                f"{item.name:<22} {item.library:<22} {item.ours:<7.3f} {item.direct:<9.3f} "
+                f"{item.ratio.value:.2f} {interval:<15}  {item.stated:.1f}: {item.verdict}"
+            )
+    sys.exit(any(item.verdict == "over" for item in ratios))
+
+
+if __name__ == "__main__":
+    main()
