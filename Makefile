@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help setup extra eval check-config compare ablate gate targets notebooks mlflow engines-up engines-down \
-	test test-slow test-st test-live bench torture docs dist sbom lock clean
+	test test-slow test-st test-live bench bench-scale torture docs dist sbom lock clean
 
 BIN := .venv/bin
 CONFIGS := $(sort $(filter-out gate targets,$(basename $(notdir $(wildcard configs/*.yaml)))))
@@ -73,6 +73,9 @@ test-live: .venv/dev.installed ## run the tests of servers that WEAVIATE_URL, OP
 bench: .venv/dev.installed ## measure latency by number of chunks, and beside libraries called directly: [BENCH_ARGS="..."]
 	@$(BIN)/python -m benchmarks.latency $(BENCH_ARGS)
 	@$(BIN)/python -m benchmarks.ratios
+
+bench-scale: setup ## measure runs by number of passages: [BENCH_ARGS="--passages 100000 1000000"]
+	@$(BIN)/python -m benchmarks.scale $(BENCH_ARGS)
 
 torture: .venv/dev.installed ## kill, spoil and fill disks, and write docs/reliability.md: [TORTURE_ARGS="--seed 7 ..."]
 	@$(BIN)/python -m torture --write $(TORTURE_ARGS)

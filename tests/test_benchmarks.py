@@ -18,8 +18,10 @@ from benchmarks.memory import check_memory
 from benchmarks.report import Report, Samples, Size, make_row
 from benchmarks.reranking import Point, mark
 from benchmarks.stages import REFERENCE
+from benchmarks.synthetic_collection import write_collection
 from benchmarks.tables import print_report
 from benchmarks.texts import sample_queries
+from eval.collections.loading import load
 from eval.experiments.synthetic_corpus import SENTENCE_END, Source, compose, scatter
 from retrievers.base import AssayError
 
@@ -237,3 +239,21 @@ def test_the_order_of_judging_is_held_against_depth_pooling() -> None:
     with pytest.raises(SystemExit) as ended:
         judging_order.main(["nowhere", "no-run"])
     assert ended.value.code == 2
+
+
+def test_what_is_planted_in_a_synthetic_collection_stands_there(tmp_path: Path) -> None:
+    folders = [write_collection(tmp_path / name, 1_500) for name in "ab"]
+    collection = load(str(folders[0]))
+    assert collection.digest == load(str(folders[1])).digest
+    assert len(collection.documents) == 1_500
+    passages = [set(document.text.split()) for document in collection.documents]
+    for query in collection.queries:
+        wanted = set(query.text.split())
+        [item] = collection.gold[query.id]
+        assert wanted <= set(collection.texts[item.doc_id].split())
+        assert sum(len(wanted - words) <= 1 for words in passages) >= 6
+
+
+def test_a_collection_too_small_for_what_is_planted_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match=r"^10 passages cannot hold .* allowed: 1,200 up$"):
+        write_collection(tmp_path, 10)

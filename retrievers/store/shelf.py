@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 if TYPE_CHECKING:
@@ -23,13 +23,18 @@ T = TypeVar("T")
 N = TypeVar("N", bound=Named)
 V = TypeVar("V", covariant=True)
 
+RECENT = 1 << 12  # items that are kept
+
 
 class Lazy(Sequence[T]):
-    """`size` items, of which `take` makes the one at a place, equal each time."""
+    """`size` items, of which `take` makes the one at a place, equal each time.
+
+    Those asked for last are kept: what a search finds is looked at several times.
+    """
 
     def __init__(self, size: int, take: Callable[[int], T]) -> None:
         self._size = size
-        self._take = take
+        self._take = lru_cache(RECENT)(take)
 
     def __len__(self) -> int:
         return self._size

@@ -21,7 +21,7 @@ from eval.collections.formats.source import (
 )
 from retrievers.base import Chunk, Context, Document, Passage
 
-LARGEST_HELD = 1 << 26  # bytes of a corpus that is held in memory
+LARGEST_HELD = 1 << 28  # bytes of a corpus that is held in memory
 
 
 class BeirCard(FileCard):
