@@ -47,10 +47,11 @@ needs_ray = pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="need
         ("ray://head:10001", "addresses of Ray's client are not taken"),
         ("head", "not an address; allowed: local, HOST:PORT"),
         ("head:99999", "not an address; allowed: local, HOST:PORT"),
-        (f"127.0.0.1:{find_free_port()}", "nothing answers there: "),
+        ("127.0.0.1:PORT", "nothing answers there: "),
     ],
 )
 def test_a_broken_address_is_one_line(address: str, told: str) -> None:
+    address = address.replace("PORT", str(find_free_port()))
     with pytest.raises(AssayError) as failed, distribute(address, Quiet()):
         pytest.fail("joined")
     assert str(failed.value).startswith(f"--ray {address}: {told}")
