@@ -260,6 +260,7 @@ class Sweep:
                 results.append(item)
                 points.append((*costs, figures.means[self.headline].value))
         return [results[at] for at in find_front(points)]
+
     def _tell_racing(self, rules: Racing) -> dict[str, Any]:
         told = {}
         for name, race in self.races.items():
