@@ -13,9 +13,9 @@ import numpy as np
 
 from benchmarks.intervals import Numbers, read_scores
 from eval import telemetry
+from eval.gate.foresight import foresee
 from eval.gate.rule import find_regressions
 from eval.gate.settings import GateSettings
-from eval.statistics.power import DropPower
 
 telemetry.disable()
 RUN = "bm25"
@@ -46,12 +46,11 @@ def describe(
     scores: Numbers, queries: int, moved: float, drop: float, trials: int, settings: GateSettings
 ) -> str:
     """Return the power stated and the share of drops of the first measure found, as a row."""
-    level, effect = settings.false_alarms, next(iter(settings.measures.values()))
     stated = []
     for seed in range(PILOTS):
         base, head, _ = draw(scores, queries, moved, 0.0, seed)
         critical = find_regressions(head - base, settings)[1].critical
-        power = DropPower(base[:, 0], head[:, 0] - base[:, 0], critical, level, effect)
+        power = next(foresee(base, head - base, critical, settings))
         stated.append((power.state_spread(drop), power.state_sparse(drop), power.state(drop)))
     found = np.zeros(2)
     for seed in range(PILOTS, PILOTS + trials):

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from eval.collections.card import Card
@@ -50,6 +51,12 @@ QUERIES = {
     "q7": ("xylophone", "none", [("dried", 1)]),
     "q/8 + &": ("spring", "light", [("changed every spring", 1), ("Spring tides", 1)]),
 }
+
+
+def drop_types(run: StoredRun) -> StoredRun:
+    """Return the run as of queries without types."""
+    untyped = {id_: replace(query, type="") for id_, query in run.queries.items()}
+    return replace(run, queries=untyped)
 
 
 def make_run(

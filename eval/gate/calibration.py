@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.gate.foresight import foresee
 from eval.gate.rule import find_regressions
 from eval.gate.settings import GateSettings
 from eval.statistics.estimates import SEED
@@ -160,9 +161,8 @@ def _resample(scores: Scores, moved: float, lost: float, seed: int) -> tuple[Sco
 
 def _foresee(base: Scores, head: Scores, settings: GateSettings) -> DropPower:
     """Return what power the gate would state for the first measure after such a run."""
-    level, effect = settings.false_alarms, next(iter(settings.measures.values()))
-    critical = randomise_drops(head - base, level).critical
-    return DropPower(base[:, 0], head[:, 0] - base[:, 0], critical, level, effect)
+    critical = randomise_drops(head - base, settings.false_alarms).critical
+    return next(foresee(base, head - base, critical, settings))
 
 
 def _try(base: Scores, head: Scores, settings: GateSettings) -> _Trial:

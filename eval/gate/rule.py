@@ -24,12 +24,12 @@ from eval.analysis.differences import find_largest
 from eval.analysis.means import estimate_changes
 from eval.collections.models import describe_models
 from eval.gate.baseline import Baseline, list_changes, list_obstacles, make
+from eval.gate.foresight import foresee
 from eval.gate.settings import GateSettings, LatencyLimits
 from eval.runs.stored import StoredRun
 from eval.scoring.measures import list_standard
 from eval.statistics.estimates import Estimate, estimate_percentile_ratio
 from eval.statistics.max_t import DropTest, randomise_drops
-from eval.statistics.power import DropPower
 from eval.statistics.significance import TIE, presumes_symmetry
 from retrievers.base import AssayError
 
@@ -232,13 +232,15 @@ def _judge_measures(
     before = np.array([[base[query][name] for name in names] for query in head])
     after = np.array([[head[query][name] for name in names] for query in head])
     regressed, test = find_regressions(after - before, settings)
-    for at, (name, effect) in enumerate(settings.measures.items()):
+    powers = foresee(before, after - before, test.critical, settings)
+    for at, ((name, effect), power) in enumerate(
+        zip(settings.measures.items(), powers, strict=True)
+    ):
         differences = (after - before)[:, at]
         estimate = estimate_changes(name, differences)
         verdict: Verdict = "pass" if estimate.low > -effect else "cannot tell"
         if estimate.value <= TIE - effect and test.p_values[at] <= SUSPICION:
             verdict = "regression" if regressed[at] else "warning"
-        power = DropPower(before[:, at], differences, test.critical, settings.false_alarms, effect)
         n = len(differences)
         wins = int(np.count_nonzero(differences > TIE))
         losses = int(np.count_nonzero(differences < -TIE))

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 import yaml
@@ -131,7 +132,8 @@ def test_a_worker_of_another_kind_refuses(tmp_path: Path, monkeypatch: pytest.Mo
         "is installed here": replace(place, code=code),
     }
     for told, given in refusals.items():
-        with pytest.raises(AssayError, match=f"^--ray: the worker on .*{told}"):
+        refused = pytest.raises(AssayError, match=f"^--ray: the worker on .*{told}")
+        with refused, mock.patch.dict(os.environ):  # a worker drops what it was not told
             Worker().enter(given)
     seen = Seen("other content", "")
     config = RunConfig.model_validate(yaml.safe_load((tmp_path / "mine.yaml").read_text()))

@@ -211,7 +211,7 @@ def test_many_texts_go_in_several_requests(url: str) -> None:
     with Proxy(url) as proxy:
         leg = open_leg(proxy.url, texts)
         sizes = [len(asked.body.splitlines()) for asked in proxy.asked if "_bulk" in asked.path]
-    assert [size // 2 for size in sizes] == [500, 500, 101, 2]
+    assert sorted(size // 2 for size in sizes) == [2, 101, 500, 500]  # four are under way at once
     assert find(leg, "1099 end") == [1102, 1099] or find(leg, "1099 end") == [1099, 1102]
 
 

@@ -91,7 +91,10 @@ class Register(Generic[T]):
     warning.
 
     `copies` says of which item another is known to be a copy, by id, and so no cause to warn.
+    `keeps_values` says whether rows keep their values, which of documents are texts held twice.
     """
+
+    keeps_values: ClassVar[bool] = False
 
     def __init__(
         self, what: str, problems: Problems, copies: Mapping[str, str] | None = None
@@ -108,7 +111,7 @@ class Register(Generic[T]):
         check_id(self._what, identifier)
         if identifier in self.rows:
             raise RowError(describe_taken(self._what, identifier, self.rows[identifier].line))
-        self.rows[identifier] = replace(row, values=NOTHING)
+        self.rows[identifier] = row if self.keeps_values else replace(row, values=NOTHING)
         self.items[identifier] = item
         if self._problems.strict:  # warnings are dropped, so that texts need not be held
             return
@@ -125,7 +128,9 @@ class Register(Generic[T]):
 
 
 class QueryRegister(Register[Query]):
-    """Queries by id; one without text is an error."""
+    """Queries by id, with their rows; one without text is an error."""
+
+    keeps_values = True
 
     def __init__(self, problems: Problems) -> None:
         super().__init__("query", problems)

@@ -7,6 +7,7 @@ import pytest
 
 from eval.experiments.parity_sweep import judge
 from retrievers.base import IndexReport
+from retrievers.engines.azure_cosmos_nosql.formula import UnitedRanks
 from retrievers.engines.base import Engine, LegDepths, Lists
 from retrievers.engines.elasticsearch.fusion import LinearScores
 from retrievers.engines.formulas import (
@@ -24,6 +25,7 @@ from retrievers.engines.formulas import (
 from retrievers.engines.mongodb.formula import AveragedScores, SharedRanks
 from retrievers.engines.opensearch.fusion import NormalisedScores
 from retrievers.engines.parity import Observation, state
+from retrievers.engines.redis.fusion import WeightedScores
 from retrievers.engines.registry import ENGINES
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
@@ -46,6 +48,8 @@ FORMULAS: dict[str, Formula] = {
     "mean": AveragedScores("none", (0.5, 0.5)),
     "mean, sigmoid": AveragedScores("sigmoid", (0.7, 0.3)),
     "mean, scaled": AveragedScores("minMaxScaler", (0.5, 0.5)),
+    "united ranks": UnitedRanks(60, (0.7, 0.3)),
+    "weighted scores": WeightedScores((0.7, 0.3)),
     "z": NormalisedScores("z_score", "arithmetic_mean", (0.5, 0.5), "innerproduct"),
 }
 # Both lists have texts 1 and 2 side by side, with equal scores.
