@@ -76,7 +76,7 @@ def track_runs(
     from eval.tracking.sweep import log_sweep
 
     def log() -> str | None:
-        return log_sweep(records, command_line(), folder) if records else None
+        return log_sweep(records, command_line(), folder, progress) if records else None
 
     return track(no_track, log, f"the runs and the report in {folder} are kept", progress)
 

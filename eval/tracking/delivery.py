@@ -203,7 +203,7 @@ def find_children(client: "MlflowClient", uri: str, parent: Logged) -> dict[str,
 
 
 def send(
-    client: "MlflowClient", uri: str, experiment: str, parent: str, records: Sequence[Record]
+    client: "MlflowClient", uri: str, experiment: str, parent: str, records: Iterable[Record]
 ) -> dict[str, Logged]:
     """Send runs, as children of the MLflow run `parent` unless it is ""; return them by id."""
     sent = {}

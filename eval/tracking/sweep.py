@@ -17,11 +17,12 @@ from eval.tracking.delivery import (
 from eval.tracking.description import NOTE, add_link, describe_children, tag_source
 from eval.tracking.record import Record, metric_name
 from eval.tracking.store import connect, find_experiment, redact, tracking_uri
+from retrievers.base import Progress
 
 SWEEP = "assay.sweep"
 
 
-def log_sweep(records: Sequence[Record], command: str, folder: Path) -> str:
+def log_sweep(records: Sequence[Record], command: str, folder: Path, progress: Progress) -> str:
     """Send what was found with the report in `folder`; return the id of its MLflow run.
 
     It is the parent of those of its runs that the store does not hold yet, and names all of them.
@@ -40,8 +41,9 @@ def log_sweep(records: Sequence[Record], command: str, folder: Path) -> str:
         tags = {SWEEP: folder.name, "assay.command": command, **tag_source(command)}
         begin = min(record.begin for record in fresh) if fresh else None
         made = mlflow_run(client, experiment, folder.name, tags, None, begin)
+        sending = progress.track(fresh, "sending runs to MLflow", len(fresh))
         with nullcontext(known.run_id) if known else made as run_id:
-            logged |= send(client, uri, experiment, run_id, fresh)
+            logged |= send(client, uri, experiment, run_id, sending)
             measure, best = max((record.headline for record in records), key=lambda item: item[1])
             figures = {f"best/{metric_name(measure)}": best, "points": float(len(records))}
             log_metrics(client, run_id, figures, int(time.time() * 1000))

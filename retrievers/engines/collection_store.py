@@ -184,7 +184,10 @@ class VectorStore(CollectionStore[C], Generic[C, S]):
 
 
 def batch(
-    items: Iterable[T], most: int, size: Callable[[T], int], most_bytes: int
+    items: Iterable[T],
+    most: int,
+    size: Callable[[T], int] = lambda _: 0,
+    most_bytes: int = 0,
 ) -> Iterator[list[T]]:
     """Yield the items that fit into one request together, at least one in each."""
     begun: list[T] = []

@@ -1,7 +1,7 @@
 """Engines of this process: their files are built in the cache, sealed, and opened to be read."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,11 @@ class EmbeddedEngine(Adapter[S, H]):
             self.name, self._key(texts, identity), make, read
         )
         return opened, Stored(folder.seconds, allocated(folder.path), folder.cached)
+
+    def _track(self, texts: int) -> Iterable[int]:
+        """Yield the positions of so many texts, and say now and then how many remain."""
+        what = f"{self.name}: storing texts"
+        return self._workshop.progress.track(range(texts), what, texts)
 
     def _list_versions(self) -> Sequence[str]:
         return self._settings.capabilities.list_versions()

@@ -38,7 +38,7 @@ class CosmosStore(ServiceStore[CosmosConnection, CosmosIndexSettings]):
             # A character may be escaped.
             return width + 6 * len(self._texts[position])
 
-        positions = range(len(self._texts))
+        positions = self.track(range(len(self._texts)))
         for chosen in batch(positions, ITEMS_PER_REQUEST, measure, BYTES_PER_REQUEST):
             items = [("upsert", (self._make(at),)) for at in chosen]
             self.connection.ask(partial(container.execute_item_batch, items, PARTITION))

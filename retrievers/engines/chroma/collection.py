@@ -1,9 +1,11 @@
 """Building and opening a collection of Chroma, in files of this process."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from retrievers.engines.chroma.settings import ChromaCollectionSettings
+from retrievers.engines.collection_store import batch
 from retrievers.engines.copies import OwnFolder
 from retrievers.models.base import Vectors
 
@@ -45,7 +47,9 @@ def open_client(path: Path) -> "ClientAPI":
     return chromadb.PersistentClient(path, settings=settings)
 
 
-def build_collection(path: Path, vectors: Vectors, settings: ChromaCollectionSettings) -> None:
+def build_collection(
+    path: Path, positions: Iterable[int], vectors: Vectors, settings: ChromaCollectionSettings
+) -> None:
     """Make a database with one record a vector, its row as id, all of them in the graph.
 
     The texts stay out: the engine can only filter by them.
@@ -66,10 +70,8 @@ def build_collection(path: Path, vectors: Vectors, settings: ChromaCollectionSet
                 }
             },
         )
-        for begin in range(0, len(vectors), BATCH):
-            rows = vectors[begin : begin + BATCH]
-            ids = [str(at) for at in range(begin, begin + len(rows))]
-            collection.add(ids=ids, embeddings=rows)
+        for chosen in batch(positions, BATCH):
+            collection.add(ids=list(map(str, chosen)), embeddings=vectors[chosen])
         collection.query(query_embeddings=vectors[:1], n_results=1, include=[])  # waits for all
     finally:
         client.close()

@@ -57,7 +57,7 @@ class ChromaEngine(EmbeddedEngine[ChromaSettings, Opened]):
         return [self._settings.m, self._settings.ef_construction]
 
     def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
-        build_collection(folder / DATABASE, vectors, self._settings)
+        build_collection(folder / DATABASE, self._track(len(vectors)), vectors, self._settings)
 
     def _open(self, folder: Path) -> Opened:
         copy = OwnFolder("chroma")

@@ -1,6 +1,6 @@
 """Collections of Milvus: made, filled and asked, whether in a file or on a server."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from retrievers.base import AssayError
@@ -66,8 +66,12 @@ def create_collection(
     )
 
 
-def make_rows(texts: Sequence[str], vectors: Vectors) -> Iterator[list[dict[str, Any]]]:
+def make_rows(
+    positions: Iterable[int], texts: Sequence[str], vectors: Vectors
+) -> Iterator[list[dict[str, Any]]]:
     """Yield the rows of a collection, as many at once as one request may hold.
+
+    `positions` are those of all texts, in order.
 
     Raises AssayError for a text that is longer than Milvus keeps.
     """
@@ -79,7 +83,7 @@ def make_rows(texts: Sequence[str], vectors: Vectors) -> Iterator[list[dict[str,
             )
     width = 4 * vectors.shape[1]
     for chosen in batch(
-        range(len(texts)), ROWS_PER_INSERT, lambda at: width + 4 * len(texts[at]), BYTES_PER_INSERT
+        positions, ROWS_PER_INSERT, lambda at: width + 4 * len(texts[at]), BYTES_PER_INSERT
     ):
         yield [{"position": at, "text": texts[at], DENSE: vectors[at].tolist()} for at in chosen]
 

@@ -64,7 +64,7 @@ class MilvusStore(ServiceStore[MilvusConnection, MilvusIndexSettings]):
 
     def upload(self, name: str) -> None:
         """Put the rows into it, and wait until they are stored and in the dense index."""
-        for rows in make_rows(self._texts, self._vectors):
+        for rows in make_rows(self.track(range(len(self._texts))), self._texts, self._vectors):
             self.connection.call(
                 lambda client, rows=rows, **options: client.upsert(name, rows, **options)
             )

@@ -82,7 +82,7 @@ class MilvusLiteEngine(EmbeddedEngine[MilvusLiteSettings, Opened]):
         client = start(path)
         try:
             create_collection(client, COLLECTION, vectors.shape[1], self._settings)
-            for rows in make_rows(texts, vectors):
+            for rows in make_rows(self._track(len(texts)), texts, vectors):
                 client.insert(COLLECTION, rows)
             client.flush(COLLECTION)
         finally:

@@ -77,7 +77,8 @@ class QdrantEdgeEngine(EmbeddedEngine[QdrantEdgeSettings, Opened]):
 
     def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
         """Write the shard, and beside it the mean length of a text in the engine's terms."""
-        built = build_shard(folder / SHARD, texts, vectors, self._settings, self._workshop.threads)
+        positions, threads = self._track(len(texts)), self._workshop.threads
+        built = build_shard(folder / SHARD, positions, texts, vectors, self._settings, threads)
         built.shard.close()
         measured = {"average_terms": round(built.average_terms, 2)}
         (folder / FACTS).write_text(json.dumps(measured))

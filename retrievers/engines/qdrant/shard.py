@@ -1,11 +1,12 @@
 """Building and copying a shard of Qdrant Edge."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from retrievers.engines.collection_store import batch
 from retrievers.engines.qdrant.settings import QdrantBm25Settings, QdrantStoreSettings
 from retrievers.models.base import Vectors
 
@@ -75,19 +76,23 @@ def make_config(
 
 def build_shard(
     path: Path,
+    positions: Iterable[int],
     texts: Sequence[str],
     vectors: Vectors,
     settings: QdrantStoreSettings,
     threads: int,
 ) -> Built:
-    """Make a shard at `path` with one point a text, its position as id, and optimise it."""
+    """Make a shard at `path` with one point a text, its position as id, and optimise it.
+
+    `positions` are those of all texts, in order.
+    """
     import qdrant_edge as q
 
     average = measure_terms(texts, settings.bm25)
     embedder = make_embedder(settings.bm25, max(average, 1.0))
     path.mkdir()
     shard = q.EdgeShard.create(str(path), make_config(vectors.shape[1], settings, threads))
-    for begin in range(0, len(texts), POINTS_PER_UPDATE):
+    for chosen in batch(positions, POINTS_PER_UPDATE):
         points = [
             q.Point(
                 position,
@@ -96,7 +101,7 @@ def build_shard(
                     "keyword": embedder.embed_document(texts[position]),
                 },
             )
-            for position in range(begin, min(begin + POINTS_PER_UPDATE, len(texts)))
+            for position in chosen
         ]
         shard.update(q.UpdateOperation.upsert_points(points))
     shard.optimize()

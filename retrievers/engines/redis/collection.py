@@ -33,7 +33,7 @@ class RedisStore(ServiceStore[RedisConnection, RedisIndexSettings]):
     def upload(self, name: str) -> None:
         """Put the hashes, which the server indexes as they come."""
         for chosen in batch(
-            range(len(self._texts)),
+            self.track(range(len(self._texts))),
             TEXTS_PER_REQUEST,
             lambda at: 4 * self.plan.dimensions + 4 * len(self._texts[at]),
             BYTES_PER_REQUEST,

@@ -85,7 +85,7 @@ class SqliteEngine(
         return [self._settings.tokenizer, self._settings.remove_diacritics]
 
     def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
-        build_file(folder / FILE, texts, vectors, self._settings)
+        build_file(folder / FILE, self._track(len(texts)), texts, vectors, self._settings)
 
     def _open(self, folder: Path) -> Connections:
         return open_file(folder / FILE)

@@ -1,6 +1,6 @@
 """Building and opening a database file of SQLite, with the extension sqlite-vec."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -17,9 +17,16 @@ FILE = "store.sqlite"
 
 
 def build_file(
-    path: Path, texts: Sequence[str], vectors: Vectors, settings: SqliteFileSettings
+    path: Path,
+    positions: Iterable[int],
+    texts: Sequence[str],
+    vectors: Vectors,
+    settings: SqliteFileSettings,
 ) -> None:
-    """Write the database; a file that is made whole or not at all needs no journal."""
+    """Write the database; a file that is made whole or not at all needs no journal.
+
+    `positions` are those of all texts, in order.
+    """
     import apsw
 
     tokenizer = " ".join(configure_tokenizer(settings))
@@ -34,7 +41,8 @@ def build_file(
         with database:
             rows = ((at, row.tobytes()) for at, row in enumerate(vectors))
             database.executemany("INSERT INTO vectors(rowid, embedding) VALUES (?, ?)", rows)
-            database.executemany("INSERT INTO texts(rowid, text) VALUES (?, ?)", enumerate(texts))
+            named = ((at, texts[at]) for at in positions)
+            database.executemany("INSERT INTO texts(rowid, text) VALUES (?, ?)", named)
             database.execute("INSERT INTO texts(texts) VALUES ('optimize')")
     except apsw.Error as error:
         raise AssayError(f"engine sqlite: {error}") from None

@@ -93,7 +93,7 @@ class TantivyEngine(EmbeddedEngine[TantivySettings, Opened]):
         return [self._settings.text]
 
     def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
-        build_index(folder / FOLDER, texts, self._settings.text)
+        build_index(folder / FOLDER, self._track(len(texts)), texts, self._settings.text)
 
     def _open(self, folder: Path) -> Opened:
         return open_index(folder / FOLDER, self._settings.text)

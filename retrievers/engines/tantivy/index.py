@@ -1,6 +1,6 @@
 """Building and opening an index of Tantivy."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,8 +39,13 @@ def make_analyze(settings: TantivyTextSettings) -> Analyze:
     return settings.analyzer.build().analyze
 
 
-def build_index(path: Path, texts: Sequence[str], settings: TantivyTextSettings) -> None:
-    """Write an index with one document a text: its terms and its position."""
+def build_index(
+    path: Path, positions: Iterable[int], texts: Sequence[str], settings: TantivyTextSettings
+) -> None:
+    """Write an index with one document a text: its terms and its position.
+
+    `positions` are those of all texts, in order.
+    """
     import tantivy
 
     path.mkdir()
@@ -48,7 +53,8 @@ def build_index(path: Path, texts: Sequence[str], settings: TantivyTextSettings)
     index.register_tokenizer(TOKENIZER, _make_analyzer(settings))
     writer = index.writer(HEAP, 1)
     analyze = None if settings.analyzer is None else make_analyze(settings)
-    for position, text in enumerate(texts):
+    for position in positions:
+        text = texts[position]
         document = tantivy.Document()
         document.add_unsigned(POSITION, position)
         if analyze is None:

@@ -1,12 +1,13 @@
 """Building and opening a collection of Zvec."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retrievers.base import AssayError
+from retrievers.engines.collection_store import batch
 from retrievers.engines.zvec.settings import ZvecAnalyzerSettings, ZvecCollectionSettings
 from retrievers.models.base import Vectors
 
@@ -26,6 +27,7 @@ def set_up(threads: int) -> None:
 
 def build_collection(
     path: Path,
+    positions: Iterable[int],
     texts: Sequence[str],
     vectors: Vectors,
     settings: ZvecCollectionSettings,
@@ -33,17 +35,18 @@ def build_collection(
 ) -> "zvec.Collection":
     """Make a collection at `path` with one document a text, its position as id, and its indexes.
 
-    The keyword index is made of all texts at once, which takes less than text by text.
+    `positions` are those of all texts, in order. The keyword index is made of all texts at once,
+    which takes less than text by text.
     """
     import zvec
 
     set_up(threads)
     collection = zvec.create_and_open(str(path), _make_schema(vectors.shape[1], settings))
-    for begin in range(0, len(texts), DOCUMENTS_PER_INSERT):
+    for chosen in batch(positions, DOCUMENTS_PER_INSERT):
         statuses = collection.insert(
             [
                 zvec.Doc(str(at), fields={"text": texts[at]}, vectors={"dense": vectors[at]})
-                for at in range(begin, min(begin + DOCUMENTS_PER_INSERT, len(texts)))
+                for at in chosen
             ]
         )
         if failed := [status.message() for status in statuses if not status.ok()]:

@@ -61,7 +61,8 @@ class ZvecEngine(EmbeddedEngine[ZvecSettings, "zvec.Collection"]):
 
     def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
         path, threads = folder / COLLECTION, self._workshop.threads
-        build_collection(path, texts, vectors, self._settings, threads).close()
+        positions = self._track(len(texts))
+        build_collection(path, positions, texts, vectors, self._settings, threads).close()
 
     def _open(self, folder: Path) -> "zvec.Collection":
         return open_collection(folder / COLLECTION, self._workshop.threads)

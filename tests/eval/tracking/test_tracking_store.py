@@ -17,7 +17,7 @@ from eval.runs.stored import load
 from eval.tracking import TrackingError, log, log_once, tracking_uri
 from eval.tracking.record import describe
 from eval.tracking.sweep import log_sweep
-from retrievers.base import AssayError
+from retrievers.base import AssayError, Quiet
 
 ROOT = Path(__file__).parents[3]
 
@@ -61,7 +61,7 @@ def test_a_sweep_is_the_parent_of_what_is_new_and_names_all(tmp_path: Path) -> N
     folder = tmp_path / "sweep-x-1"
     folder.mkdir()
     (folder / "report.html").write_text("<p>")
-    parent = log_sweep([one, two], "assay sweep x.yaml", folder)
+    parent = log_sweep([one, two], "assay sweep x.yaml", folder, Quiet())
     tracking = client()
     run = tracking.get_run(parent)
     assert (run.info.run_name, run.data.metrics["points"]) == ("sweep-x-1", 2)
@@ -72,14 +72,14 @@ def test_a_sweep_is_the_parent_of_what_is_new_and_names_all(tmp_path: Path) -> N
     assert f"[k words]({place}/{alone})" in note
     assert f"[k others]({place}/{children[0].info.run_id})" in note
     assert f"[Report]({place}/{parent}/artifacts/report.html)" in note
-    assert log_sweep([one, two], "assay sweep x.yaml", folder) == parent
-    assert log_sweep([one, two, three], "assay sweep x.yaml", folder) == parent
+    assert log_sweep([one, two], "assay sweep x.yaml", folder, Quiet()) == parent
+    assert log_sweep([one, two, three], "assay sweep x.yaml", folder, Quiet()) == parent
     names = sorted(child.info.run_name for child in find_children(tracking, parent))
     assert names == ["k more", "k others"]
     other = folder.with_name("sweep-y-1")
     folder.rename(other)
     (other / "mlflow.json").unlink()
-    assert log_sweep([one, two], "assay sweep y.yaml", other) != parent
+    assert log_sweep([one, two], "assay sweep y.yaml", other, Quiet()) != parent
     assert len(run_ids(tracking)) == 5
 
 
