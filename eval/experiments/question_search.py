@@ -69,8 +69,8 @@ class QuestionSearch:
         """Return one row of length 1 a question."""
         vectors = self._encoder.encode_passages(questions)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        scaled: NDArray[np.float32] = vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
-        return scaled
+        scaled = vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
+        return np.asarray(scaled, np.float32)
 
     def measure(
         self, questions: Mapping[str, str], gold: Mapping[str, Sequence[GoldItem]], work: Progress

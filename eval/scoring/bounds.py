@@ -18,6 +18,7 @@ and AP by what no run can tell; bounds leave them out.
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,7 +108,7 @@ def _bound_ndcg(grid: Grid, unjudged: Bools, measure: Measure, highest: bool) ->
         totals = part.relevant[:, :, None] + np.arange(raised.shape[1])
         ideals = reached[np.minimum(totals, width)]
 
-        def take(values: NDArray[np.generic], numbers: Counts) -> Floats:
+        def take(values: NDArray[Any], numbers: Counts) -> Floats:
             """Return `values` with `numbers` of the hits raised, levels summed up."""
             index = numbers.reshape(*numbers.shape, *[1] * (values.ndim - 2))
             taken: Floats = np.take_along_axis(values, index, axis=2)[:, :, 0].sum(axis=0)

@@ -83,7 +83,7 @@ class DropPower:
         rng = np.random.default_rng(SEED)
         drawn = rng.integers(n, size=(DRAWS, n))
         moved = np.abs(self.differences) > TIE
-        level = self.differences.sum() / max(1, np.count_nonzero(moved))
+        level = self.differences.sum() / max(1, int(np.count_nonzero(moved)))
         centred = np.where(moved, self.differences - level, 0.0)
         return (
             self.scores.astype(np.float32)[drawn],

@@ -84,7 +84,7 @@ class CompressedVectors:
             return np.packbits(vectors > 0, axis=1)
         if self._quantisation == "int8":
             greatest = np.abs(vectors).max(axis=1, initial=1e-12)
-            self._steps = greatest / STEPS
+            self._steps = (greatest / STEPS).astype(np.float32, copy=False)
             return np.round(vectors / self._steps[:, None]).astype(np.int8)
         return vectors
 

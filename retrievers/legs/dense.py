@@ -211,4 +211,4 @@ class DenseLeg(Leg):
             return Encoded(encoded.vectors.copy(), encoded.fresh), texts
         sums = np.add.reduceat(encoded.vectors, starts, axis=0)
         means = sums / np.linalg.norm(sums, axis=1, keepdims=True)
-        return Encoded(means, encoded.fresh), texts
+        return Encoded(means.astype(np.float32, copy=False), encoded.fresh), texts
