@@ -30,8 +30,9 @@ PRICES = "1,1.25,0.1,5"  # of a model that the price list does not know
 @pytest.mark.parametrize("command", RUN)
 def test_command(command: str, places, tmp_path: Path) -> None:
     """They run as printed, from the project's root; a server of this machine plays the model."""
-    bin_ = Path(sys.executable).parent
-    command = command.replace(".venv/bin/assay", str(bin_ / "assay"))
+    # Relative, as in the Makefile: the project's path may have a blank in it.
+    bin_ = Path(os.path.relpath(Path(sys.executable).parent, ROOT))
+    command = command.replace(".venv/bin/assay", shlex.quote(str(bin_ / "assay")))
     if command.startswith("make eval"):
         # The targets install on first use; here everything is installed already.
         command += f" BIN={shlex.quote(str(bin_))} -o setup"
