@@ -42,7 +42,7 @@ def list_readers() -> Mapping[str, Reader]:
     from eval.experiments.search_spaces import read_space
     from eval.experiments.target_settings import load_settings
     from eval.gate import baseline
-    from eval.runs import replay, run_folder, stored
+    from eval.runs import run_files, run_folder, stored
     from retrievers.settings.files import read_mapping
 
     return {
@@ -58,8 +58,8 @@ def list_readers() -> Mapping[str, Reader]:
         "questions, table": (QUESTIONS, "x.csv", questions.read_questions),
         "questions, JSON": (QUESTION, "x.jsonl", questions.read_questions),
         "table of grades": (TABLE, "x.csv", worksheet.read),
-        "TREC run": (TREC, "x.trec", replay.read_run_file),
-        "run as JSON": (LINE, "x.jsonl", replay.read_run_file),
+        "TREC run": (TREC, "x.trec", run_files.read_run_file),
+        "run as JSON": (LINE, "x.jsonl", run_files.read_run_file),
         "baseline": (_sound("reports/baselines/*.json"), "x.json", baseline.read),
         "manifest": (b'{"format": 2, "id": "x"}\n', "manifest.json",
                      lambda path: stored.load(path.parent)),

@@ -1,11 +1,15 @@
 """`assay import`: rankings made elsewhere become stored runs."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from eval.cli import options
 from eval.cli.output import print_json, print_places
+
+if TYPE_CHECKING:
+    from eval.runs.run_files import Ties
 
 
 @click.command("import")
@@ -20,6 +24,14 @@ from eval.cli.output import print_json, print_places
     show_default=True,
     help="Queries without a ranking: refuse them, score them 0, or leave them out.",
 )
+@click.option(
+    "--ties",
+    type=click.Choice(["ranks", "ids"]),
+    default="ranks",
+    show_default=True,
+    help="What decides where scores of a TREC run are equal; ids, in single precision, is "
+    "trec_eval's way.",
+)
 @click.option("--measures", help="What to judge it by, separated by commas.  [default: as a run]")
 @click.option("--no-report", is_flag=True, help="Write no report, and log nothing to MLflow.")
 @options.NO_TRACK
@@ -30,6 +42,7 @@ def import_(
     name: str | None,
     depth: int,
     missing: str,
+    ties: "Ties",
     measures: str | None,
     no_report: bool,
     no_track: bool,
@@ -38,9 +51,9 @@ def import_(
     """Judge FILE, rankings made elsewhere, and store a run for each system in it.
 
     FILE is a TREC run, or JSON Lines with query_id, ranking and, if you like, system. A hit is the
-    id of a passage or document, {document, start, end} or {document, text}. Scores decide, and
-    ranks where scores are equal. The runs can then be compared, reported and gated like any other;
-    latency they have none.
+    id of a passage or document, {document, start, end} or {document, text}. A file that ends in .gz
+    is unpacked. Scores decide, and ranks where scores are equal. The runs can then be compared,
+    reported and gated like any other; latency they have none.
     """
     from eval.cli.table import print_summary
     from eval.experiments.importing import import_runs
@@ -51,7 +64,7 @@ def import_(
     wanted = split_names(measures) if measures else ()
     progress = ConsoleProgress()
     printed = []
-    for outcome in import_runs(file, dataset, name, depth, missing, progress):
+    for outcome in import_runs(file, dataset, name, depth, missing, ties, progress):
         if no_report:
             summary, page = export_summary(outcome.run, wanted), None
         else:

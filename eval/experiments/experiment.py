@@ -25,7 +25,8 @@ from eval.runs.code_identity import name_code
 from eval.runs.execution import Plan, execute
 from eval.runs.latency import LatencySettings
 from eval.runs.python_retrievers import FunctionRetriever, ObjectRetriever
-from eval.runs.replay import Replay, RunFile, make_run_file, read_run_file
+from eval.runs.replay import Replay
+from eval.runs.run_files import RunFile, make_run_file, read_run_file
 from eval.runs.stored import StoredRun
 from eval.scoring import measures
 from retrievers.base import AssayError, Progress, Retriever

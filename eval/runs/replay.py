@@ -1,15 +1,11 @@
-"""Rankings made elsewhere: TREC run files and JSON Lines, judged as if they were searched here."""
+"""Rankings made elsewhere, judged as if they were searched here."""
 
-import hashlib
-import json
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from operator import itemgetter
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 from eval.collections.collection import Collection
+from eval.runs.run_files import RunFile
 from retrievers.base import (
     AssayError,
     Chunk,
@@ -18,29 +14,13 @@ from retrievers.base import (
     IndexReport,
     Ranking,
     Retriever,
-    explain_os_error,
+    cut,
 )
-from retrievers.base.answers import NamedChunks, Place, read_answer
+from retrievers.base.answers import NamedChunks
 
-FORMATS = (
-    "allowed: a TREC run (query-id Q0 id rank score tag, separated by white space), or JSON Lines "
-    'with {"query_id": …, "ranking": [hits, best first] or null} and, if you like, "system"'
-)
+MOST = 1000  # characters of a message: an id in it may be of any length
 # What becomes of queries of the collection that have no ranking.
 FAIL, ZERO, DROP = "fail", "zero", "drop"
-
-
-@dataclass(frozen=True)
-class RunFile:
-    """The rankings of each system in a file: passages or documents, best first, by query.
-
-    `digest` is the SHA-256, in hex, of the file; `notes` are lines on what is odd in it.
-    """
-
-    path: Path
-    digest: str
-    systems: Mapping[str, Mapping[str, Sequence[Place]]]
-    notes: tuple[str, ...] = ()
 
 
 class Replay(Retriever):
@@ -68,7 +48,9 @@ class Replay(Retriever):
             try:
                 named = [self._chunks.find(place) for place in rankings.get(query.id, ())]
             except AssayError as error:
-                raise AssayError(f"{file.path}: query {query.id}: {error}") from None
+                raise AssayError(
+                    f"{file.path}: query {query.id}: {cut(str(error), MOST)}"
+                ) from None
             # A place may have been named twice: by an id, by a span, by its text.
             found = list({chunk.id: chunk for chunk in named[::-1]}.values())[::-1]
             if self._answers.setdefault(query.text, found) != found:
@@ -137,111 +119,3 @@ def describe_cut(file: RunFile, system: str, depth: int) -> list[str]:
         f"{file.path}: {system}: {deeper} of its {len(rankings)} rankings are cut to their first "
         f"{depth} hits, of up to {max(map(len, rankings))}"
     ]
-
-
-def read_run_file(path: Path) -> RunFile:
-    """Read a run file. Raises AssayError naming the line where it is not one."""
-    try:
-        content = path.read_bytes()
-        lines = content.decode("utf-8-sig").splitlines()
-    except OSError as error:
-        raise AssayError(explain_os_error(error, path)) from None
-    except UnicodeDecodeError as error:
-        raise AssayError(f"{path}: cannot be read: {error}") from None
-    first = next(filter(None, map(str.strip, lines)), "")
-    if not first:
-        raise AssayError(f"{path}: empty; {FORMATS}")
-    read = _read_json if first.startswith("{") else _read_trec
-    systems, notes = read(path, lines)
-    for system, rankings in systems.items():
-        for query, ids in rankings.items():
-            if len(set(ids)) < len(ids):
-                raise AssayError(f"{path}: {system}, query {query}: an id stands there twice")
-    return RunFile(path, hashlib.sha256(content).hexdigest(), systems, notes)
-
-
-def make_run_file(rankings: Mapping[Any, Any], name: str) -> RunFile:
-    """Return rankings that are here in Python as if they had been read from a file.
-
-    They are by query id; `retrievers.base.answers` says what each may be. Raises AssayError.
-    """
-    places: dict[str, Sequence[Place]] = {}
-    for query, answer in rankings.items():
-        try:
-            places[str(query)] = tuple(place for place, _ in read_answer(answer))
-        except AssayError as error:
-            raise AssayError(f"{name}: query {query}: {error}") from None
-    if not places:
-        raise AssayError(f"{name}: empty; a ranking is {{query id: [(id, score), …]}}")
-    content = json.dumps(places, sort_keys=True).encode()
-    return RunFile(Path(name), hashlib.sha256(content).hexdigest(), {name: places})
-
-
-Systems = dict[str, dict[str, Sequence[Place]]]
-Notes = tuple[str, ...]
-
-
-def _read_json(path: Path, lines: Sequence[str]) -> tuple[Systems, Notes]:
-    systems: Systems = {}
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            system, query = row.get("system", path.stem), row["query_id"]
-            hits = row["ranking"] or []
-        except (ValueError, KeyError, AttributeError, RecursionError):
-            raise AssayError(f"{path}:{number}: not a ranking; {FORMATS}") from None
-        if not isinstance(hits, list):
-            raise AssayError(f"{path}:{number}: `ranking` is not a list of hits; {FORMATS}")
-        try:
-            places = tuple(place for place, _ in read_answer(hits))
-        except AssayError as error:
-            raise AssayError(f"{path}:{number}: {error}") from None
-        if len(places) < len(hits):
-            raise AssayError(f"{path}:{number}: query {query}: a hit stands there twice")
-        rankings = systems.setdefault(str(system), {})
-        if str(query) in rankings:
-            raise AssayError(f"{path}:{number}: query {query} has a ranking already")
-        rankings[str(query)] = places
-    return systems, ()
-
-
-def _read_trec(path: Path, lines: Sequence[str]) -> tuple[Systems, Notes]:
-    """Read a TREC run: by falling score, equal scores by rank, and then by descending id."""
-    scored: dict[str, dict[str, list[tuple[float, int, str]]]] = {}
-    last, hits = None, []
-    for number, line in enumerate(lines, start=1):
-        parts = line.split()
-        if not parts:
-            continue
-        try:
-            query, _, id_, place, text, tag = parts
-            score, rank = float(text), int(place)
-        except ValueError:
-            raise AssayError(f"{path}:{number}: not a line of a TREC run; {FORMATS}") from None
-        if not math.isfinite(score):
-            raise AssayError(f"{path}:{number}: the score {text} is not a finite number")
-        if (tag, query) != last:
-            last, hits = (tag, query), scored.setdefault(tag, {}).setdefault(query, [])
-        hits.append((-score, rank, id_))
-    systems: Systems = {}
-    notes = []
-    for tag, rankings in scored.items():
-        systems[tag] = {}
-        tied = against = 0
-        for query, hits in rankings.items():
-            hits.sort(key=itemgetter(2), reverse=True)
-            hits.sort(key=itemgetter(0))
-            by_id = list(hits)
-            hits.sort(key=itemgetter(0, 1))
-            ranks = [rank for _, rank, _ in hits]
-            tied += hits != by_id
-            against += ranks != sorted(ranks)
-            systems[tag][query] = tuple(id_ for _, _, id_ in hits)
-        where = f"{path}: {tag}: in %d of {len(rankings)} queries"
-        if tied:
-            notes.append(f"{where % tied} scores are equal; there the ranks decide")
-        if against:
-            notes.append(f"{where % against} ranks contradict scores; the scores decide")
-    return systems, tuple(notes)

@@ -12,7 +12,7 @@ from eval.collections.authoring import worksheet
 from eval.collections.authoring.questions import read_questions
 from eval.collections.formats.reading import read_beir_qrels, read_jsonl, read_trec_qrels
 from eval.collections.problems import Problems
-from eval.runs.replay import read_run_file
+from eval.runs.run_files import read_run_file
 from retrievers.base import AssayError
 
 SIZE = 1_000_000

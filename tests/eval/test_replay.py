@@ -1,6 +1,7 @@
 """Rankings made elsewhere, and the published figures they must give."""
 
 import csv
+import gzip
 import json
 import os
 from pathlib import Path
@@ -8,13 +9,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from planned_runs import make_collection
+from pytrec_eval import RelevanceEvaluator
 
 from eval.analysis.summary import summarise
 from eval.cli.import_command import import_
 from eval.collections.loading import load
 from eval.runs.execution import Plan, execute
 from eval.runs.latency import LatencySettings
-from eval.runs.replay import Replay, cover, read_run_file
+from eval.runs.replay import Replay, cover
+from eval.runs.run_files import read_run_file
 from eval.runs.stored import StoredRun
 from retrievers.base import AssayError, Quiet
 
@@ -77,9 +80,11 @@ def test_a_trec_run_is_ordered_by_score_then_by_rank(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("", "empty"),
-        ("q Q0 a 1 1.0\n", ":1: not a line of a TREC run"),
+        ("q Q0 a 1 1.0\n", ":1: 5 columns where 6 are needed; allowed: a TREC run"),
+        ("\nq Q0 a 1 1,5 t\n", ":2: the score 1,5 is not a number"),
+        ("q Q0 a first 1.5 t\n", ":1: the rank first is not a whole number"),
         ("q Q0 a 1 nan t\n", ":1: the score nan is not a finite number"),
-        ("q Q0 a 1 1 t\nq Q0 a 2 2 t\n", "query q: an id stands there twice"),
+        ("q Q0 a 1 1 t\nq Q0 a 2 2 t\n", ":2: a is ranked already by t for q"),
         ('{"query_id": "q"}\n', ":1: not a ranking"),
         ('{"query_id": "q", "ranking": "a"}\n', ":1: `ranking` is not a list of hits"),
         ('{"query_id": "q", "ranking": []}\n' * 2, ":2: query q has a ranking already"),
@@ -94,7 +99,7 @@ def test_a_missing_run_file_is_named_once(tmp_path: Path) -> None:
     path = tmp_path / "none.trec"
     with pytest.raises(AssayError) as caught:
         read_run_file(path)
-    assert str(caught.value) == f"{path}: No such file or directory"
+    assert str(caught.value) == f"{path}: there is no such file"
 
 
 def test_rankings_must_be_of_the_collection(tmp_path: Path) -> None:
@@ -137,11 +142,37 @@ def test_equal_scores_stand_by_rank_and_contradictions_are_told(tmp_path: Path) 
     read = read_run_file(write(tmp_path, constant))
     assert read.systems == {"t": {"q1": ("a", "b"), "q2": ("a", "b")}}
     assert [note.partition(": ")[2] for note in read.notes] == [
-        "t: in 2 of 2 queries scores are equal; there the ranks decide"
+        "t: in 2 of 2 queries scores are equal; there the ranks decide, where trec_eval goes by id "
+        "(--ties ids)"
     ]
     read = read_run_file(write(tmp_path, "q Q0 a 1 1 t\nq Q0 b 2 2 t\n"))
     assert read.systems == {"t": {"q": ("b", "a")}}
     assert "t: in 1 of 1 queries ranks contradict scores; the scores decide" in read.notes[0]
+
+
+def test_equal_scores_stand_by_id_as_in_trec_eval(tmp_path: Path) -> None:
+    # The last two differ only beyond the single precision that trec_eval reads scores in.
+    hits = [("a", 1, 2.0), ("b", 2, 2.0), ("c", 3, 1.00000002), ("d", 4, 1.00000001)]
+    trec = "".join(f"q Q0 {id_} {rank} {score} t\n" for id_, rank, score in hits)
+    read = read_run_file(write(tmp_path, trec), "ids")
+    assert read.systems == {"t": {"q": ("b", "a", "d", "c")}}
+    assert not read.notes
+    for first, *_ in hits:
+        judged = {"q": {first: 1}}
+        run = {"q": {id_: score for id_, _, score in hits}}
+        theirs = RelevanceEvaluator(judged, {"recip_rank"}).evaluate(run)["q"]["recip_rank"]
+        assert 1 / theirs == read.systems["t"]["q"].index(first) + 1
+
+
+def test_a_packed_run_and_odd_line_ends_are_read(tmp_path: Path) -> None:
+    packed = tmp_path / "run.trec.gz"
+    packed.write_bytes(gzip.compress(b"\xef\xbb\xbfq Q0 a 1 2 t\r\n\r\nq Q0 b 2 1 t\r\n"))
+    assert read_run_file(packed).systems == {"t": {"q": ("a", "b")}}
+    # JSON may hold what Python takes for an end of a line.
+    row = {"query_id": "q", "ranking": [{"document": "a", "text": "one\u2028two"}]}
+    text = json.dumps(row, ensure_ascii=False)
+    read = read_run_file(write(tmp_path, text))
+    assert list(read.systems.values()) == [{"q": (("a", "one\u2028two"),)}]
 
 
 def test_half_a_run_is_refused_scored_or_cut_down(tmp_path: Path) -> None:
