@@ -64,22 +64,24 @@ class Locator:
         return whole if len(whole) == 1 else places
 
     def find_documents(self, name: str) -> list[str]:
-        """Return the ids of the documents that `name` may mean: an id, the end of a path, a file
-        name without its extension, or a title. The strictest reading that finds any counts.
+        """Return the ids of the documents that `name` may mean: an id, the end of a path, that of a
+        file which became Markdown (`guide.pdf` of `guide.pdf.md`), a file name without its
+        extension, or a title. The strictest reading that finds any counts.
         """
         wanted = name.strip().replace("\\", "/").removeprefix("./").casefold()
         if name in self._documents:
             return [name]
-        by_path = [
-            known for known in self._documents if f"/{known}".casefold().endswith(f"/{wanted}")
-        ]
+        by_path, by_origin = (
+            [known for known in self._documents if f"/{known}".casefold().endswith(f"/{end}")]
+            for end in (wanted, f"{wanted}.md")
+        )
         by_stem = [
             known for known in self._documents if PurePosixPath(known).stem.casefold() == wanted
         ]
         by_title = [
             known for known, item in self._documents.items() if item.title.casefold() == wanted
         ]
-        return by_path or by_stem or by_title
+        return by_path or by_origin or by_stem or by_title
 
     def nearest(self, text: str) -> str:
         """Return the id of the document that shares most words with `text`, rare ones counting

@@ -210,12 +210,14 @@ def test_documents_are_found_as_people_name_them() -> None:
         "guide/setup.md": Document("guide/setup.md", "", "Setting up"),
         "api/setup.md": Document("api/setup.md", "", "Setup of the API"),
         "faq.txt": Document("faq.txt", "", "faq"),
+        "api/prices.pdf.md": Document("api/prices.pdf.md", "", "Prices"),
     }
     named = Locator(documents).find_documents
     assert named("guide/setup.md") == named("./guide/SETUP.md") == ["guide/setup.md"]
     assert named("setup.md") == ["guide/setup.md", "api/setup.md"]
     assert named("setting up") == ["guide/setup.md"]
     assert named("FAQ") == ["faq.txt"]
+    assert named("api/prices.pdf") == named("Prices.PDF") == ["api/prices.pdf.md"]
     assert named("nothing") == []
 
 
