@@ -16,6 +16,7 @@ from eval.statistics.significance import (
     TIE,
     can_reach,
     detectable,
+    find_detectable,
     presumes_symmetry,
     smallest_p,
     spread,
@@ -45,9 +46,9 @@ class Difference:
     `p` is from the two-sided randomisation test of this difference alone and `adjusted` of the
     family it is judged in; too few queries for any p-value to reach .05 are not tested.
     `effect_size` is Cohen's d_z, the mean difference over its standard deviation `deviation`.
-    `detectable` is the smallest difference shown with power 0.8 at level .05 by this many queries
-    with this deviation. None stands for what is not defined. `presumes_symmetry` says of a
-    difference that is shown that it is only if large gains and losses are equally rare.
+    `detectable` is the smallest difference shown with power 0.8 at level .05, tested alone, by this
+    many queries that differ as these do. None stands for what is not defined. `presumes_symmetry`
+    says of a difference that is shown that it is only if large gains and losses are equally rare.
     """
 
     measure: str
@@ -136,7 +137,8 @@ def _judge(
     sign = find(contrast.measure).sign
     wins = sum(sign * value > TIE for value in differences)
     losses = sum(sign * value < -TIE for value in differences)
-    shown = None if deviation is None else detectable(deviation, len(differences))
+    largest = find_largest(contrast.measure, differences)
+    shown = find_detectable(differences, largest)
     estimate = estimate_changes(contrast.measure, differences)
     verdict: Verdict = "no difference shown"
     if adjusted is not None and adjusted <= ALPHA:
@@ -160,7 +162,7 @@ def _judge(
         losses=losses,
         verdict=verdict,
         presumes_symmetry=verdict in ("better", "worse")
-        and presumes_symmetry(differences, find_largest(contrast.measure, differences)),
+        and presumes_symmetry(differences, largest),
     )
 
 

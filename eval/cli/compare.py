@@ -85,12 +85,14 @@ def compare(
 
 def print_comparison(compared: "Comparison") -> None:
     """Print a table for each run beside the base, what it costs, and what the figures mean."""
+    from eval.report.formats import count
+
     console = make_console()
     manifest = compared.base.run.manifest
-    count = len(compared.base.run.queries)
+    queries = count(len(compared.base.run.queries), "query", "queries")
     for line in compared.warnings:
         console.print(line, style="bold red", markup=False)
-    console.print(f"{count} queries of {manifest.collection.name}. Base: {manifest.id}")
+    console.print(f"{queries} of {manifest.collection.name}. Base: {manifest.id}")
     base = compared.labels[0]
     for pair, other in zip(compared.pairs, compared.labels[1:], strict=True):
         console.print()
@@ -171,8 +173,10 @@ def _explain(compared: "Comparison") -> str:
         also = "".join(f", and for those {which} together" for which, tests in own if tests)
         family = f", {family}{also}"
     return (
-        f"shows: the smallest difference that a paired t-test of these queries finds with power "
-        f"{POWER} at level {ALPHA}. Intervals: Student's over queries, paired. "
+        f"shows: the smallest difference that a paired t-test of these queries, alone, finds with "
+        f"power {POWER} at level {ALPHA}, and of scores of 0 and 1 one that randomisation finds. "
+        "Intervals: Student's over queries, paired, each by itself; one of no width, of equal "
+        "differences, says nothing of other queries. "
         f"p: randomisation of signs, {RESAMPLES:,} draws{family}; better or worse "
         f"at {ALPHA}; none for groups too small to reach it. d: mean difference over its standard "
         "deviation (d_z). +/=/−: queries won, tied, lost. too few queries: a difference of "

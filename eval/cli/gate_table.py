@@ -27,10 +27,12 @@ def print_report(report: "GateReport") -> None:
 
     from eval.analysis.differences import SYMMETRY
     from eval.gate.output import explain, signed
+    from eval.report.formats import count
 
     console = make_console()
     baseline = report.baseline
-    title = f"{baseline.label} against its baseline ({len(report.head.queries)} queries)"
+    queries = count(len(report.head.queries), "query", "queries")
+    title = f"{baseline.label} against its baseline ({queries})"
     figures = ("baseline", "head", "difference (95 %)", "p", "matters", "finds", "+/=/−", "verdict")
     table = make_table("measure", *figures, title=title, left=("verdict",), ruled=False, whole=True)
     for item in report.measures:

@@ -110,8 +110,7 @@ def explain(report: GateReport) -> str:
         f"together, make it unlikely (p of at most {report.false_alarms:g}). warning: the same, p "
         f"of at most {SUSPICION:g}; look at the queries that lost. pass: the interval excludes a "
         "drop that matters. finds: the smallest drop found with power 0.8, spread over all "
-        "queries or the loss of a few. These "
-        f"{n} queries can give a p of {smallest_p(n):.2g} at best."
+        f"queries or the loss of a few. With n = {n} p is {smallest_p(n):.2g} at best."
     )
 
 

@@ -77,8 +77,9 @@ def count(number: int, noun: str, plural: str = "") -> str:
 
 def adjusted(tests: int, where: str) -> str:
     """Return in words what p-values are adjusted for: nothing where nothing was tested."""
-    which = "the" if tests == 1 else "all"
-    return f"adjusted for {which} {count(tests, 'difference')} {where}" if tests else ""
+    if tests <= 1:
+        return f"adjusted for the 1 difference {where}" if tests else ""
+    return f"adjusted for all {tests:,} differences {where} (Westfall and Young)"
 
 
 def retried(number: int) -> str:

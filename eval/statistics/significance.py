@@ -101,6 +101,29 @@ def detectable(deviation: float, n: int, power: float = POWER, alpha: float = AL
     return _find_shift(n, power, alpha) * deviation / math.sqrt(n)
 
 
+def find_detectable(differences: Sequence[float], largest: float) -> float | None:
+    """Return the smallest mean difference that so many, varying as these do, show with power 0.8.
+
+    It is `detectable`, but where each is 0 or the `largest` there can be, as of scores of 0 and 1
+    and of scores none of which moved, not less than what randomisation needs: that enough of them
+    move, by the binomial distribution, for a p-value of .05. None where nothing tells: for fewer
+    than that or than two, and for equal differences other than 0 and the largest.
+    """
+    n, deviation = len(differences), spread(differences)
+    if deviation is None:
+        return None
+    whole = all(min(abs(item), abs(abs(item) - largest)) <= TIE for item in differences)
+    if not whole or largest <= TIE:
+        return detectable(deviation, n) if deviation else None
+    if not can_reach(ALPHA, n):
+        return None
+    from scipy.special import betaincinv
+
+    least = next(moved for moved in range(n + 1) if can_reach(ALPHA, moved))
+    share = float(betaincinv(least, n - least + 1, POWER))
+    return max(detectable(deviation, n), share * largest)
+
+
 @lru_cache(maxsize=1000)
 def _find_shift(n: int, power: float, alpha: float) -> float:
     """Return the noncentrality at which the paired t-test of `n` differences has `power`."""

@@ -194,7 +194,7 @@ def test_all_rows_are_one_family() -> None:
     [
         (0, ""),
         (1, "adjusted for the 1 difference of both tables together"),
-        (2, "adjusted for all 2 differences of both tables together"),
+        (2, "adjusted for all 2 differences of both tables together (Westfall and Young)"),
     ],
 )
 def test_what_p_values_are_adjusted_for_is_told(tmp_path: Path, rows: int, words: str) -> None:

@@ -174,6 +174,17 @@ def test_verdicts_where_nothing_is_significant(folder: Path) -> None:
     assert pair.differences[0].verdict == "too few queries"
 
 
+def test_equal_scores_of_few_queries_do_not_show_that_nothing_differs(folder: Path) -> None:
+    runs = [make_run(folder, name, BASE) for name in ("base", "same")]
+    (pair,) = compare(runs, MEASURES).pairs
+    for item in pair.differences:
+        assert (item.difference.low, item.difference.high, item.ties) == (0.0, 0.0, 40)
+        assert item.detectable == pytest.approx(0.19, abs=0.01)
+        assert item.verdict == "too few queries"
+    (pair,) = compare(runs, MEASURES, effect=0.2).pairs
+    assert {item.verdict for item in pair.differences} == {"no difference shown"}
+
+
 def test_latencies_stand_side_by_side(folder: Path) -> None:
     runs = [make_run(folder, name, BASE) for name in ("base", "other")]
     slow = replace(

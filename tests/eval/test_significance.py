@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import chi2, permutation_test, ttest_1samp
+from scipy.stats import binom, chi2, permutation_test, ttest_1samp
 
 from eval.statistics.max_t import randomise_family
 from eval.statistics.significance import (
     can_reach,
     detectable,
+    find_detectable,
     presumes_symmetry,
     randomise,
     spread,
@@ -79,6 +80,29 @@ def test_detectable_by_simulation(n: int) -> None:
     samples = np.random.default_rng(n).normal(shift, 0.3, (n, 6000))
     found = np.mean(ttest_1samp(samples, 0.0).pvalue <= 0.05)
     assert found == pytest.approx(0.8, abs=0.02)
+
+
+def test_what_zeros_and_ones_show_is_what_randomisation_finds() -> None:
+    for n in (12, 60):
+        shown = find_detectable([0.0] * (n - 1) + [1.0], 1.0)
+        assert shown is not None
+        assert shown == find_detectable([0.0] * n, 1.0) > detectable(n**-0.5, n)
+        rng = np.random.default_rng(n)
+        moved = binom.rvs(n, shown, size=2000, random_state=rng)
+        assert np.mean([randomise([1.0] * int(few)) <= 0.05 for few in moved]) == pytest.approx(
+            0.8, abs=0.03
+        )
+    scattered = [1.0, -1.0, 0.0] * 20
+    assert find_detectable(scattered, 1.0) == detectable(spread(scattered) or 0.0, 60)
+    graded = [0.1, -0.2, 0.3] * 20
+    assert find_detectable(graded, 1.0) == detectable(spread(graded) or 0.0, 60)
+
+
+def test_nothing_is_said_to_be_shown_where_nothing_tells() -> None:
+    assert find_detectable([0.5], 1.0) is None
+    assert find_detectable([0.0] * 5, 1.0) is None, "five signs cannot give a p-value of .05"
+    assert find_detectable([0.5] * 12, 1.0) is None
+    assert find_detectable([0.0] * 12, 0.0) is None
 
 
 def test_losses_that_may_be_missing_by_garwoods_limit() -> None:

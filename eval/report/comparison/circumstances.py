@@ -38,13 +38,17 @@ def describe_method(compared: Comparison) -> Pairs:
         (
             "Smallest shown",
             f"The smallest difference that a paired t-test of these queries finds with power "
-            f"{POWER:g} at level {ALPHA:g}, from how much the queries' differences scatter. A true "
-            "difference smaller than that is often missed.",
+            f"{POWER:g} at level {ALPHA:g}, from how much the queries' differences scatter. Of "
+            "scores of 0 and 1, and of scores none of which moved, it is not less than what moves "
+            "enough queries for the randomisation test. A true difference smaller than that is "
+            "often missed, and more often the more is tested together.",
         ),
         (
             "Intervals",
-            "95 %. Of differences: Student's over queries. Of ratios of latencies: paired "
-            f"percentile bootstrap, {BOOTSTRAPS:,} resamples, a fixed seed.",
+            "95 %, each by itself: they are not adjusted for what is tested together, as p is. Of "
+            "differences: Student's over queries; where all are equal it has no width, and says "
+            "nothing of other queries. Of ratios of latencies: paired percentile bootstrap, "
+            f"{BOOTSTRAPS:,} resamples, a fixed seed.",
         ),
         (
             "p",
@@ -155,7 +159,8 @@ def _families(compared: Comparison) -> str:
     else:
         text += (
             "are judged together: each is held against the largest of all of them under the same "
-            f"signs (Westfall and Young), so that the chance of any false finding is {ALPHA:g}"
+            "signs, step by step down (Westfall and Young), so that the chance of any false "
+            f"finding is {ALPHA:g}"
         )
     own = (("of answers", compared.tests_apart), ("by type of query", compared.tests_by_type))
     for which, tests in own:

@@ -147,7 +147,7 @@ def foresee(pair: Pair) -> str:
         return ""
     return (
         f"With {item.n:,} queries whose scores differ as these do, a true difference of "
-        f"{score(item.detectable)} in {item.measure} is shown four times in five."
+        f"{score(item.detectable)} in {item.measure}, tested alone, is shown four times in five."
     )
 
 
