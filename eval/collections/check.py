@@ -63,8 +63,12 @@ def _check_content(card: Card, source: Source[Any], place: Path, problems: Probl
     documents = source.documents()
     queries = source.queries()
     books = {variant: source.gold(variant, documents, queries.items) for variant in card.variants}
-    for book in books.values():
+    legible = not any(problem.severity == "error" for problem in problems.found)
+    for variant, book in books.items():
         _check_grades(book, queries.items, problems)
+        if legible and queries.items and not _can_measure(book, queries.items):
+            message = "has no relevant judgment (a grade of 1 or more): nothing can be measured"
+            problems.error(place, 0, f'judgments: "{variant}" {message}')
         _check_judges(card, book, problems)
     if card.by_model:
         by = f"judged_by: a model gave the grades that name nobody ({card.judged_by})"
@@ -90,6 +94,13 @@ def _check_grades(book: GoldBook, queries: Mapping[str, Query], problems: Proble
             row = book.rows[name]
             message = f'query "{name}" has no judgment of a positive grade; it scores 0 always'
             problems.warn(row.file, row.line, message)
+
+
+def _can_measure(book: GoldBook, queries: Mapping[str, Query]) -> bool:
+    """Say whether anything is to be found, or all that is judged is meant to have no answer."""
+    relevant = any(item.grade > 0 for items in book.items.values() for item in items.values())
+    unanswered = book.items and all(queries[name].type == NO_ANSWER for name in book.items)
+    return bool(relevant or unanswered)
 
 
 def _check_judges(card: Card, book: GoldBook, problems: Problems) -> None:

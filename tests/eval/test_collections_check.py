@@ -253,7 +253,13 @@ def test_a_query_that_nothing_answers_says_so(sound: Path) -> None:
     assert warnings("no_answer", 0) == []
     assert warnings("no_answer", 1) == []
     assert warnings("no_answer", 2) == ['query "q1" has the type no_answer and an answer']
-    assert "scores 0 always" in warnings("factual", 0)[0]
+    nothing, zero = warnings("factual", 0)
+    assert nothing.startswith('judgments: "test" has no relevant judgment')
+    assert "scores 0 always" in zero
+    (sound / "judgments.jsonl").write_text("")
+    problems = check(read_card(sound / "dataset.yaml"))
+    assert [problem.severity for problem in problems] == ["error", "warning"]
+    assert "no relevant judgment" in problems[0].message
 
 
 def test_known_copies_are_no_cause_to_warn(sound: Path) -> None:

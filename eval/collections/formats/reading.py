@@ -16,7 +16,7 @@ from eval.collections.problems import Problems
 from retrievers.base import cut
 
 GZIP = ".gz"
-NOT_UTF_8 = "not UTF-8; files must be in UTF-8"
+NOT_UTF_8 = "not UTF-8; files must be in UTF-8, as `iconv -f ENCODING -t UTF-8` writes them"
 if TYPE_CHECKING:
     from _csv import Reader
 
