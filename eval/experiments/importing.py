@@ -19,6 +19,7 @@ def import_runs(
     depth: int,
     missing: str,
     ties: Ties,
+    again: bool,
     progress: Progress,
 ) -> Iterator[Outcome]:
     """Judge the rankings in `file`, and yield the run of each system in it, without latencies.
@@ -26,7 +27,8 @@ def import_runs(
     Runs are called `name`, with several systems followed by the system's. They keep `depth` hits a
     query, and `progress` is told where there are more. `missing` is what becomes of queries
     without a ranking (see `eval.runs.replay.cover`), `ties` by what hits of equal scores stand (see
-    `eval.runs.run_files.read_run_file`). Raises AssayError.
+    `eval.runs.run_files.read_run_file`). With `again` an equal run that is stored does not stand
+    for a new one. Raises AssayError.
     """
     runs = read_run_file(file, ties)
     whole = load(dataset)
@@ -47,7 +49,7 @@ def import_runs(
             "depth": depth,
             "imported": {"file": file.name, "tag": system} | chosen,
         }
-        plan = Plan(label, config, depth, None, LatencySettings(queries=0))
+        plan = Plan(label, config, depth, None, LatencySettings(queries=0), again=again)
         yield execute(plan, replay, collection, reports_folder(), progress)
 
 

@@ -109,7 +109,9 @@ def list_objections(manifest: Manifest) -> list[str]:
     if manifest.sampled:
         reasons.append("it searched a sample of the queries; run the whole collection")
     if manifest.environment.get("git", {}).get("dirty"):
-        reasons.append("the work tree had uncommitted changes; commit them and run again (--again)")
+        reasons.append(
+            "Assay's work tree had uncommitted changes; commit them and run again (--again)"
+        )
     return reasons
 
 

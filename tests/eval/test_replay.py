@@ -225,3 +225,6 @@ def test_the_command_says_what_it_cuts_and_judges_by_what_is_asked(
     assert list(run["measures"]) == ["Hit@1", "nDCG@10"]
     assert (run["report"], run["mlflow_run"]) == (None, None)
     assert not list((tmp_path / "reports").glob(f"{run['run']}/report.html"))
+    for again, same in (([], True), (["--again"], False)):
+        done = CliRunner().invoke(import_, [*arguments, *cut, *again])
+        assert (json.loads(done.stdout)["runs"][0]["run"] == run["run"]) is same
