@@ -187,6 +187,7 @@ def test_what_so_many_questions_can_show_is_told(here: Path) -> None:
 def test_the_config_names_the_collection_from_the_working_directory(here: Path) -> None:
     assert run("my-docs", "--output", "made/here").exit_code == 0
     assert load_config(here / "made/here/pipeline.yaml").dataset == "made/here"
+    assert check(find_card("made/here")) == []
 
 
 def test_without_questions_the_documents_can_be_searched(here: Path) -> None:

@@ -67,13 +67,14 @@ def author(
 ) -> Authored:
     """Make a native collection of the documents of `origin`.
 
-    It goes to `output`, by default ./datasets/<name>; the name is by default the folder's. Without
+    It goes to `output`, by default ./datasets/<name>; the name is by default that of `output`, else
+    of the documents' folder. Without
     `questions`, queries that are there stay. Raises AssayError when there are no documents, the
     questions cannot be read, or, without `force`, when a file would be overwritten. Where none of
     the questions can be placed nothing is written.
     """
     target = find_target(origin.folder, name, output)
-    name = name or slug(origin.folder.resolve().name)
+    name = name or slug((output or origin.folder).resolve().name)
     documents = origin.read()
     judged = locate(read_questions(questions), documents) if questions else Judged()
     made = Authored(name, target / FILE, target / PIPELINE, len(documents), judged)
