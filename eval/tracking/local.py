@@ -60,7 +60,7 @@ def holds(path: Path, run_id: str) -> bool:
 def _make(path: Path) -> None:
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
-    partial = path.with_name(f".{path.name}.partial")
+    partial = path.with_name(f"{path.name}.partial")  # which .gitignore's mlflow.db* leaves out
     try:
         _remove(partial)  # what a killed process left
         uri = f"{SQLITE}{partial.as_posix()}"

@@ -52,7 +52,7 @@ def test_a_store_whose_making_was_killed_is_made_by_the_next(
         make_killed(path, moments.uniform(1, 6))
         path.unlink(missing_ok=True)  # whole where it is there at all
     assert log_once(summary) in run_ids(client())
-    assert not list(tmp_path.glob(".mlflow*"))
+    assert not list(tmp_path.glob("*.partial*"))
 
 
 @pytest.mark.parametrize("steps", [1, 30])
@@ -93,6 +93,7 @@ def test_a_full_disk_leaves_no_store(
     summary: Summary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(self: Path, target: Path) -> Path:
+        assert self.match("mlflow.db*"), "which is what .gitignore names"
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
