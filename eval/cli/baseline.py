@@ -23,10 +23,11 @@ def baseline() -> None:
 @options.GATE_SETTINGS
 @options.JSON
 def accept(run: str, baselines: Path | None, settings: Path | None, as_json: bool) -> None:
-    """Make RUN the baseline: the id of a run, the beginning of one, its folder or MLflow's id.
+    """Make RUN the baseline of its config and collection.
 
-    Nothing else writes a baseline. Runs that are degraded, sampled, or of code that was not
-    committed are refused. Commit the file: its diff shows the queries that changed.
+    RUN is the id of a run, the beginning of one, its folder or MLflow's id. Nothing else writes a
+    baseline. Runs that are degraded, sampled, or of code that was not committed are refused. Commit
+    the file: its diff shows the queries that changed.
     """
     from eval.experiments.gate import baselines_folder, load_settings
     from eval.experiments.locations import reports_folder

@@ -20,7 +20,7 @@ def config() -> None:
 @options.dataset("overrides")
 @options.JSON
 def show(path: Path, overrides: tuple[str, ...], as_json: bool) -> None:
-    """Show the config at PATH with its bases, overrides and every default."""
+    """Show the config at PATH with bases, overrides and defaults."""
     import yaml
 
     from eval.experiments.config import load_config

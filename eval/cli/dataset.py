@@ -71,10 +71,10 @@ def show(name: str, as_json: bool) -> None:
 @click.option("--all", "in_full", is_flag=True, help="A line for each place of the same fault.")
 @options.JSON
 def check(names: tuple[str, ...], in_full: bool, as_json: bool) -> None:
-    """Report everything that is wrong with collections; exit 2 if any of it is an error.
+    """Report everything that is wrong with collections.
 
-    The same fault in several places is one line, with the first three of them. A note is no fault:
-    it says what a reader of figures should know.
+    Exits with 2 if any of it is an error. The same fault in several places is one line, with the
+    first three of them. A note is no fault: it says what a reader of figures should know.
     """
     from dataclasses import asdict
 

@@ -20,12 +20,13 @@ from eval.cli.output import print_json
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
 @options.JSON
 def derive(collection: str, output: Path, kinds: str | None, force: bool, as_json: bool) -> None:
-    """Make look-up queries of the documents of COLLECTION, and a collection of both.
+    """Make look-up queries of the documents of COLLECTION.
 
-    COLLECTION is a name or a folder: a collection's, or one of Markdown and text files. The kinds
-    are title, heading, keyword, identifier, truncated (a word's beginning), section and paragraph
-    (of statutes, by number), answered by what they name; and duplicate, which plants copies of
-    documents. No retrieval system is run, and what is ambiguous is left out.
+    They and the documents are a new collection. COLLECTION is a name or a folder: a collection's,
+    or one of Markdown and text files. The kinds are title, heading, keyword, identifier, truncated
+    (a word's beginning), section and paragraph (of statutes, by number), answered by what they
+    name; and duplicate, which plants copies of documents. No retrieval system is run, and what is
+    ambiguous is left out.
     """
     from dataclasses import asdict
 

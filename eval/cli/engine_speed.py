@@ -40,11 +40,12 @@ def check(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """Time the adapter of ENGINE beside the bare client of its store, or of all that run here.
+    """Time the adapter of ENGINE beside its store's bare client.
 
-    Both ask the same index for the same hundred hits, query by query in turns: the client as it
-    connects by default, its request made ready before. The ratio is what the adapter costs; it may
-    be 1.2. Fixed waits of the network are told where either shows one.
+    Without ENGINE, of all that run here. Both ask the same index for the same hundred hits, query
+    by query in turns: the client as it connects by default, its request made ready before. The
+    ratio is what the adapter costs; it may be 1.2. Fixed waits of the network are told where either
+    shows one.
 
     Exit code: 0 no engine is over 1.2; 1 the whole interval of a ratio is, or an engine failed; 2
     for what is to be mended.
@@ -76,12 +77,13 @@ def bench(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """Measure stores side by side: ENGINE and others, or all that can be used here.
+    """Measure stores side by side.
 
-    Of each its two lists and its own hybrid search: nDCG@10, recall of the dense list against exact
-    search, p50 and p95 with one caller and with eight at once, queries a second; seconds and size
-    of the index, memory of the server where that tells it. All are open at once and take turns.
-    Callers are threads of this process.
+    They are ENGINE and others, or all that can be used here. Of each its two lists and its own
+    hybrid search: nDCG@10, recall of the dense list against exact search, p50 and p95 with one
+    caller and with eight at once, queries a second; seconds and size of the index, memory of the
+    server where that tells it. All are open at once and take turns. Callers are threads of this
+    process.
 
     Then, of stores whose rows can be changed here: searches among 1 %, 10 % and 90 % of the rows,
     by a label, with recall against exact search there; searches while rows are put; whether the

@@ -37,9 +37,9 @@ engines.add_command(bench)
 @engines.command("list")
 @options.JSON
 def list_(as_json: bool) -> None:
-    """List every engine with its state here, and what the stores known by name can do.
+    """List every engine with its state here.
 
-    Servers whose address is set are asked.
+    Of the stores known by name it says what they can do. Servers whose address is set are asked.
     """
     from dataclasses import asdict
 
@@ -102,11 +102,12 @@ def _print_words(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None
 @click.option("--cache", "cached", is_flag=True, help="Remove built indexes in the cache too.")
 @options.JSON
 def clean(names: tuple[str, ...], dry_run: bool, cached: bool, as_json: bool) -> None:
-    """Drop every index that Assay made on the servers of ENGINE, or of all that are configured.
+    """Drop every index that Assay made on servers.
 
-    Half-made ones, of processes that were killed, are among them, as are temporary copies that
-    such processes left on this machine. What is needed is made again. Nothing else is touched: an
-    index counts only where its name and the note in it are those that Assay gives.
+    On those of ENGINE, or of all that are configured. Half-made ones, of processes that were
+    killed, are among them, as are temporary copies that such processes left on this machine. What
+    is needed is made again. Nothing else is touched: an index counts only where its name and the
+    note in it are those that Assay gives.
     """
     from eval.experiments.inventory import clean as clean_all
     from retrievers.base import AssayError

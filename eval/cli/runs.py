@@ -40,9 +40,10 @@ def runs() -> None:
 )
 @options.JSON
 def list_(measures: tuple[str, ...], as_json: bool, **wanted: Any) -> None:
-    """List the runs that fit all options, the newest first, or the best in the first --measure.
+    """List the runs that fit all options, the newest first.
 
-    The means are those of each run's last report; of a run without one, of its config's measures.
+    With --measure the best in the first comes first. The means are those of each run's last report;
+    of a run without one, of its config's measures.
     """
     from eval.analysis.run_list import list_runs, sort_by
     from eval.experiments.locations import reports_folder
@@ -75,7 +76,10 @@ def list_(measures: tuple[str, ...], as_json: bool, **wanted: Any) -> None:
 @click.argument("run")
 @options.JSON
 def show(run: str, as_json: bool) -> None:
-    """Show what RUN was and its means: the id of a run, the beginning of one, or its folder."""
+    """Show what RUN was, and its means.
+
+    RUN is the id of a run, the beginning of one, or its folder.
+    """
     from eval.analysis.run_list import read_run
     from eval.experiments.locations import reports_folder
     from eval.experiments.run_references import find_stored
@@ -114,10 +118,11 @@ def show(run: str, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @options.JSON
 def delete(runs: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool, **wanted: Any) -> None:
-    """Delete RUNS, or all runs that fit the options; both together: those of RUNS that fit.
+    """Delete RUNS, or all runs that fit the options.
 
-    A run is named by its id, the beginning of one, or its folder. Baselines and what MLflow was
-    told stay. Asks first, unless --yes; with --json nothing is asked, and --yes must be given.
+    With both, those of RUNS that fit. A run is named by its id, the beginning of one, or its
+    folder. Baselines and what MLflow was told stay. Asks first, unless --yes; with --json nothing
+    is asked, and --yes must be given.
     """
     from eval.analysis.run_list import list_runs
     from eval.experiments.locations import reports_folder
@@ -149,10 +154,10 @@ def delete(runs: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool, **wan
 @click.option("--measure", default="", help="Whose trend over commits is drawn.")
 @options.JSON
 def index(measure: str, as_json: bool, **wanted: Any) -> None:
-    """Write index.html beside the runs: sortable, with links to every page, and trends.
+    """Write a page of the runs: index.html beside them.
 
-    The page needs neither network nor server. Trends are of each config on each collection, over
-    the commits of the repository that was worked in.
+    It is sortable, with links to every page and trends, and needs neither network nor server.
+    Trends are of each config on each collection, over the commits of the repository worked in.
     """
     from eval.analysis.run_list import list_runs
     from eval.experiments.locations import reports_folder

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from processes import ROOT
 
-from eval.cli.main import main
+from eval.cli.main import assay, main
 
 
 @pytest.mark.parametrize(
@@ -55,3 +56,13 @@ def test_the_name_that_was_meant_is_offered(
         main(arguments)
     assert caught.value.code == 2
     assert f"did you mean {meant}?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "group", ["baseline", "cache", "config", "dataset", "engines", "models", "runs"]
+)
+def test_what_a_command_is_for_fits_a_line_of_80_columns(group: str) -> None:
+    shown = CliRunner().invoke(assay, [group, "--help"], terminal_width=80).output
+    commands = shown.partition("Commands:\n")[2].splitlines()
+    assert commands
+    assert not [line for line in commands if line.endswith("...")]
