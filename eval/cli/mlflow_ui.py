@@ -31,5 +31,5 @@ def mlflow(port: int, no_browser: bool, as_json: bool) -> None:
         else:
             click.echo(f"MLflow on {redact(uri)}: {address} (Ctrl-C ends it)")
         if not no_browser:
-            click.launch(address)
+            click.launch(f"{address}/#/experiments")
         server.wait()

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from eval.collections import load
-from eval.collections.card_files import parse_card
+from eval.collections.card_files import parse_card, read_card
+from eval.collections.check import check
 from eval.collections.collection import GoldItem
 from eval.collections.formats.irds import IrdsCard, _make_document
 from retrievers.base import AssayError, Context, Document, Passage
@@ -318,8 +319,24 @@ def test_a_file_without_trec_documents_is_named(trec: Path) -> None:
 
 def test_a_trec_document_that_is_not_closed_is_refused(trec: Path) -> None:
     (trec / "docs/ap.trec").write_text(TRECTEXT.replace("</DOC>", "", 1))
-    with pytest.raises(AssayError, match=r"ap\.trec: a <DOC> is not closed"):
+    with pytest.raises(AssayError, match=r"ap\.trec:1: the <DOC> is not closed"):
         load(str(trec))
+    (trec / "docs/ap.trec").write_text(f"{TRECTEXT}\n<DOC>\n")
+    last = TRECTEXT.count("\n") + 2
+    with pytest.raises(AssayError, match=rf"ap\.trec:{last}: the <DOC> is not closed"):
+        load(str(trec))
+
+
+def test_topics_that_are_not_closed_or_not_utf_8_are_told_as_that(trec: Path) -> None:
+    path = trec / "topics.txt"
+    records = [f"<top>\n<num> Number: {n}\n<title> storm\n</top>\n" for n in (301, 302, 303)]
+    path.write_text(records[0] + records[1].replace("</top>\n", "") + records[2])
+    with pytest.raises(AssayError, match=r"topics\.txt:5: the <top> is not closed"):
+        load(str(trec))
+    path.write_bytes(records[0].replace("storm", "Stürme").encode("latin-1"))
+    told = {item.message for item in check(read_card(trec / "dataset.yaml")) if item.line}
+    assert any(message.startswith("not UTF-8") for message in told)
+    assert not any("no tab" in message for message in told)
 
 
 def test_a_data_set_of_ir_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,7 @@ DOCNO = re.compile(r"<DOCNO>(.*?)</DOCNO>", re.S | re.I)
 TITLE = re.compile(r"<(TITLE|HEADLINE|HEAD)>(.*?)</\1>", re.S | re.I)
 TEXT = re.compile(r"<(TEXT|BODY)>(.*?)</\1>", re.S | re.I)
 TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+TOP_OPENING = re.compile(r"<top>", re.I)
 TOP = re.compile(r"<top>(.*?)</top>", re.S | re.I)
 TOPIC_FIELD = re.compile(
     r"<(num|title|desc|narr)>\s*(?:Number:|Topic:|Description:|Narrative:)?(.*?)(?=<\w+>|\Z)",
@@ -82,7 +83,10 @@ class TrecSource(Source[TrecCard]):
         path = self._root / self._card.queries
         register = QueryRegister(self._problems)
         text = read_text(path, self._problems)
-        read = _read_top_records(path, text) if TOP.search(text) else self._read_table(path)
+        if TOP_OPENING.search(text):
+            read = _read_top_records(path, text, self._problems)
+        else:
+            read = self._read_table(path) if text else iter(())
         for row in read:
             with self._problems.of(row):
                 metadata = {key: row.values[key] for key in ("desc", "narr") if row.has(key)}
@@ -145,8 +149,8 @@ def _read_trectext(path: Path, problems: Problems) -> Iterator[Row]:
         )
     if content and not DOC.search(content):
         problems.error(path, 0, "holds no <DOC>…</DOC>; documents must be trectext or .jsonl")
-    elif len(OPENING.findall(content)) != len(DOC.findall(content)):
-        problems.error(path, 0, "a <DOC> is not closed by </DOC> before the next one")
+    elif line := _find_unclosed(content, OPENING, DOC):
+        problems.error(path, line, "the <DOC> is not closed by </DOC> before the next one")
 
 
 def _make_document(row: Row) -> Document:
@@ -160,7 +164,21 @@ def _plain(marked: str) -> str:
     return html.unescape(TAG.sub(" ", marked)).strip()
 
 
-def _read_top_records(path: Path, text: str) -> Iterator[Row]:
+def _find_unclosed(text: str, opening: re.Pattern[str], record: re.Pattern[str]) -> int:
+    """Return the line of the first record that is not closed before the next one; 0 for none."""
+    ends = {found.start(): found.end() for found in record.finditer(text)}
+    begun = 0
+    for found in opening.finditer(text):
+        if found.start() not in ends:
+            first = begun if found.start() < ends.get(begun, 0) else found.start()
+            return text.count("\n", 0, first) + 1
+        begun = found.start()
+    return 0
+
+
+def _read_top_records(path: Path, text: str, problems: Problems) -> Iterator[Row]:
+    if line := _find_unclosed(text, TOP_OPENING, TOP):
+        problems.error(path, line, "the <top> is not closed by </top> before the next one")
     for record in TOP.finditer(text):
         fields = {
             match[1].lower(): " ".join(_plain(match[2]).split())
