@@ -166,6 +166,11 @@ class Ablation:
         return (*self.removals, *self.additions)
 
     @property
+    def timed(self) -> bool:
+        """Whether pipelines were timed by turns."""
+        return any(row.total for row in self.rows)
+
+    @property
     def failed(self) -> list[Row]:
         """The rows whose variant could not be run."""
         return [row for row in self.rows if row.failure]

@@ -172,11 +172,14 @@ def _explain(found: "Ablation") -> str:
     from eval.statistics.significance import RESAMPLES
 
     family = adjusted(found.tests, "of both tables together")
+    turns = (
+        "in all: median difference of the whole search in ms; all pipelines were timed by turns in "
+        "one job."
+    )
     return (
-        f"Intervals: Student's over queries, paired. p: randomisation of signs, "
+        f"Intervals: Student's over queries, paired, each by itself. p: randomisation of signs, "
         f"{RESAMPLES:,} draws, {family}{', ' * bool(family)}none where "
         "too few queries changed. changed: queries whose first ten hits differ. tokens: by how "
-        "many the first ten hits grow. p95: milliseconds of the part itself by the traces. in all: "
-        "median difference of the whole search in ms; all pipelines were timed by turns in "
-        "one job."
+        "many the first ten hits grow. p95: milliseconds of the part itself by the traces. "
+        f"{turns if found.timed else 'Nothing was timed by turns.'}"
     )

@@ -1,6 +1,7 @@
 """What ablation takes away with what, and what it says of the parts."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from eval.analysis.ablation_variants import (
 from eval.cli.ablate import _explain as explain
 from eval.experiments.ablation import caution, check
 from eval.report.ablation import write
+from eval.statistics.estimates import OpenEstimate
 from retrievers.legs.base import LegSettings
 from retrievers.legs.registry import LEGS
 
@@ -206,6 +208,18 @@ def test_what_p_values_are_adjusted_for_is_told(tmp_path: Path, rows: int, words
         text = (tmp_path / name).read_text()
         assert f"randomisation test{', ' if words else ''}{words}" in text
         assert ("adjusted for" in text) == bool(words)
+
+
+@pytest.mark.parametrize("total", [None, OpenEstimate(4.0, None, None, 3)])
+def test_only_what_was_timed_by_turns_is_said_to_be(
+    tmp_path: Path, total: OpenEstimate | None
+) -> None:
+    found = make_ablation(replace(row(RERANK, 0.4, 0.6), total=total), 2)
+    write(found, tmp_path)
+    said = [explain(found), *((tmp_path / f"report.{kind}").read_text() for kind in ("md", "html"))]
+    for text in said:
+        assert ("were timed by turns" in text) == (total is not None)
+        assert ("Nothing was timed by turns" in text) == (total is None)
 
 
 def test_what_moves_no_query_costs_the_others_nothing() -> None:
