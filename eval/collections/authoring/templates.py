@@ -58,7 +58,8 @@ documents:
   context: {{source: none}}
 
 retriever:
-  # Each leg is one ranked list of `depth` passages.
+  # Each leg is one ranked list of `depth` passages. The encoder reads English; others stand in
+  # docs/models.md. The analyzer stems words of its language: english, german, french, …
   legs:
     dense: {{type: dense, encoder: bge-small-en-v1.5, depth: 100}}
     keyword: {{type: bm25, analyzer: {analyzer}, variant: lucene, k1: 1.2, b: 0.6, depth: 100}}
