@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="A .csv, .tsv, .xlsx or .jsonl: question, quote; if you like document, type, grade, id.",
 )
-@click.option("--name", help="Name of the collection; by default that of the folder it goes to.")
+@click.option("--name", help="Name of the collection; by default that of --output, else of FOLDER.")
 @click.option(
     "--output",
     type=click.Path(path_type=Path),

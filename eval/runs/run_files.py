@@ -4,9 +4,10 @@ import hashlib
 import io
 import json
 import math
+from array import array
 from collections.abc import Mapping, Sequence
-from ctypes import c_float
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -126,16 +127,11 @@ def _read_trec(path: Path, lines: Sequence[str], ties: Ties) -> tuple[Systems, N
         systems[tag] = {}
         tied = against = 0
         for query, hits in rankings.items():
-            by_id = sorted(hits, reverse=True)
-            by_id.sort(key=lambda id_: c_float(hits[id_][0]).value, reverse=True)
-            ranked = sorted(
-                sorted(hits, reverse=True), key=lambda id_: (-hits[id_][0], hits[id_][1])
-            )
-            chosen = by_id if ties == "ids" else ranked
+            ranked, by_id = _order(hits)
             ranks = [hits[id_][1] for id_ in ranked]
             tied += ranked != by_id
             against += ranks != sorted(ranks)
-            systems[tag][query] = tuple(chosen)
+            systems[tag][query] = tuple(by_id if ties == "ids" else ranked)
         where = f"{path}: {cut(tag)}: in %d of {len(rankings)} queries"
         if tied and ties == "ranks":
             notes.append(
@@ -147,10 +143,20 @@ def _read_trec(path: Path, lines: Sequence[str], ties: Ties) -> tuple[Systems, N
     return systems, tuple(notes)
 
 
+def _order(hits: Mapping[str, tuple[float, int]]) -> tuple[list[str], list[str]]:
+    """Return ids by falling score: equal ones by rank, then descending id; and by id alone."""
+    descending = sorted(hits, reverse=True)
+    ranked = sorted(descending, key=lambda id_: (-hits[id_][0], hits[id_][1]))
+    single = dict(zip(hits, array("f", map(itemgetter(0), hits.values())), strict=True))
+    if len(set(single.values())) == len(hits):
+        return ranked, ranked
+    return ranked, sorted(descending, key=single.__getitem__, reverse=True)
+
+
 def _read_line(parts: Sequence[str], at: str) -> tuple[str, str, str, float, int]:
     """Return query, id, tag, score and rank of a line. Raises AssayError with `at`."""
     if len(parts) != COLUMNS:
-        raise AssayError(f"{at}: {len(parts)} columns where {COLUMNS} are needed; {FORMATS}")
+        raise AssayError(f"{at}: not {COLUMNS} columns but {len(parts)}; {FORMATS}")
     query, _, id_, place, text, tag = parts
     try:
         score = float(text)

@@ -80,7 +80,7 @@ def test_a_trec_run_is_ordered_by_score_then_by_rank(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("", "empty"),
-        ("q Q0 a 1 1.0\n", ":1: 5 columns where 6 are needed; allowed: a TREC run"),
+        ("q Q0 a 1 1.0\n", ":1: not 6 columns but 5; allowed: a TREC run"),
         ("\nq Q0 a 1 1,5 t\n", ":2: the score 1,5 is not a number"),
         ("q Q0 a first 1.5 t\n", ":1: the rank first is not a whole number"),
         ("q Q0 a 1 nan t\n", ":1: the score nan is not a finite number"),
