@@ -6,7 +6,8 @@ The rule, for each measure, on the paired differences head - baseline of all que
   all gated measures together gives it a p-value of at most `false_alarms`;
 * warning: the same with a p-value above `false_alarms` and of at most .05. With few queries that is
   all they can show; it is a false alarm in at most 5 % of unchanged runs;
-* pass: the 95 % interval of the mean difference excludes a drop of the minimum effect;
+* pass: the 95 % interval of the mean difference excludes a drop of the minimum effect; where all
+  differences are equal it has no width, and so many queries must be able to show some drop besides;
 * cannot tell: none of these. More queries would tell.
 
 A query named in `must_not_break` that scores lower than in the baseline is a regression by itself.
@@ -238,7 +239,10 @@ def _judge_measures(
     ):
         differences = (after - before)[:, at]
         estimate = estimate_changes(name, differences)
-        verdict: Verdict = "pass" if estimate.low > -effect else "cannot tell"
+        finds = power.find()
+        # Equal differences have an interval of no width, whatever their number.
+        blind = finds is None and estimate.low == estimate.high
+        verdict: Verdict = "pass" if estimate.low > -effect and not blind else "cannot tell"
         if estimate.value <= TIE - effect and test.p_values[at] <= SUSPICION:
             verdict = "regression" if regressed[at] else "warning"
         n = len(differences)
@@ -252,7 +256,7 @@ def _judge_measures(
             difference=estimate,
             p=test.p_values[at],
             minimum_effect=effect,
-            finds=power.find(),
+            finds=finds,
             wins=wins,
             ties=n - wins - losses,
             losses=losses,

@@ -44,6 +44,17 @@ def test_an_unchanged_run_passes(folder: Path, baseline: Baseline) -> None:
     assert report.losers == report.broken == report.changes == ()
 
 
+@pytest.mark.parametrize("ranks", [[1, 2], [0] * 60], ids=["two queries", "nothing to lose"])
+def test_equal_differences_are_no_pass_where_no_drop_could_be_found(
+    folder: Path, ranks: list[int]
+) -> None:
+    before = make(make_run(folder, "blind", ranks), ["MRR@10", "Hit@10"])
+    report = judge(before, make_run(folder, "blind", ranks), SETTINGS_OF_20)
+    (item,) = report.measures
+    assert item.finds is None
+    assert report.verdict == "cannot tell"
+
+
 def test_a_clear_drop_is_a_regression(folder: Path, baseline: Baseline) -> None:
     worse = [rank if at < 2 else min(rank + 4, 11) for at, rank in enumerate(RANKS)]
     report = judge(baseline, make_run(folder, "mine", worse), SETTINGS)
