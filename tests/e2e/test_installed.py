@@ -112,13 +112,13 @@ def test_from_a_folder_of_documents_to_the_gate(
     installed("assay", "baseline", "accept", "mine")
     code = "from eval import run; print(run('bm25', collection='./judged', track=False).id)"
     again = installed("python", "-c", code).split()[-1]
-    assert again.startswith("bm25-docs-")
+    assert again.startswith("bm25-judged-")
 
     identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
     installed("git", "add", ".")
     installed("git", *identity, "commit", "--quiet", "--message", "Judge our documents")
     kept = set(installed("git", "ls-files").split())
-    assert {"reports/baselines/mine@docs.json", ".github/workflows/assay.yml"} <= kept
+    assert {"reports/baselines/mine@judged.json", ".github/workflows/assay.yml"} <= kept
     assert not {name for name in kept if name.startswith(f"reports/{run['run']}")}
 
     # What CI has: the repository as committed, in another place.
