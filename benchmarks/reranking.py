@@ -141,8 +141,8 @@ def _measure(name: str, options: argparse.Namespace) -> Iterator[Point]:
     from eval.collections.loading import load
     from eval.experiments.config import load_config
     from eval.progress import ConsoleProgress
-    from eval.runs.execution import sample
     from eval.runs.interleaved_timing import alternate
+    from eval.runs.searching import sample
     from eval.runs.unstored import score_queries
     from eval.statistics.estimates import estimate_mean
     from retrievers.settings import Workshop

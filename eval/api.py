@@ -236,7 +236,7 @@ def search(
     from eval.experiments.search import survey
     from eval.experiments.workshop import make_workshop
     from eval.progress import ConsoleProgress
-    from eval.runs import execution
+    from eval.runs import searching
 
     if documents is not None and collection is not None:
         raise AssayError("documents: allowed without a collection only")
@@ -245,9 +245,9 @@ def search(
     searched = collection if documents is None else make_unjudged(documents)
     experiment = make_experiment(what, overrides, searched, {}, ConsoleProgress())
     with experiment.build() as retriever:
-        execution.index(retriever, experiment.collection)
+        searching.index(retriever, experiment.collection)
         asked = Query(repr(query), query)
-        ranking = execution.search(retriever, experiment.collection, asked, k)
+        ranking = searching.search(retriever, experiment.collection, asked, k)
         around = survey(retriever, experiment.collection.documents, ranking.hits, make_workshop())
     return SearchResult(query, experiment.plan.name, experiment.collection.name, ranking, around)
 

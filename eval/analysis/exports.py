@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from eval.analysis.summary import Summary
@@ -119,6 +120,7 @@ def _attribution(summary: Summary) -> str:
     return json.dumps({**attribution.as_json(), "queries": items}, ensure_ascii=False) + "\n"
 
 
+@lru_cache(maxsize=2**16)
 def as_word(text: str) -> str:
     """Return an id as the files have it, which part their columns by white space."""
     return "_".join(text.split())

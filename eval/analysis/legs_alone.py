@@ -44,6 +44,8 @@ def score_legs(run: StoredRun, measure: str) -> tuple[LegAlone, ...]:
     """Return the legs of a run in their order; none where nothing was fused, or of answers."""
     if measures.find(measure).of_answers:
         return ()
+    if not any(entry.name == FUSION for it in run.rankings.values() for entry in it.trace):
+        return ()
     trails = follow(run)
     fused = _score(run, trails, FUSION, measure)
     if not fused:

@@ -126,10 +126,9 @@ class Collection:
         So does which grades are a model's, where the card does not say so of all. Where the data
         lies, and what the card says about it, does not enter.
         """
-        content = hashlib.sha256()
+        content, encoder = hashlib.sha256(), json.JSONEncoder(ensure_ascii=False, sort_keys=True)
         for part in self._parts():
-            content.update(json.dumps(part, ensure_ascii=False, sort_keys=True).encode())
-            content.update(b"\n")
+            content.update(f"{encoder.encode(part)}\n".encode())
         return content.hexdigest()
 
     def _parts(self) -> Iterator[list[Any]]:

@@ -114,7 +114,7 @@ def _read_gold(
     for row in read_rows(judgments, JUDGMENTS, problems):
         with problems.of(row):
             item = resolve_judgment(_locate(row, documents, locator), documents)
-            book.add(row, replace(item, grade=book.grade(item.grade)))
+            book.add(row, item)
     return {query: tuple(items.values()) for query, items in book.items.items()}
 
 

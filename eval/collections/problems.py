@@ -1,8 +1,7 @@
 """What is wrong with a collection's files, and where its readers report it."""
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -56,13 +55,26 @@ class Problems:
         if not self.strict:
             self.found.append(Problem(cut(str(file), MOST), 0, "note", cut(message, MOST)))
 
-    @contextmanager
-    def of(self, row: Row) -> Iterator[None]:
+    def of(self, row: Row) -> "_Reading":
         """Report a RowError raised within as an error of `row`, which is then left out."""
-        try:
-            yield
-        except RowError as error:
-            self.error(row.file, row.line, str(error))
+        return _Reading(self, row)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """The block in which a row is read; a generator's would cost as much as reading the row."""
+
+    problems: Problems
+    row: Row
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, RowError):
+            return False
+        self.problems.error(self.row.file, self.row.line, str(error))
+        return True
 
 
 def summarise(problems: Sequence[Problem]) -> list[str]:

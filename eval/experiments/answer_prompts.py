@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from eval.asking.fences import FENCES, fence
-from eval.runs.execution import sample
+from eval.runs.searching import sample
 from eval.runs.stored import StoredRun
 from retrievers.base import Chunk, Hit
 from retrievers.language_models.base import Prompt

@@ -21,8 +21,9 @@ from eval.experiments.config import RunConfig
 from eval.experiments.run import make_plan
 from eval.experiments.runner import Done, Runner, Task, name_shared
 from eval.runs import environment
-from eval.runs.execution import Answered, answer, make_placer, make_ready, sample
+from eval.runs.execution import make_ready
 from eval.runs.gold_ranks import Placer
+from eval.runs.searching import Answered, answer, make_placer, sample
 from eval.runs.unstored import score_queries
 from retrievers.base import AssayError, Quiet, Retriever
 from retrievers.models.base import Encoder, Vectors

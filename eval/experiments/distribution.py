@@ -15,7 +15,7 @@ from eval.experiments.cluster_worker import PROBE, Encoding, Seen, describe
 from eval.experiments.config import RunConfig
 from eval.experiments.runner import Done, Task, name_shared
 from eval.experiments.workshop import make_workshop
-from eval.runs.execution import Answered, Searcher
+from eval.runs.searching import Answered, Searcher
 from retrievers.base import AssayError, Progress
 from retrievers.language_models.prices import FREE, Prices, Usage
 from retrievers.models.base import TEXTS_PER_PART, Encoder, Part, Vectors

@@ -7,7 +7,7 @@ from typing import Any
 from eval.collections.loading import load
 from eval.experiments.config import RunConfig
 from eval.experiments.workshop import make_workshop
-from eval.runs.execution import sample
+from eval.runs.searching import sample
 from retrievers.base import AssayError, Progress
 from retrievers.corpus import Corpus
 from retrievers.documents.preparation import prepare

@@ -9,7 +9,7 @@ from eval.collections.loading import load
 from eval.experiments.recall_subjects import Searcher
 from eval.parity.quality import Rankings
 from eval.parity.results import IndexCost
-from eval.runs.execution import sample
+from eval.runs.searching import sample
 from retrievers.base import Chunk
 from retrievers.corpus import Corpus
 from retrievers.documents.preparation import DocumentSettings, prepare

@@ -15,8 +15,8 @@ from eval.gate import baseline as baselining
 from eval.gate.calibration import SelfTest, check
 from eval.gate.rule import GateReport, LatencyVerdict, judge, judge_latency
 from eval.gate.settings import GateSettings
-from eval.runs.execution import sample
 from eval.runs.interleaved_timing import Contender, interleave
+from eval.runs.searching import sample
 from eval.runs.stored import StoredRun
 from retrievers.base import AssayError, Progress
 from retrievers.settings import validate

@@ -16,10 +16,10 @@ from eval.analysis.grid_search import Figures
 from eval.analysis.summary import Score, Summary, summarise
 from eval.collections.collection import Collection, Query
 from eval.runs import answered, environment
-from eval.runs.execution import WORDS, Plan, find_finished, make_ready, search_unstored
+from eval.runs.execution import WORDS, Plan, find_finished, make_ready
 from eval.runs.manifest import MANIFEST
 from eval.runs.stored import load
-from eval.runs.unstored import score_queries
+from eval.runs.unstored import score_queries, search_unstored
 from eval.scoring.kinds import KINDS
 from eval.scoring.measures import find
 from eval.tracking.record import Record, describe

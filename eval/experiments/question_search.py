@@ -12,7 +12,7 @@ from eval.collections.collection import Collection, GoldItem, Query
 from eval.collections.in_memory import gather_unjudged
 from eval.experiments.config import RunConfig
 from eval.questions.selection import Bias
-from eval.runs import execution
+from eval.runs import searching
 from eval.scoring.join import Retrieved, covers
 from eval.statistics.estimates import estimate_share
 from retrievers.base import AssayError, Chunk, Document, Progress, Retriever
@@ -62,7 +62,7 @@ class QuestionSearch:
     def find(self, question: str) -> Sequence[Chunk]:
         """Return the best passages for a question, both legs fused."""
         asked = Query(repr(question), question)
-        ranking = execution.search(self._retriever, self._collection, asked, TOP)
+        ranking = searching.search(self._retriever, self._collection, asked, TOP)
         return [hit.chunk for hit in ranking.hits[:TOP]]
 
     def encode(self, questions: Sequence[str]) -> NDArray[np.float32]:
@@ -101,7 +101,7 @@ def open_search(
     legs = find_legs(config)
     collection = gather_unjudged(documents, "questions")
     with config.build(workshop) as retriever:
-        execution.index(retriever, collection)
+        searching.index(retriever, collection)
         yield QuestionSearch(retriever, collection, legs, workshop)
 
 

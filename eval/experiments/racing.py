@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from eval.analysis.racing import Drop, Race, Racing, run_race
 from eval.collections.loading import load
 from eval.experiments.runner import Runner, Task
-from eval.runs.execution import sample
+from eval.runs.searching import sample
 from eval.scoring.measures import find
 from retrievers.base import AssayError, Progress
 

@@ -12,7 +12,8 @@ from eval.experiments import standing
 from eval.experiments.kept_summaries import summarise_kept
 from eval.experiments.locations import reports_folder
 from eval.experiments.workshop import make_workshop
-from eval.runs.execution import Outcome, Plan, Searcher, execute
+from eval.runs.execution import Outcome, Plan, execute
+from eval.runs.searching import Searcher
 from eval.runs.stored import StoredRun
 from eval.scoring.measures import DEFAULT
 from retrievers.base import Progress

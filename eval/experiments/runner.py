@@ -21,9 +21,10 @@ from eval.experiments.point_scores import PointScores
 from eval.experiments.run import make_plan, write_report
 from eval.experiments.timing import find_config_timing
 from eval.runs import environment
-from eval.runs.execution import Outcome, Searcher, execute, sample
+from eval.runs.execution import Outcome, execute
 from eval.runs.interleaved_timing import LEAST_QUERIES, ROUNDS
 from eval.runs.latency import LatencySettings
+from eval.runs.searching import Searcher, sample
 from eval.runs.stored import load as load_run
 from eval.tracking.record import Record
 from retrievers.base import AssayError, Retriever

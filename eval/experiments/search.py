@@ -10,7 +10,7 @@ from eval.collections.loading import load
 from eval.experiments.config import RunConfig
 from eval.experiments.ingestion import is_bare, open_source
 from eval.experiments.workshop import make_workshop
-from eval.runs import execution
+from eval.runs import searching
 from retrievers import telemetry
 from retrievers.base import Document, Hit, Ranking, Retriever, StageTrace
 from retrievers.base.surroundings import Surroundings
@@ -102,12 +102,12 @@ def search(settings: RunConfig, query: str, k: int, context: bool) -> Found:
     workshop = make_workshop()
     collection = open_collection(settings.dataset, workshop, settings.documents.converter)
     with settings.build(workshop) as retriever:
-        execution.index(retriever, collection)
+        searching.index(retriever, collection)
         asked = Query(repr(query), query)
         with telemetry.silence():
-            execution.search(retriever, collection, asked, 1)
+            searching.search(retriever, collection, asked, 1)
         uncached = retriever.without_query_cache()
-        ranking = execution.search(uncached, collection, asked, max(k, settings.depth))
+        ranking = searching.search(uncached, collection, asked, max(k, settings.depth))
         around = survey(retriever, collection.documents, ranking.hits[:k], workshop)
     recipe = settings.retriever
     stages = recipe.stages if isinstance(recipe, PipelineSettings) else []

@@ -21,11 +21,11 @@ from eval.experiments.ingestion import forgetful, run_ingestion
 from eval.experiments.run import make_run
 from eval.experiments.workshop import make_workshop
 from eval.runs import environment
-from eval.runs.execution import sample
 from eval.runs.files import encode_json
 from eval.runs.ingestion import Ingestion
 from eval.runs.interleaved_timing import interleave
 from eval.runs.latency import LatencySample, measure
+from eval.runs.searching import sample
 from eval.runs.stored import StoredRun
 from eval.targets.measurements import Measurement
 from eval.targets.results import Measured

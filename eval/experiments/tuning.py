@@ -25,8 +25,8 @@ from eval.experiments.tuned_config import write_tuned
 from eval.experiments.workshop import make_workshop
 from eval.report import tuning as report
 from eval.runs import environment
-from eval.runs.execution import sample
 from eval.runs.files import encode_json
+from eval.runs.searching import sample
 from eval.runs.unstored import score_queries
 from eval.scoring.measures import check_rising
 from eval.tracking.tuning import TuningRecord, log_tuning

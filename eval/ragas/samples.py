@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eval.runs import answered
-from eval.runs.execution import sample
+from eval.runs.searching import sample
 from eval.runs.stored import StoredRun
 from eval.scoring import calculation
 from retrievers.base import AssayError, Chunk

@@ -3,8 +3,7 @@
 import hashlib
 import json
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -12,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from eval.collections.check import check_judged
-from eval.collections.collection import Collection, GoldItem, Query
+from eval.collections.collection import Collection, GoldItem
 from eval.runs import environment
 from eval.runs.code_identity import describe_class
-from eval.runs.contract import check_index, check_ranking, name_retriever, naming
-from eval.runs.gold_ranks import Placement, Placer, matches_itself
-from eval.runs.latency import RETRIES, Latency, LatencySettings, measure
+from eval.runs.contract import naming
+from eval.runs.latency import Latency, LatencySettings, measure
 from eval.runs.manifest import (
     FORMAT,
     MANIFEST,
@@ -28,9 +26,10 @@ from eval.runs.manifest import (
 )
 from eval.runs.rows import as_row
 from eval.runs.run_folder import RunFolder
+from eval.runs.searching import Searcher, answer, index, sample
 from eval.runs.stored import StoredRun, open_run
 from eval.scoring.join import RULE
-from retrievers.base import Chunk, IndexReport, Progress, Ranking, Retriever
+from retrievers.base import IndexReport, Progress, Retriever
 from retrievers.store.files import LONGEST, writing
 
 # Keys of a config on which no ranking depends.
@@ -51,19 +50,6 @@ class Plan:
     limit: int | None
     latency: LatencySettings
     again: bool = False
-
-
-@dataclass(frozen=True)
-class Answered:
-    """The ranking of a query, and where the gold items lie that it misses."""
-
-    query: Query
-    ranking: Ranking
-    placements: Mapping[str, Placement]
-
-
-# Answers queries elsewhere, in their order, for the run of an identity.
-Searcher = Callable[[str, Sequence[Query]], Iterable[Answered]]
 
 
 @dataclass(frozen=True)
@@ -137,114 +123,8 @@ def find_finished(ready: Ready, retriever: Retriever, reports: Path) -> Path | N
     return finished[-1] if finished and not read_manifest(finished[-1]).degraded else None
 
 
-def search_unstored(
-    plan: Plan,
-    retriever: Retriever,
-    collection: Collection,
-    ready: Ready,
-    circumstances: Mapping[str, Any],
-) -> StoredRun:
-    """Return a run of which nothing is written, timed or placed: its rankings are those of others.
-
-    `retriever` has indexed the documents; `circumstances` are those of `eval.runs.environment`.
-    """
-    begin = time.perf_counter()
-    queries = sample(collection.queries, plan.limit)
-    sound: dict[int, Chunk] = {}
-    rankings = {
-        query.id: search(retriever, collection, query, plan.depth, sound) for query in queries
-    }
-    retries = sum(
-        entry.counts.get(RETRIES, 0) for found in rankings.values() for entry in found.trace
-    )
-    degraded = dict(Counter(line for found in rankings.values() for line in found.degraded))
-    latency = Latency((), None, plan.latency.concurrency, retries)
-    return StoredRun(
-        folder=Path(),
-        manifest=_describe_run(
-            f"{plan.name}-{ready.identity[:8]}",
-            plan,
-            retriever,
-            collection,
-            ready,
-            latency,
-            degraded=degraded,
-            searched=len(queries),
-            circumstances=circumstances,
-            seconds=time.perf_counter() - begin,
-        ),
-        queries={query.id: query for query in queries},
-        gold={query.id: collection.gold[query.id] for query in queries},
-        gold_texts={},
-        rankings=rankings,
-        placements={},
-        prescribed=collection.prescribed,
-        latency=(),
-    )
-
-
 def _list_stored(identity: str, reports: Path) -> list[Path]:
     return sorted(reports.glob(f"*-{identity[:8]}"))
-
-
-def index(retriever: Retriever, collection: Collection) -> IndexReport:
-    """Let `retriever` index the documents. Raises AssayError where it fails, or breaks its word."""
-    with naming(f"{name_retriever(retriever)}: index"):
-        return check_index(retriever.index(collection.documents), retriever)
-
-
-def search(
-    retriever: Retriever,
-    collection: Collection,
-    query: Query,
-    depth: int,
-    sound: dict[int, Chunk] | None = None,
-) -> Ranking:
-    """Return the first `depth` hits; without the query itself where the collection drops it.
-
-    Given to several searches, `sound`, empty at first, spares chunks a second check.
-
-    Raises AssayError, naming the query, where the retriever fails or breaks its contract.
-    """
-    k = depth + collection.drop_self_matches
-    with naming(f"{name_retriever(retriever)}: query {query.id}"):
-        found = retriever.search(query.text, k)
-    ranking = check_ranking(
-        found, retriever, query.id, k, collection.texts, {} if sound is None else sound
-    )
-    return _without_self(ranking, query.id, depth) if collection.drop_self_matches else ranking
-
-
-def answer(
-    queries: Iterable[Query],
-    depth: int,
-    retriever: Retriever,
-    collection: Collection,
-    placer: Placer | None = None,
-) -> Iterator[Answered]:
-    """Yield what `retriever`, which has indexed the documents, answers to each query.
-
-    A `placer` of both, given to several calls, spares going through all chunks again.
-    """
-    placer = placer or make_placer(retriever, collection)
-    sound: dict[int, Chunk] = {}
-    for query in queries:
-        ranking = search(retriever, collection, query, depth, sound)
-        with naming(f"{name_retriever(retriever)}: query {query.id}"):
-            placements = placer.place(query, ranking, collection.gold[query.id])
-        yield Answered(query, ranking, placements)
-
-
-def make_placer(retriever: Retriever, collection: Collection) -> Placer:
-    """Return what places gold items among the chunks that `retriever` has indexed."""
-    return Placer(retriever, collection.prescribed, collection.drop_self_matches)
-
-
-def sample(queries: tuple[Query, ...], limit: int | None) -> list[Query]:
-    """Return `limit` of `queries`, evenly spaced, or all."""
-    if limit is None or limit >= len(queries):
-        return list(queries)
-    return [queries[at * len(queries) // limit] for at in range(limit)]
 
 
 def _make(
@@ -291,7 +171,7 @@ def _make(
     folder.write_rows("latency.jsonl", (as_row(sample) for sample in latency.samples))
     retries = folder.count_retries() + latency.retries
     folder.finish(
-        _describe_run(
+        describe_run(
             folder.path.name,
             plan,
             retriever,
@@ -306,7 +186,7 @@ def _make(
     )
 
 
-def _describe_run(
+def describe_run(
     id_: str,
     plan: Plan,
     retriever: Retriever,
@@ -328,7 +208,7 @@ def _describe_run(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         identity=ready.identity,
         config=dict(plan.config),
-        collection=_describe(collection),
+        collection=CollectionFacts.of(collection),
         facts=_find_facts(retriever),
         environment=dict(circumstances),
         index=IndexFacts(
@@ -353,13 +233,6 @@ def _gold_row(item: GoldItem) -> dict[str, Any]:
     """Return the row of a gold item; it names a judge only where one is known."""
     row = as_row(item)
     return row if item.judged_by else {key: row[key] for key in row if key != "judged_by"}
-
-
-def _without_self(ranking: Ranking, query_id: str, depth: int) -> Ranking:
-    hits = [hit for hit in ranking.hits if not matches_itself(query_id, hit.chunk)]
-    kept = tuple(hits[:depth])
-    dropped = (hit.chunk for hit in ranking.hits if hit not in kept)
-    return replace(ranking, hits=kept, others=(*ranking.others, *dropped))
 
 
 def _find_facts(retriever: Retriever) -> dict[str, Any]:
@@ -388,18 +261,3 @@ def _new_id(plan: Plan, collection: Collection, identity: str) -> str:
     now = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3]
     name = collection.name.replace(":", ".").replace("/", ".")
     return f"{plan.name[:LONGEST]}-{name[:LONGEST]}-{now}-{identity[:8]}"
-
-
-def _describe(collection: Collection) -> CollectionFacts:
-    return CollectionFacts(
-        name=collection.name,
-        title=collection.title,
-        source=collection.card.source,
-        licence=collection.card.licence,
-        digest=collection.digest,
-        documents=len(collection.documents),
-        queries=len(collection.queries),
-        judgments=sum(len(items) for items in collection.gold.values()),
-        drop_self_matches=collection.drop_self_matches,
-        answers_from=collection.card.answers_from,
-    )

@@ -144,11 +144,12 @@ def alternate(
 ) -> list[list[float]]:
     """Return what each contender measures, paired by query: the median of so many `rounds`.
 
-    Each query goes to all in turn, and who begins changes with every query. Once there are 20, no
-    further query is begun after `seconds` a contender; the queries that were not reached are left
-    out, the last of them.
+    Each query goes to all in turn, in an order that changes with every query (`balance_orders`).
+    Once there are 20, no further query is begun after `seconds` a contender; the queries that were
+    not reached are left out, the last of them.
     """
     count = len(contenders)
+    orders = balance_orders(count)
     taken: list[list[list[float]]] = [[[] for _ in contenders] for _ in queries]
     deadline = time.perf_counter() + seconds * count
     for number in range(rounds):
@@ -156,8 +157,20 @@ def alternate(
         for at, query in enumerate(progress.track(queries, what, len(queries))):
             if time.perf_counter() > deadline and (number or at >= LEAST_QUERIES):
                 break
-            for turn in range(count):
-                side = (at + number + turn) % count
+            for side in orders[(at + number) % len(orders)]:
                 taken[at][side].append(contenders[side](query))
     reached = [times for times in taken if all(times)]
     return [[median(times[side]) for times in reached] for side in range(count)]
+
+
+def balance_orders(count: int) -> list[list[int]]:
+    """Return orders of `count` contenders: as many as there are, or twice as many of an odd count.
+
+    Over all of them each stands equally often at each place, and equally often right after each
+    other, since what a neighbour leaves in the processor's caches may cost or spare time. Williams,
+    "Experimental designs balanced for the estimation of residual effects of treatments",
+    Australian Journal of Scientific Research A 2 (1949).
+    """
+    steps = [(turn + 1) // 2 if turn % 2 else -(turn // 2) for turn in range(count)]
+    orders = [[(begin + step) % count for step in steps] for begin in range(count)]
+    return orders + [order[::-1] for order in orders] if count % 2 else orders

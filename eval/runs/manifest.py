@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
+from eval.collections.collection import Collection
 from eval.runs.token_counts import TokenCounts
 from eval.scoring.kinds import show_name
 from retrievers.base import AssayError
@@ -60,6 +61,22 @@ class CollectionFacts(BaseModel):
     judgments: int
     drop_self_matches: bool
     answers_from: int = 1
+
+    @classmethod
+    def of(cls, collection: Collection) -> "CollectionFacts":
+        """Return the facts of a collection."""
+        return cls(
+            name=collection.name,
+            title=collection.title,
+            source=collection.card.source,
+            licence=collection.card.licence,
+            digest=collection.digest,
+            documents=len(collection.documents),
+            queries=len(collection.queries),
+            judgments=sum(len(items) for items in collection.gold.values()),
+            drop_self_matches=collection.drop_self_matches,
+            answers_from=collection.card.answers_from,
+        )
 
 
 class Manifest(BaseModel):

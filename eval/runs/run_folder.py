@@ -2,18 +2,30 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any
 
 from eval.runs.gold_ranks import Placement
 from eval.runs.latency import RETRIES
 from eval.runs.manifest import MANIFEST, Manifest
-from eval.runs.rows import as_row, digest_row, encode_ranking, encode_row, read_rows, read_trace
+from eval.runs.rows import (
+    as_row,
+    digest_line,
+    encode_ranking,
+    encode_row,
+    read_lines,
+    read_rows,
+    read_trace,
+)
 from retrievers.base import AssayError, Ranking
 from retrievers.store.files import append, write_atomically, writing
 
 DIGEST = "digest"  # of the rest of a line
+# How lines of rankings say that nothing was degraded, and that calls were made again; within a
+# string the quotation marks would be escaped.
+WHOLE = b'"degraded":[]'
+RETRIED = f'"{RETRIES}":'.encode()
 
 
 class RunFolder:
@@ -24,6 +36,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._sound: set[str] = set()  # files that have no torn line
         self._passages = {row["chunk"]["id"] for row in read_rows(self.path / "passages.jsonl")}
 
     def finished_queries(self) -> set[str]:
@@ -36,7 +49,7 @@ class RunFolder:
         for row in read_rows(path):
             stored = row.pop(DIGEST, None)  # not in runs of earlier versions
             query = row.get("query")
-            if not isinstance(query, str) or stored not in (None, digest_row(row)):
+            if not isinstance(query, str) or stored not in (None, digest_line(encode_row(row))):
                 raise AssayError(
                     f"{path}: the ranking of query {query} was changed since it was stored; "
                     f"remove {self.path} to search again"
@@ -46,19 +59,19 @@ class RunFolder:
 
     def count_degraded(self) -> dict[str, int]:
         """Return each line of degradation with the number of queries it befell."""
-        rows = read_rows(self.path / "rankings.jsonl")
+        rows = self._read_rankings(lambda line: WHOLE not in line)
         return dict(Counter(line for row in rows for line in row["degraded"]))
 
     def count_retries(self) -> int:
         """Return how many calls were made again for the rankings that are stored."""
-        rows = read_rows(self.path / "rankings.jsonl")
+        rows = self._read_rankings(lambda line: RETRIED in line)
         traces = (read_trace(row["trace"]) for row in rows)
         return sum(entry.counts.get(RETRIES, 0) for trace in traces for entry in trace)
 
     def add_placements(self, query_id: str, placements: Mapping[str, Placement]) -> None:
         """Store the placements of a query, before its ranking: that is what finishes it."""
         items = {item: as_row(placement) for item, placement in placements.items()}
-        self._append("placements.jsonl", [{"query": query_id, "items": items}])
+        self._append("placements.jsonl", encode_row({"query": query_id, "items": items}))
 
     def add_ranking(self, query_id: str, ranking: Ranking, prescribed: Set[str]) -> None:
         """Store one ranking: first the passages it needs, then its own line."""
@@ -67,10 +80,11 @@ class RunFolder:
         }
         fresh = [chunk for id_, chunk in named.items() if id_ not in self._passages]
         rows = [{"chunk": as_row(chunk), "prescribed": chunk.id in prescribed} for chunk in fresh]
-        self._append("passages.jsonl", rows)
+        self._append("passages.jsonl", "".join(map(encode_row, rows)))
         self._passages.update(chunk.id for chunk in fresh)
-        row = encode_ranking(query_id, ranking)
-        self._append("rankings.jsonl", [{**row, DIGEST: digest_row(row)}])
+        line = encode_row(encode_ranking(query_id, ranking))
+        told = encode_row({DIGEST: digest_line(line)})
+        self._append("rankings.jsonl", f"{line[:-2]},{told[1:]}")  # both as one object
 
     def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write a JSON Lines file in one piece."""
@@ -84,11 +98,18 @@ class RunFolder:
         """Declare the run complete."""
         self.write_text(MANIFEST, manifest.model_dump_json(indent=1) + "\n")
 
-    def _append(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    def _read_rankings(self, may_tell: Callable[[bytes], bool]) -> Iterator[dict[str, Any]]:
+        """Yield the rows of rankings, but those whose lines show that nothing is to be found."""
+        lines = read_lines(self.path / "rankings.jsonl")
+        return (line.parse() for line in lines if may_tell(line.content))
+
+    def _append(self, name: str, lines: str) -> None:
         path = self._open(name)
-        with writing(path):
-            _drop_torn_line(path)
-        append(path, "".join(encode_row(row) for row in rows))
+        if name not in self._sound:
+            with writing(path):
+                _drop_torn_line(path)
+            self._sound.add(name)
+        append(path, lines)
 
     def _open(self, name: str) -> Path:
         """Make the folder where it is not there yet, and return the path of a file in it."""

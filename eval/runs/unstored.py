@@ -1,12 +1,65 @@
-"""Scores of a retriever's answers, of which nothing is stored."""
+"""A retriever's answers and their scores, of which nothing is stored."""
 
+import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from eval.collections.collection import Collection, Query
-from eval.runs.execution import search
+from eval.runs.execution import Plan, Ready, describe_run
+from eval.runs.latency import RETRIES, Latency
+from eval.runs.searching import sample, search
+from eval.runs.stored import StoredRun
 from eval.scoring import measures
 from eval.scoring.join import Retrieved, join
 from retrievers.base import AssayError, Chunk, Retriever
+
+
+def search_unstored(
+    plan: Plan,
+    retriever: Retriever,
+    collection: Collection,
+    ready: Ready,
+    circumstances: Mapping[str, Any],
+) -> StoredRun:
+    """Return a run of which nothing is written, timed or placed: its rankings are those of others.
+
+    `retriever` has indexed the documents; `circumstances` are those of `eval.runs.environment`.
+    """
+    begin = time.perf_counter()
+    queries = sample(collection.queries, plan.limit)
+    sound: dict[int, Chunk] = {}
+    rankings = {
+        query.id: search(retriever, collection, query, plan.depth, sound) for query in queries
+    }
+    retries = sum(
+        entry.counts.get(RETRIES, 0) for found in rankings.values() for entry in found.trace
+    )
+    degraded = dict(Counter(line for found in rankings.values() for line in found.degraded))
+    latency = Latency((), None, plan.latency.concurrency, retries)
+    return StoredRun(
+        folder=Path(),
+        manifest=describe_run(
+            f"{plan.name}-{ready.identity[:8]}",
+            plan,
+            retriever,
+            collection,
+            ready,
+            latency,
+            degraded=degraded,
+            searched=len(queries),
+            circumstances=circumstances,
+            seconds=time.perf_counter() - begin,
+        ),
+        queries={query.id: query for query in queries},
+        gold={query.id: collection.gold[query.id] for query in queries},
+        gold_texts={},
+        rankings=rankings,
+        placements={},
+        prescribed=collection.prescribed,
+        latency=(),
+    )
 
 
 def score_queries(

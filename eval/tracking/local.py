@@ -1,7 +1,8 @@
 """A tracking store in a SQLite file: made whole, and made anew where it was never finished.
 
 MLflow makes its tables in some eighty steps that no transaction holds together. Cut off among
-them, it can neither go on nor begin again: "table … already exists".
+them, it can neither go on nor begin again: "table … already exists". Where they are known they are
+laid down at once, which takes a hundredth of the time.
 """
 
 import sqlite3
@@ -9,6 +10,8 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from eval.tracking.tables import lay_tables
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -63,6 +66,7 @@ def _make(path: Path) -> None:
     partial = path.with_name(f"{path.name}.partial")  # which .gitignore's mlflow.db* leaves out
     try:
         _remove(partial)  # what a killed process left
+        lay_tables(partial)
         uri = f"{SQLITE}{partial.as_posix()}"
         store: Any = SqlAlchemyStore(uri, artifacts(path).as_uri())  # type: ignore[no-untyped-call]
         store.engine.dispose()

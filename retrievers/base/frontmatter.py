@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from retrievers.base import AssayError
@@ -76,6 +77,7 @@ def read_frontmatter(text: str) -> Frontmatter:
     )
 
 
+@lru_cache(maxsize=2**10)  # a document's is read where it is loaded, and where it is cut
 def _load(block: str) -> tuple[dict[str, Any], str]:
     from retrievers.settings.files import parse_yaml
 

@@ -71,7 +71,7 @@ class CompressedVectors:
             return best(scores, depth)
         found = best(scores, max(depth, self._rescore))
         chosen = [position for position, _ in found[: self._rescore]]
-        exact = np.einsum("ij,j->i", self._vectors[chosen], vector)
+        exact = np.vecdot(self._vectors[chosen], vector)
         rescored = ordered(zip(chosen, exact.tolist(), strict=True))
         others = found[self._rescore :]
         if others:
@@ -98,7 +98,7 @@ class CompressedVectors:
         for begin in range(0, len(scores), ROWS_PER_BLOCK):
             block = slice(begin, begin + ROWS_PER_BLOCK)
             rows = self._codes[block].astype(np.float32, copy=False)
-            np.einsum("ij,j->i", rows, vector, out=scores[block])
+            np.vecdot(rows, vector, out=scores[block])
         return scores * self._steps if self._quantisation == "int8" else scores
 
 

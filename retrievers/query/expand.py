@@ -151,7 +151,7 @@ class Expand(QueryStep):
         if not re.search(r"\w", text) or not self._terms:
             return {}
         # Row by row, as in the dense leg: equal terms of two collections get equal cosines.
-        cosines = np.einsum("ij,j->i", self._matrix, self._encoder.encode_query(text))
+        cosines = np.vecdot(self._matrix, self._encoder.encode_query(text))
         near = np.flatnonzero(cosines >= self._settings.floor).tolist()
         known = self._words.find_stems(text)
         added: dict[str, float] = {}

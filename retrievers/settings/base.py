@@ -22,7 +22,10 @@ class Settings(BaseModel):
     bound of its own.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    # Built when first used: of some two hundred classes a command uses a few.
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True
+    )
     largest: ClassVar[float] = 1_000_000
 
     @field_validator("*")

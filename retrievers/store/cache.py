@@ -7,32 +7,25 @@ is no longer one is set aside and made anew.
 
 import json
 import os
-import secrets
 import shutil
 import sqlite3
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
-from filelock import BaseFileLock, FileLock
+from filelock import FileLock
 
 from retrievers.base import AssayError
 from retrievers.base.suggestions import suggest
+from retrievers.store.database import Database
 from retrievers.store.files import writing
 
 T = TypeVar("T")
 
 META = "assay.json"
 KEYS_PER_SELECT = 500
-BUSY_SECONDS = 60.0
-SUFFIXES = ("", "-wal", "-shm")  # of a database, its log and its index to that
-BROKEN = ".broken-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +56,6 @@ def default_root() -> Path:
 class Cache:
     """Entries below `root`, by kind (`embeddings`, `bm25`, …) and key (a digest)."""
 
-    # The databases that this process knows to have their table and journal mode.
-    _ready: ClassVar[set[Path]] = set()
-    _preparing: ClassVar[threading.Lock] = threading.Lock()
-
     def __init__(self, root: Path) -> None:
         self.root = root
         try:
@@ -88,7 +77,7 @@ class Cache:
                 )
             return found
 
-        return self._read(kind, read, {})
+        return self._database(kind).read(read, {})
 
     def put_many(self, kind: str, items: Mapping[str, bytes]) -> None:
         """Store `items` in one transaction; a key stored before keeps its value.
@@ -102,7 +91,7 @@ class Cache:
             with database:
                 database.executemany("INSERT OR IGNORE INTO items VALUES (?, ?)", items.items())
 
-        self._write(kind, write)
+        self._database(kind).write(write)
 
     def folder(self, kind: str, key: str, make: Callable[[Path], None]) -> Folder:
         """Return the folder stored under `key`; if there is none, let `make` fill a new one.
@@ -150,12 +139,7 @@ class Cache:
         removed = [usage for usage in self.usage() if kind in (None, usage.kind)]
         for usage in removed:
             shutil.rmtree(self.root / usage.kind, ignore_errors=True)
-            self._ready.discard(self._database(usage.kind))
-            with writing(self.root):
-                for path in self.root.glob(f"{usage.kind}.sqlite{BROKEN}*"):
-                    path.unlink()
-                for suffix in SUFFIXES:
-                    Path(f"{self._database(usage.kind)}{suffix}").unlink(missing_ok=True)
+            self._database(usage.kind).remove()
         return removed
 
     def _make_folder(self, path: Path, make: Callable[[Path], None]) -> float:
@@ -183,135 +167,15 @@ class Cache:
         folder = self.root / kind
         entries = len(list(folder.glob(f"*/{META}")))
         size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-        if self._database(kind).exists():
-            size += self._database(kind).stat().st_size
+        database = self._database(kind)
+        if database.path.exists():
+            size += database.path.stat().st_size
             count = "SELECT count(*) FROM items"
-            entries += self._read(kind, lambda database: database.execute(count).fetchone()[0], 0)
+            entries += database.read(lambda opened: opened.execute(count).fetchone()[0], 0)
         return Usage(kind, entries, size)
 
-    def _database(self, kind: str) -> Path:
-        return self.root / f"{kind}.sqlite"
-
-    def _read(self, kind: str, read: Callable[[sqlite3.Connection], T], nothing: T) -> T:
-        """Return what `read` finds; `nothing` where there is no database, or none that is whole."""
-        path = self._database(kind)
-        if not path.exists():
-            return nothing
-        try:
-            with closing(_open_to_read(path)) as database:
-                return read(database)
-        except sqlite3.DatabaseError as error:
-            if _is_broken(error):
-                self._set_aside(path, error)
-            # Another set it aside in this moment, or a writer was killed before it made a table.
-            elif not any(told in str(error) for told in ("unable to open", "no such table")) or (
-                path.exists() and not os.access(path, os.R_OK)
-            ):
-                raise AssayError(f"{path}: cannot be read: {error}") from error
-        return nothing
-
-    def _write(self, kind: str, write: Callable[[sqlite3.Connection], None]) -> None:
-        path = self._database(kind)
-        try:
-            try:
-                self._write_once(path, write)
-            except sqlite3.DatabaseError as error:
-                if not _is_broken(error):
-                    raise
-                self._set_aside(path, error)
-                self._write_once(path, write)
-        except sqlite3.Error as error:
-            raise AssayError(f"{path}: cannot be written: {error}") from error
-
-    def _write_once(self, path: Path, write: Callable[[sqlite3.Connection], None]) -> None:
-        with self._preparing:
-            if path not in self._ready or not path.exists():
-                with writing(path):
-                    _prepare(path)
-                self._ready.add(path)
-        with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as database:
-            database.execute("PRAGMA synchronous=NORMAL")
-            write(database)
-
-    def _set_aside(self, path: Path, error: Exception) -> None:
-        """Rename a database that cannot be read, and say so: what it held is made again.
-
-        Of several processes and threads that find it broken, one does it: to the others, which come
-        after, it is gone, or whole again.
-        """
-        now = f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
-        aside = path.with_name(f"{path.name}{BROKEN}{now}-{secrets.token_hex(4)}")
-        with self._preparing, writing(path), _lock(path):
-            if not _is_still_broken(path):
-                return
-            try:
-                path.rename(aside)
-            except FileNotFoundError:  # cleared by another process, which holds no lock for it
-                return
-            for suffix in SUFFIXES[1:]:  # of a database that is no more
-                Path(f"{path}{suffix}").unlink(missing_ok=True)
-            self._ready.discard(path)
-        print(f"warning: {path}: {error}; set aside as {aside.name}, made anew", file=sys.stderr)
-
-
-def _open_to_read(path: Path) -> sqlite3.Connection:
-    """Open a database so that nothing is written, beside it neither.
-
-    Where nothing can be written, and no process has left its log, it is read as it is.
-    """
-    address = f"{path.absolute().as_uri()}?mode=ro"
-    if not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists():
-        address += "&immutable=1"
-    return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS)
-
-
-def _is_broken(error: sqlite3.DatabaseError) -> bool:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (
-        sqlite3.SQLITE_CORRUPT,
-        sqlite3.SQLITE_NOTADB,
-    )
-
-
-def _is_still_broken(path: Path) -> bool:
-    """Whether there is a database, and not a whole one: all of it is read for that."""
-    if not path.exists():
-        return False
-    try:
-        with closing(_open_to_read(path)) as database:
-            row = database.execute("PRAGMA integrity_check(1)").fetchone()
-    except sqlite3.DatabaseError as error:
-        return _is_broken(error)
-    return bool(row != ("ok",))
-
-
-def _lock(path: Path) -> BaseFileLock:
-    """Return the lock of those who make a database, or set it aside."""
-    return FileLock(path.with_suffix(".sqlite.lock"))
-
-
-def _prepare(path: Path) -> None:
-    """Make a database with its journal mode and its table, or see that the one there has them.
-
-    A new one gets its name when it is whole: who reads meets either none or all of it. SQLite waits
-    for no lock when it changes the journal mode, so one process at a time does it.
-    """
-    with _lock(path):
-        if path.exists():
-            _make_table(path)
-            return
-        partial = path.with_suffix(".sqlite.partial")
-        for left in (partial, path):  # by a process killed meanwhile
-            for suffix in SUFFIXES:
-                Path(f"{left}{suffix}").unlink(missing_ok=True)
-        _make_table(partial)
-        partial.rename(path)
-
-
-def _make_table(path: Path) -> None:
-    with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as database:
-        if database.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-            database.execute("PRAGMA journal_mode=WAL")
-        database.execute("CREATE TABLE IF NOT EXISTS items (key TEXT PRIMARY KEY, value BLOB)")
+    def _database(self, kind: str) -> Database:
+        return Database(self.root / f"{kind}.sqlite")
 
 
 def _read_seconds(path: Path) -> float | None:

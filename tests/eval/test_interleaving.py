@@ -4,6 +4,9 @@ import random
 import sys
 import threading
 import time
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -39,6 +42,28 @@ def test_queries_alternate_and_stay_paired(tmp_path: Path) -> None:
         "base a", "head a", "head bb", "base bb", "base ccc", "head ccc", "head a", "base a",
     ]  # fmt: skip
     assert len(lines) == 3 * 2 * 3
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 8, 21])
+def test_each_follows_each_other_and_takes_each_place_equally_often(count: int) -> None:
+    asked: list[tuple[int, int]] = []
+
+    def make(side: int) -> Callable[[int], float]:
+        def ask(query: int) -> float:
+            asked.append((query, side))
+            return 0.0
+
+        return ask
+
+    queries = range(count * (1 + count % 2))
+    alternate([make(side) for side in range(count)], queries, 60, Quiet(), rounds=1)
+    orders = [[side for at, side in asked if at == query] for query in queries]
+    assert all(sorted(order) == list(range(count)) for order in orders)
+    places = Counter((place, side) for order in orders for place, side in enumerate(order))
+    assert set(places.values()) == {1 + count % 2}
+    neighbours = Counter(pair for order in orders for pair in pairwise(order))
+    assert len(neighbours) == count * (count - 1)
+    assert set(neighbours.values()) <= {1 + count % 2}
 
 
 def test_no_further_query_is_begun_after_the_time() -> None:

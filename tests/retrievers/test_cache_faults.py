@@ -82,21 +82,22 @@ def test_a_broken_database_is_set_aside(
 FIND_BROKEN = """
 import sys
 from pathlib import Path
-from retrievers.store.cache import Cache, _open_to_read
+from retrievers.store import database
+from retrievers.store.cache import Cache
 cache = Cache(Path(sys.argv[1]))
-whole = _open_to_read
+whole = database._open_to_read
 def wait(path):
-    database = whole(path)
+    opened = whole(path)
     if not waited:
         waited.append(path)
         try:
-            database.execute("SELECT 1 FROM items").fetchone()
+            opened.execute("SELECT 1 FROM items").fetchone()
         except Exception:
             print("found", flush=True)
             sys.stdin.readline()
-    return database
+    return opened
 waited = []
-cache._read.__func__.__globals__["_open_to_read"] = wait
+database._open_to_read = wait
 print(cache.get_many("kind", ["a"]), flush=True)
 cache.put_many("kind", {sys.argv[2]: b"1"})
 print("stored", flush=True)

@@ -79,7 +79,7 @@ class IrdsSource(Source[IrdsCard]):
             if target not in places:
                 self._problems.warn(row.file, row.line, f'there is no document "{target}"')
             span = places.get(target, (target, 0, 0))
-            grade = book.grade(record.relevance)
+            grade = record.relevance
             with self._problems.of(row):
                 item = GoldItem(str(record.query_id), target, *span, grade, passage_id=target)
                 book.add(row, item)

@@ -170,7 +170,7 @@ class NativeSource(Source[NativeCard]):
             for row, item in self._read_judgments(self._root / name, documents):
                 if item.query_id not in earlier:
                     with self._problems.of(row):
-                        book.add(row, replace(item, grade=book.grade(item.grade)))
+                        book.add(row, item)
 
     def render_context(self, chunk: Chunk, context: str) -> dict[str, str | int]:
         """Return the row of the context of a place."""

@@ -1,7 +1,6 @@
 """Places in documents: what a row of spans, sections, anchors or documents means."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from eval.collections.collection import GoldItem
 from eval.collections.formats.rows import Row, RowError
@@ -16,10 +15,6 @@ def resolve_judgment(row: Row, documents: Mapping[str, Document]) -> GoldItem:
 
     A span is taken without the white space at its ends. Raises RowError.
     """
-    return replace(_resolve_place(row, documents), judged_by=row.string("judged_by", ""))
-
-
-def _resolve_place(row: Row, documents: Mapping[str, Document]) -> GoldItem:
     document = find_document(row, documents)
     query_id, grade = row.string("query_id"), row.integer("grade", 1)
     if row.has("start") or row.has("end"):
@@ -27,8 +22,10 @@ def _resolve_place(row: Row, documents: Mapping[str, Document]) -> GoldItem:
     elif row.has("section"):
         span = _find_section(row.string("section"), document)
     else:
-        return GoldItem(query_id, document.id, document.id, 0, len(document.text), grade)
-    return _make_span_item(query_id, document.id, span, grade)
+        span = (0, len(document.text))
+        judge = row.string("judged_by", "")
+        return GoldItem(query_id, document.id, document.id, *span, grade, judged_by=judge)
+    return _make_span_item(query_id, document.id, span, grade, row.string("judged_by", ""))
 
 
 def resolve_anchor(row: Row, places: Mapping[str, Span]) -> GoldItem:
@@ -43,9 +40,12 @@ def resolve_anchor(row: Row, places: Mapping[str, Span]) -> GoldItem:
     return _make_span_item(query_id, document_id, (start, end), grade)
 
 
-def _make_span_item(query_id: str, document_id: str, span: tuple[int, int], grade: int) -> GoldItem:
+def _make_span_item(
+    query_id: str, document_id: str, span: tuple[int, int], grade: int, judge: str = ""
+) -> GoldItem:
     start, end = span
-    return GoldItem(query_id, f"{document_id}[{start}:{end}]", document_id, start, end, grade)
+    id_ = f"{document_id}[{start}:{end}]"
+    return GoldItem(query_id, id_, document_id, start, end, grade, judged_by=judge)
 
 
 def find_document(row: Row, documents: Mapping[str, Document]) -> Document:

@@ -37,13 +37,16 @@ class Row:
 
     def string(self, key: str, default: str | None = None) -> str:
         """Return the string at `key`. Raises RowError when it is missing or of another type."""
-        value: str = self._value(key, str, default)
-        return value
+        value = self.values.get(key)
+        # As nearly all are, of up to millions.
+        return value if type(value) is str else str(self._value(key, str, default))
 
     def integer(self, key: str, default: int | None = None) -> int:
         """Return the whole number at `key`, be it written 2.0. Raises RowError as `string` does."""
-        value: int = self._value(key, int, default)
-        return value
+        value = self.values.get(key)
+        if type(value) is int and -LARGEST <= value <= LARGEST:
+            return value
+        return int(self._value(key, int, default))
 
     def mapping(self, key: str) -> dict[str, Any]:
         """Return the object at `key`, empty when there is none."""

@@ -168,8 +168,10 @@ class GoldBook:
         """
         if item.query_id not in self._queries:
             raise RowError(f'there is no query "{item.query_id}"')
-        if self._judged_by and not item.judged_by:
-            item = replace(item, judged_by=self._judged_by)
+        grade = item.grade if item.grade >= self._min_grade else min(item.grade, 0)
+        judge = item.judged_by or self._judged_by
+        if grade != item.grade or judge != item.judged_by:
+            item = replace(item, grade=grade, judged_by=judge)
         of_query = self.items.setdefault(item.query_id, {})
         self.rows.setdefault(item.query_id, row)
         known = of_query.get(item.id)
@@ -185,10 +187,6 @@ class GoldBook:
         else:
             message = f'query "{item.query_id}": "{item.id}" is judged twice'
             self._problems.warn(row.file, row.line, message)
-
-    def grade(self, grade: int) -> int:
-        """Return the grade with which a judgment counts."""
-        return grade if grade >= self._min_grade else min(grade, 0)
 
 
 def read_query_rows(rows: Iterator[Row], problems: Problems) -> QueryRegister:
@@ -229,7 +227,7 @@ def read_passage_judgments(
                 row.string("query_id"),
                 target,
                 *places[target],
-                book.grade(row.integer("grade")),
+                row.integer("grade"),
                 passage_id=target,
             )
             book.add(row, item)

@@ -1,0 +1,89 @@
+"""Searching: what a retriever answers to each query of a collection, checked and placed."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from eval.collections.collection import Collection, Query
+from eval.runs.contract import check_index, check_ranking, name_retriever, naming
+from eval.runs.gold_ranks import Placement, Placer, matches_itself
+from retrievers.base import Chunk, IndexReport, Ranking, Retriever
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The ranking of a query, and where the gold items lie that it misses."""
+
+    query: Query
+    ranking: Ranking
+    placements: Mapping[str, Placement]
+
+
+# Answers queries elsewhere, in their order, for the run of an identity.
+Searcher = Callable[[str, Sequence[Query]], Iterable[Answered]]
+
+
+def index(retriever: Retriever, collection: Collection) -> IndexReport:
+    """Let `retriever` index the documents. Raises AssayError where it fails, or breaks its word."""
+    with naming(f"{name_retriever(retriever)}: index"):
+        return check_index(retriever.index(collection.documents), retriever)
+
+
+def search(
+    retriever: Retriever,
+    collection: Collection,
+    query: Query,
+    depth: int,
+    sound: dict[int, Chunk] | None = None,
+) -> Ranking:
+    """Return the first `depth` hits; without the query itself where the collection drops it.
+
+    Given to several searches, `sound`, empty at first, spares chunks a second check.
+
+    Raises AssayError, naming the query, where the retriever fails or breaks its contract.
+    """
+    k = depth + collection.drop_self_matches
+    with naming(f"{name_retriever(retriever)}: query {query.id}"):
+        found = retriever.search(query.text, k)
+    ranking = check_ranking(
+        found, retriever, query.id, k, collection.texts, {} if sound is None else sound
+    )
+    return _without_self(ranking, query.id, depth) if collection.drop_self_matches else ranking
+
+
+def answer(
+    queries: Iterable[Query],
+    depth: int,
+    retriever: Retriever,
+    collection: Collection,
+    placer: Placer | None = None,
+) -> Iterator[Answered]:
+    """Yield what `retriever`, which has indexed the documents, answers to each query.
+
+    A `placer` of both, given to several calls, spares going through all chunks again.
+    """
+    placer = placer or make_placer(retriever, collection)
+    sound: dict[int, Chunk] = {}
+    for query in queries:
+        ranking = search(retriever, collection, query, depth, sound)
+        with naming(f"{name_retriever(retriever)}: query {query.id}"):
+            placements = placer.place(query, ranking, collection.gold[query.id])
+        yield Answered(query, ranking, placements)
+
+
+def make_placer(retriever: Retriever, collection: Collection) -> Placer:
+    """Return what places gold items among the chunks that `retriever` has indexed."""
+    return Placer(retriever, collection.prescribed, collection.drop_self_matches)
+
+
+def sample(queries: tuple[Query, ...], limit: int | None) -> list[Query]:
+    """Return `limit` of `queries`, evenly spaced, or all."""
+    if limit is None or limit >= len(queries):
+        return list(queries)
+    return [queries[at * len(queries) // limit] for at in range(limit)]
+
+
+def _without_self(ranking: Ranking, query_id: str, depth: int) -> Ranking:
+    hits = [hit for hit in ranking.hits if not matches_itself(query_id, hit.chunk)]
+    kept = tuple(hits[:depth])
+    dropped = (hit.chunk for hit in ranking.hits if hit not in kept)
+    return replace(ranking, hits=kept, others=(*ranking.others, *dropped))

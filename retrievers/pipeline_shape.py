@@ -1,0 +1,105 @@
+"""What a pipeline is made of, as YAML says it, and which parts fit together."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from retrievers.base.suggestions import suggest
+from retrievers.fusion import FusionSettings
+from retrievers.legs.base import LegSettings
+from retrievers.legs.registry import AnyLeg
+from retrievers.query.registry import AnyQueryStep
+from retrievers.query_cache import CacheSettings
+from retrievers.settings import Settings
+from retrievers.stages.base import describe_order, find_disorder
+from retrievers.stages.registry import AnyStage
+from retrievers.stages.scale import find_unscaled
+
+TOLERANCE = 0.01  # of the sum of weights
+
+
+class PipelineShape(Settings):
+    """Query steps, legs, their fusion, and the stages after it, which must fit together."""
+
+    type: Literal["pipeline"] = "pipeline"
+    mode: Literal["semantic", "keyword", "exact", "hybrid"] = Field(
+        "hybrid", description="which legs search: hybrid: all; else those of one kind alone"
+    )
+    query: list[AnyQueryStep] = Field(
+        default_factory=list, description="what happens to the query before any leg searches"
+    )
+    legs: dict[str, AnyLeg] = Field(
+        min_length=1, description="the ranked lists that enter fusion, by a name of your choice"
+    )
+    fusion: Annotated[FusionSettings, Field(discriminator="type")] | None = Field(
+        None, description="how several legs become one list; not allowed with a single leg"
+    )
+    stages: list[AnyStage] = Field(
+        default_factory=list,
+        description=f"what happens to the fused list; the order is fixed: {describe_order()}",
+    )
+    cache: CacheSettings | None = Field(
+        None,
+        description="where answers are kept until a document changes; never used to time searches",
+    )
+
+    @property
+    def active(self) -> Mapping[str, LegSettings]:
+        """The legs that the mode lets search."""
+        if self.mode == "hybrid":
+            return self.legs
+        return {name: leg for name, leg in self.legs.items() if leg.kind == self.mode}
+
+    def doubt_weights(self) -> str:
+        """Say in words that weights which are shares, one being below 1, do not add up to 1."""
+        given = self.fusion.weights if self.fusion and self.mode == "hybrid" else {}
+        total = sum(given.get(name, 1.0) for name in self.legs)
+        if min(given.values(), default=1.0) >= 1 or abs(total - 1) <= TOLERANCE:
+            return ""
+        missing = sorted(self.legs.keys() - given.keys())
+        without = f", that of {', '.join(missing)} being 1" if missing else ""
+        return (
+            f"fusion.weights: they add up to {total:g}{without}, and shares of legs add up to 1; "
+            "what is compared with the scores, as boosts and thresholds are, weighs differently"
+        )
+
+    @model_validator(mode="after")
+    def _fits(self) -> "PipelineShape":
+        names = ", ".join(self.legs)
+        if len(self.legs) > 1 and self.fusion is None:
+            raise ValueError(f"fusion: missing; needed for more than one leg ({names})")
+        if len(self.legs) == 1 and self.fusion is not None:
+            raise ValueError(f"fusion: not allowed with the single leg {names}; null takes it out")
+        if not self.active:
+            kinds = {leg.kind for leg in self.legs.values()} - {"graph"}
+            modes = ", ".join(sorted(kinds | {"hybrid"}))
+            raise ValueError(f"mode: no leg is {self.mode}; allowed with these legs: {modes}")
+        first, leg = next(iter(self.active.items()))
+        if leg.kind == "graph":
+            raise ValueError(
+                f"legs.{first}: starts from what the legs before it find and so cannot come first; "
+                "put it last"
+            )
+        if self.fusion:
+            for key in ("weights", "boosts"):
+                if unknown := getattr(self.fusion, key).keys() - self.legs.keys():
+                    near = suggest(min(unknown), self.legs)
+                    raise ValueError(
+                        f"fusion.{key}.{min(unknown)}: no such leg; allowed: {names}{near}"
+                    )
+        if problem := find_disorder([stage.type for stage in self.stages]):
+            raise ValueError(f"stages: {problem}")
+        searching = {name: leg.kind for name, leg in self.active.items()}
+        ranking = next((step.type for step in self.query if step.ranks_alone), "")
+        if problem := find_unscaled(self.stages, self.fusion, searching, ranking):
+            raise ValueError(f"stages: {problem}")
+        if ranking and self.fusion and self.fusion.by_scores:
+            raise ValueError(
+                f"fusion: theoretical normalisation and confidence need the legs' own scores;"
+                f" {ranking} leaves ranks alone"
+            )
+        for at, step in enumerate(self.query):
+            if problem := step.find_misfit(self.active):
+                raise ValueError(f"query.{at}: {step.type}: {problem}")
+        return self

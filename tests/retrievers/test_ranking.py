@@ -1,0 +1,28 @@
+"""The best of many scores: the same as of all of them in order, whatever ties."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from retrievers.ranking import GROUPS, best
+
+DRAW = np.random.default_rng(11)
+SIZES = (1, 7, 2 * GROUPS - 1, 2 * GROUPS, 2 * GROUPS + 1, 4096, 50_021)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("depth", [1, 10, 100, 60_000])
+def test_the_best_are_the_head_of_all_in_order(size: int, depth: int) -> None:
+    several: list[NDArray[np.floating]] = [
+        DRAW.standard_normal(size),
+        DRAW.standard_normal(size).astype(np.float32),
+        DRAW.integers(0, 4, size).astype(np.float64),  # many ties, broken by position
+        np.zeros(size),
+        np.arange(size, dtype=np.float64),
+        -np.arange(size, dtype=np.float64),
+        np.where(np.arange(size) < depth, 1.0, 0.0),  # just as many as are wanted stand out
+        np.where(np.arange(size) % (depth * GROUPS) == 0, 1.0, 0.0),  # all of them in one group
+    ]
+    for scores in several:
+        order = np.argsort(-scores, kind="stable")[:depth]
+        assert best(scores, depth) == list(zip(order.tolist(), scores[order].tolist(), strict=True))
