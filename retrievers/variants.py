@@ -25,10 +25,14 @@ class Variants(Parts):
 
     What is shared stays in memory until `close`, after which none of the retrievers may be used. Of
     the configs that are `expected`, each once, a leg is closed with the last retriever that has it.
+    Of those that are to be `timed` none is spared the words that another has analysed.
     """
 
-    def __init__(self, workshop: Workshop, expected: Iterable[PipelineConfig] = ()) -> None:
+    def __init__(
+        self, workshop: Workshop, expected: Iterable[PipelineConfig] = (), *, timed: bool = False
+    ) -> None:
         self.workshop = workshop
+        self._timed = timed
         self._expected = Counter(
             name_leg(leg)
             for config in expected
@@ -70,6 +74,8 @@ class Variants(Parts):
         if key not in self._legs:
             leg = settings.build(self.workshop)
             self._legs[key] = _Indexed(corpus, leg, leg.index(corpus))
+            if self._timed:
+                corpus.forget_analyzers()
             return self._legs[key]
         found = self._legs[key]
         return replace(found, report=replace(found.report, cached=tuple(found.report.seconds)))

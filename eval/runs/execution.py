@@ -152,7 +152,7 @@ def search_unstored(
     queries = sample(collection.queries, plan.limit)
     sound: dict[int, Chunk] = {}
     rankings = {
-        query.id: search(retriever, collection, query, plan.depth, sound) for query in queries
+        query.id: search_plain(retriever, collection, query, plan.depth, sound) for query in queries
     }
     retries = sum(
         entry.counts.get(RETRIES, 0) for found in rankings.values() for entry in found.trace
@@ -206,12 +206,33 @@ def search(
 
     Raises AssayError, naming the query, where the retriever fails or breaks its contract.
     """
+    known = {} if sound is None else sound
+    return _ask(retriever, retriever.search, collection, query, depth, known)
+
+
+def search_plain(
+    retriever: Retriever,
+    collection: Collection,
+    query: Query,
+    depth: int,
+    sound: dict[int, Chunk],
+) -> Ranking:
+    """Do as `search`, for those who need chunks and their order alone."""
+    return _ask(retriever, retriever.search_plain, collection, query, depth, sound)
+
+
+def _ask(
+    retriever: Retriever,
+    find: Callable[[str, int], Ranking],
+    collection: Collection,
+    query: Query,
+    depth: int,
+    sound: dict[int, Chunk],
+) -> Ranking:
     k = depth + collection.drop_self_matches
     with naming(f"{name_retriever(retriever)}: query {query.id}"):
-        found = retriever.search(query.text, k)
-    ranking = check_ranking(
-        found, retriever, query.id, k, collection.texts, {} if sound is None else sound
-    )
+        found = find(query.text, k)
+    ranking = check_ranking(found, retriever, query.id, k, collection.texts, sound)
     return _without_self(ranking, query.id, depth) if collection.drop_self_matches else ranking
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from eval.collections.collection import Collection, Query
-from eval.runs.execution import search
+from eval.runs.execution import search_plain
 from eval.scoring import measures
 from eval.scoring.join import Retrieved, join
 from retrievers.base import AssayError, Chunk, Retriever
@@ -24,7 +24,7 @@ def score_queries(
     joined = {}
     sound: dict[int, Chunk] = {}
     for query in queries:
-        ranking = search(retriever, collection, query, depth, sound)
+        ranking = search_plain(retriever, collection, query, depth, sound)
         if ranking.degraded:
             raise AssayError(f"query {query.id}: {ranking.degraded[0]}")
         retrieved = [
