@@ -15,6 +15,7 @@ from retrievers.pipeline import Parts, Pipeline, PipelineSettings
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest
+from retrievers.store.shelf import Shelf
 
 # Longer lists are asked for by probes, once a query; they would fill the memory.
 MOST_REMEMBERED = 1000
@@ -56,12 +57,16 @@ class Variants(Parts):
     def prepare(
         self, documents: Sequence[Document], settings: DocumentSettings, workshop: Workshop
     ) -> tuple[Prepared, Corpus]:
-        """Return the chunks of `documents`, which are cut once for the same settings."""
+        """Return the chunks of `documents`, which are cut once for the same settings.
+
+        Documents on a shelf are those of that shelf alone, and stay there.
+        """
+        held = documents if isinstance(documents, Shelf) else tuple(documents)
         for known, given, prepared, corpus in self._prepared:
-            if given == settings and known == tuple(documents):
+            if given == settings and known == held:
                 return replace(prepared, cached=True), corpus
         prepared, corpus = super().prepare(documents, settings, workshop)
-        self._prepared.append((tuple(documents), settings, prepared, corpus))
+        self._prepared.append((held, settings, prepared, corpus))
         return prepared, corpus
 
     def build_leg(self, settings: LegSettings, workshop: Workshop) -> Leg:

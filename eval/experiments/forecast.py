@@ -6,7 +6,8 @@ from typing import Any
 
 from eval.collections.loading import load
 from eval.experiments.kept_figures import SECONDS, name_point
-from eval.experiments.runner import Task, name_shared
+from eval.experiments.point_order import name_shared
+from eval.experiments.runner import Task
 from eval.report.formats import count
 from retrievers.base import AssayError
 from retrievers.models.encoders import EncoderChoice
@@ -74,7 +75,7 @@ def forecast(tasks: Sequence[Task], cache: Cache) -> Forecast:
     finished = sum(name in found for name in names)
     return Forecast(
         points=len(tasks),
-        chunkings=len(set(map(name_shared, tasks))),
+        chunkings=len({name_shared(task.config) for task in tasks}),
         indexes=len({one for task in tasks for one in _list_indexes(task)}),
         encodings=len({one for task in tasks for one in _list_encodings(task)}),
         finished=finished,
@@ -87,7 +88,7 @@ def _list_indexes(task: Task) -> Iterator[tuple[Any, ...]]:
     retriever = task.config.retriever
     if isinstance(retriever, PipelineSettings):
         for leg in retriever.active.values():
-            yield *name_shared(task), name_leg(leg)
+            yield *name_shared(task.config), name_leg(leg)
 
 
 def _list_encodings(task: Task) -> Iterator[tuple[Any, ...]]:
@@ -96,4 +97,4 @@ def _list_encodings(task: Task) -> Iterator[tuple[Any, ...]]:
         for leg in retriever.active.values():
             for _, value in leg:
                 if isinstance(value, EncoderChoice):
-                    yield *name_shared(task), digest(value)
+                    yield *name_shared(task.config), digest(value)

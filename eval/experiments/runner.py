@@ -1,14 +1,12 @@
 """Running configs one after the other, so that what they share is made once."""
 
-import json
 import time
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import groupby
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from eval.analysis.grid_search import Result
 from eval.analysis.search_space import Point, label
@@ -17,6 +15,7 @@ from eval.collections.collection import Collection, Query
 from eval.collections.loading import load
 from eval.experiments.config import RunConfig
 from eval.experiments.kept_figures import Keeper, Shown, note_seconds
+from eval.experiments.point_order import name_shared, take_in_order
 from eval.experiments.point_scores import PointScores
 from eval.experiments.run import make_plan, write_report
 from eval.experiments.timing import find_config_timing
@@ -26,7 +25,7 @@ from eval.runs.interleaved_timing import LEAST_QUERIES, ROUNDS
 from eval.runs.latency import LatencySettings
 from eval.runs.stored import load as load_run
 from eval.tracking.record import Record
-from retrievers.base import AssayError, Retriever
+from retrievers.base import AssayError, Chunk, Retriever
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest
 from retrievers.variants import Variants
@@ -108,6 +107,7 @@ class Runner:
         self._circumstances = environment.describe()
         self._load = lru_cache(maxsize=1)(load)
         self._scores = lru_cache(maxsize=1)(lambda _, names: PointScores(names))
+        self._sound = lru_cache(maxsize=1)(_start_sound)
 
     def run(self, tasks: Sequence[Task]) -> list[Done]:
         """Run every task and return what became of each, in their own order.
@@ -140,7 +140,8 @@ class Runner:
         order = self._take_in_order(tasks)
         for at, variants in self._workshop.progress.track(order, what, len(tasks)):
             config = tasks[at].config
-            keeper = Keeper(self._names(tasks[at]), self._workshop.cache)
+            sound = self._sound(name_shared(config))
+            keeper = Keeper(self._names(tasks[at]), self._workshop.cache, sound=sound)
             with suppress(Exception), variants.build(config) as retriever:
                 collection, plan = self._load(config.dataset), make_plan(config)
                 scores[at] = keeper.score_first(plan, retriever, collection, queries, self._measure)
@@ -227,13 +228,7 @@ class Runner:
         return list(dict.fromkeys([*task.config.measures, self._measure]))
 
     def _take_in_order(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Variants]]:
-        order = sorted(range(len(tasks)), key=lambda at: name_shared(tasks[at]))
-        for _, grouped in groupby(order, key=lambda at: name_shared(tasks[at])):
-            members = list(grouped)
-            expected = [tasks[at].config for at in members]
-            with Variants(self._workshop, expected) as variants:
-                for at in members:
-                    yield at, variants
+        return take_in_order([task.config for task in tasks], self._workshop)
 
     def _attempt(self, task: Task, variants: Variants) -> Done:
         """Run a task. Whatever goes wrong in it is its own affair, and becomes one line."""
@@ -249,8 +244,9 @@ class Runner:
     def _run(self, task: Task, variants: Variants) -> Shown:
         """Make the run of a task, or find it."""
         names = self._names(task)
-        score = self._scores(name_shared(task), tuple(names)).score
-        keeper = Keeper(names, self._workshop.cache, score)
+        shared = name_shared(task.config)
+        score = self._scores(shared, tuple(names)).score
+        keeper = Keeper(names, self._workshop.cache, score, self._sound(shared))
         with variants.build(task.config) as retriever:
             collection, plan = self._load(task.config.dataset), make_plan(task.config)
             if self._stored:
@@ -263,6 +259,11 @@ class Runner:
             return keeper.score(plan, retriever, collection, self._reports, self._circumstances)
 
 
+def _start_sound(_: tuple[str, str]) -> dict[int, Chunk]:
+    """Return what is to hold the chunks of tasks that share them, once these are known as sound."""
+    return {}
+
+
 def _name_record(task: Task, record: Record) -> Record:
     """Return what MLflow is told of a run by the name of the point, where there is one."""
     varied = label(task.point)
@@ -273,9 +274,3 @@ def _limit(limits: LatencySettings, count: int) -> LatencySettings:
     """Return `limits` with fewer queries, but 20, where more than 20 configs are timed."""
     fewer = max(LEAST_QUERIES, limits.queries * MOST_IN_FULL // count)
     return limits.model_copy(update={"queries": min(limits.queries, fewer)})
-
-
-def name_shared(task: Task) -> tuple[str, str]:
-    """Return what tells tasks apart that share no chunks."""
-    documents: Mapping[str, Any] = task.config.documents.model_dump(mode="json")
-    return task.config.dataset, json.dumps(documents, sort_keys=True)

@@ -143,14 +143,15 @@ def search_unstored(
     collection: Collection,
     ready: Ready,
     circumstances: Mapping[str, Any],
+    sound: dict[int, Chunk],
 ) -> StoredRun:
     """Return a run of which nothing is written, timed or placed: its rankings are those of others.
 
-    `retriever` has indexed the documents; `circumstances` are those of `eval.runs.environment`.
+    `retriever` has indexed the documents; `circumstances` are those of `eval.runs.environment`;
+    `sound` is that of `search`, here of several retrievers that may share chunks.
     """
     begin = time.perf_counter()
     queries = sample(collection.queries, plan.limit)
-    sound: dict[int, Chunk] = {}
     rankings = {
         query.id: search_plain(retriever, collection, query, plan.depth, sound) for query in queries
     }

@@ -15,14 +15,16 @@ def score_queries(
     queries: Sequence[Query],
     measure: str,
     depth: int,
+    sound: dict[int, Chunk] | None = None,
 ) -> Mapping[str, float]:
     """Return the score of each query by its id, as a stored run of `depth` would have it.
 
-    The retriever must have indexed the documents of the collection. Raises AssayError when a part
-    of it could not do its work: such scores are not those of its settings.
+    Given to several calls, `sound`, empty at first, spares chunks a second check. The retriever
+    must have indexed the documents of the collection. Raises AssayError when a part of it could not
+    do its work: such scores are not those of its settings.
     """
     joined = {}
-    sound: dict[int, Chunk] = {}
+    sound = {} if sound is None else sound
     for query in queries:
         ranking = search_plain(retriever, collection, query, depth, sound)
         if ranking.degraded:
