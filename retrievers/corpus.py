@@ -54,6 +54,11 @@ class Corpus:
         return digest_texts(self.texts)
 
     @cached_property
+    def content(self) -> str:
+        """The digest of chunks and documents with all that is known of them."""
+        return digest_texts(map(repr, (*self.chunks, *self.documents.values())))
+
+    @cached_property
     def positions(self) -> Mapping[str, int]:
         """The position of each chunk by its id."""
         if isinstance(self.chunks, Shelf):

@@ -12,6 +12,7 @@ from eval.report.formats import count
 from retrievers.base import AssayError
 from retrievers.models.encoders import EncoderChoice
 from retrievers.pipeline import PipelineSettings
+from retrievers.stages.rerank import RerankSettings
 from retrievers.store.cache import Cache
 from retrievers.store.digest import digest
 from retrievers.variants import name_leg
@@ -22,7 +23,8 @@ class Forecast:
     """Numbers of points, and of what is made once for all points that share it.
 
     `chunkings` are ways to cut the documents of a collection, `indexes` legs on one of these, each
-    of which searches once a query, `encodings` encoders of one. `seconds` are those that the points
+    of which searches once a query, `encodings` encoders of one, `rerankers` models that read each
+    pair of query and chunk once. `seconds` are those that the points
     not `finished` should take, by what finished ones took on this machine; None where none is.
     Reports and timing come on top. `absent` says of each collection that cannot be read why not.
     """
@@ -31,6 +33,7 @@ class Forecast:
     chunkings: int
     indexes: int
     encodings: int
+    rerankers: int
     finished: int
     seconds: float | None
     absent: tuple[str, ...]
@@ -47,7 +50,8 @@ class Forecast:
         return (
             f"{count(self.points, 'point')} share {count(self.chunkings, 'chunking')}, "
             f"{count(self.encodings, 'encoding')} of chunks, and "
-            f"{count(self.indexes, 'index', 'indexes')} with their lists",
+            f"{count(self.indexes, 'index', 'indexes')} with their lists"
+            + (f"; {count(self.rerankers, 'reranker')} read each pair once" * bool(self.rerankers)),
             f"{self.finished} are finished, {left} left" + (f": {took}" if left else ""),
             *self.absent,
         )
@@ -78,6 +82,7 @@ def forecast(tasks: Sequence[Task], cache: Cache) -> Forecast:
         chunkings=len({name_shared(task.config) for task in tasks}),
         indexes=len({one for task in tasks for one in _list_indexes(task)}),
         encodings=len({one for task in tasks for one in _list_encodings(task)}),
+        rerankers=len({one for task in tasks for one in _list_rerankers(task)}),
         finished=finished,
         seconds=None if mean is None else mean * (len(tasks) - finished),
         absent=tuple(absent),
@@ -98,3 +103,11 @@ def _list_encodings(task: Task) -> Iterator[tuple[Any, ...]]:
             for _, value in leg:
                 if isinstance(value, EncoderChoice):
                     yield *name_shared(task.config), digest(value)
+
+
+def _list_rerankers(task: Task) -> Iterator[str]:
+    retriever = task.config.retriever
+    if isinstance(retriever, PipelineSettings):
+        for stage in retriever.stages:
+            if isinstance(stage, RerankSettings):
+                yield digest(stage.model)

@@ -7,16 +7,10 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from eval.analysis.grid_search import (
-    CONFIG,
-    ENGINE,
-    Result,
-    Sweep,
-    SweepSettings,
-    without_engine,
-)
+from eval.analysis.grid_search import Result, Sweep
 from eval.analysis.racing import Racing
 from eval.analysis.search_space import Point, as_overrides
+from eval.analysis.sweep_settings import CONFIG, ENGINE, SweepSettings, without_engine
 from eval.collections.catalog import find
 from eval.collections.formats.irds import PREFIX
 from eval.experiments.config import load_config

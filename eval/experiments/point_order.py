@@ -6,8 +6,10 @@ from itertools import groupby
 from typing import Any
 
 from eval.experiments.config import RunConfig
+from eval.runs import environment
 from retrievers.pipeline import PipelineSettings
 from retrievers.settings import Workshop
+from retrievers.store.digest import digest
 from retrievers.variants import Variants, name_leg
 
 
@@ -33,8 +35,9 @@ def take_in_order(
     configs: Sequence[RunConfig], workshop: Workshop
 ) -> Iterator[tuple[int, Variants]]:
     """Yield the place of each config, as `arrange` has them, with what builds its retriever."""
+    code = digest(environment.digest_code(), environment.packages())
     for places in arrange(configs):
-        with Variants(workshop, [configs[at] for at in places]) as variants:
+        with Variants(workshop, [configs[at] for at in places], code=code) as variants:
             for at in places:
                 yield at, variants
 

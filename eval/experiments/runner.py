@@ -1,7 +1,7 @@
 """Running configs one after the other, so that what they share is made once."""
 
 import time
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -15,13 +15,13 @@ from eval.collections.collection import Collection, Query
 from eval.collections.loading import load
 from eval.experiments.config import RunConfig
 from eval.experiments.kept_figures import Keeper, Shown, note_seconds
-from eval.experiments.point_order import name_shared, take_in_order
+from eval.experiments.point_order import arrange, name_shared, take_in_order
 from eval.experiments.point_scores import PointScores
 from eval.experiments.run import make_plan, write_report
 from eval.experiments.timing import find_config_timing
 from eval.runs import environment
 from eval.runs.execution import Outcome, Searcher, execute, sample
-from eval.runs.interleaved_timing import LEAST_QUERIES, ROUNDS
+from eval.runs.interleaved_timing import LEAST_QUERIES, MOST_TOGETHER, ROUNDS
 from eval.runs.latency import LatencySettings
 from eval.runs.stored import load as load_run
 from eval.tracking.record import Record
@@ -29,8 +29,6 @@ from retrievers.base import AssayError, Chunk, Retriever
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest
 from retrievers.variants import Variants
-
-MOST_IN_FULL = 20  # configs that are timed by turns on all queries of their limits, in all rounds
 
 
 @dataclass(frozen=True)
@@ -148,11 +146,13 @@ class Runner:
         return scores
 
     def time(self, tasks: Sequence[Task], done: Sequence[Done], folder: Path) -> list[Done]:
-        """Return what became of tasks, with the latency of all of a collection timed by turns.
+        """Return what became of tasks, with the latency of those of a collection timed by turns.
 
-        What was timed of each alone cannot be held against the others.
+        What was timed of each alone cannot be held against the others. More than 20 are timed in
+        groups, each in a job of its own that holds no other's indexes open, in one round, and on
+        fewer queries.
         """
-        times = self.time_together(tasks, done, folder, None)
+        times = self.time_together(tasks, done, folder, None, MOST_TOGETHER)
         return [
             item.timed(times[item.identity]) if item.identity in times else item for item in done
         ]
@@ -163,11 +163,13 @@ class Runner:
         done: Sequence[Done],
         folder: Path,
         limits: LatencySettings | None,
+        most: int | None = None,
     ) -> dict[str, list[float]]:
         """Return the milliseconds by identity, paired by query, of tasks that are to be timed.
 
-        Those of one collection are timed in one job, by `limits`, or those of the first config;
-        once: it is kept in `folder`. More than 20 are timed in one round, on fewer queries.
+        Those of one collection are timed in one job, or at `most` so many, by `limits`, or those of
+        the first config; once: it is kept in `folder`. More than 20 are timed in one round, on
+        fewer queries.
         """
         found: dict[str, list[float]] = {}
         pairs = [
@@ -179,16 +181,17 @@ class Runner:
             configs = {name: task.config for task, name in pairs if task.config.dataset == dataset}
             first = next(iter(configs.values()))
             collection = self._load(dataset)
-            timing = find_config_timing(
-                folder / f"timing-{digest(list(configs))[:8]}.json",
-                configs,
-                collection,
-                _limit(limits or first.latency, len(configs)),
-                sample(collection.queries, first.limit),
-                self._workshop,
-                ROUNDS if len(configs) <= MOST_IN_FULL else 1,
-            )
-            found |= timing.milliseconds if timing else {}
+            for group in _part(configs, most or len(configs)):
+                timing = find_config_timing(
+                    folder / f"timing-{digest(list(group))[:8]}.json",
+                    group,
+                    collection,
+                    _limit(limits or first.latency, len(configs)),
+                    sample(collection.queries, first.limit),
+                    self._workshop,
+                    ROUNDS if len(configs) <= MOST_TOGETHER else 1,
+                )
+                found |= timing.milliseconds if timing else {}
         return found
 
     def store(
@@ -197,9 +200,10 @@ class Runner:
         """Return what became of tasks, those at the `chosen` places with a run and its report."""
         found = list(done)
         places = [at for at, one in enumerate(done) if at in chosen and one.result.figures]
-        with Variants(self._workshop, [tasks[at].config for at in places]) as variants:
-            for at in self._workshop.progress.track(places, "reports", len(places)):
-                found[at] = self._store(tasks[at], done[at], variants)
+        order = self._take_in_order([tasks[at] for at in places])
+        for place, variants in self._workshop.progress.track(order, "reports", len(places)):
+            at = places[place]
+            found[at] = self._store(tasks[at], done[at], variants)
         return found
 
     def _store(self, task: Task, done: Done, variants: Variants) -> Done:
@@ -270,7 +274,19 @@ def _name_record(task: Task, record: Record) -> Record:
     return replace(record, name=f"{varied} on {record.dataset['name']}") if varied else record
 
 
+def _part(configs: Mapping[str, RunConfig], most: int) -> Iterator[Mapping[str, RunConfig]]:
+    """Yield the configs in groups alike in size, of `most` at most; in one, as they are given."""
+    if len(configs) <= most:
+        yield configs
+        return
+    names, settings = list(configs), list(configs.values())
+    order = [names[at] for places in arrange(settings) for at in places]
+    size = -(-len(order) // -(-len(order) // most))
+    for at in range(0, len(order), size):
+        yield {name: configs[name] for name in order[at : at + size]}
+
+
 def _limit(limits: LatencySettings, count: int) -> LatencySettings:
     """Return `limits` with fewer queries, but 20, where more than 20 configs are timed."""
-    fewer = max(LEAST_QUERIES, limits.queries * MOST_IN_FULL // count)
+    fewer = max(LEAST_QUERIES, limits.queries * MOST_TOGETHER // count)
     return limits.model_copy(update={"queries": min(limits.queries, fewer)})
