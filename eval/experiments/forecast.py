@@ -24,9 +24,9 @@ class Forecast:
 
     `chunkings` are ways to cut the documents of a collection, `indexes` legs on one of these, each
     of which searches once a query, `encodings` encoders of one, `rerankers` models that read each
-    pair of query and chunk once. `seconds` are those that the points
-    not `finished` should take, by what finished ones took on this machine; None where none is.
-    Reports and timing come on top. `absent` says of each collection that cannot be read why not.
+    pair of query and chunk once. `seconds` are those that the points not `finished` should take, by
+    what finished ones took on this machine; None where none is. Reports and timing come on top.
+    `absent` says of each collection that cannot be read why not.
     """
 
     points: int
@@ -51,7 +51,7 @@ class Forecast:
             f"{count(self.points, 'point')} share {count(self.chunkings, 'chunking')}, "
             f"{count(self.encodings, 'encoding')} of chunks, and "
             f"{count(self.indexes, 'index', 'indexes')} with their lists"
-            + (f"; {count(self.rerankers, 'reranker')} read each pair once" * bool(self.rerankers)),
+            + (f"; {count(self.rerankers, 'reranker')}, a pair scored once" * bool(self.rerankers)),
             f"{self.finished} are finished, {left} left" + (f": {took}" if left else ""),
             *self.absent,
         )

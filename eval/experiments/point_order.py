@@ -22,8 +22,8 @@ def name_shared(config: RunConfig) -> tuple[str, str]:
 def arrange(configs: Sequence[RunConfig]) -> list[list[int]]:
     """Return the places of configs in groups that share chunks, those with the same legs together.
 
-    The legs that differ most among the configs of a group change last: an index of each of the
-    others may be needed to the end, and one of theirs at a time.
+    The leg that differs most among the configs of a group changes slowest: one index of it is
+    needed at a time, while all of the others may be needed to the end.
     """
     names = list(map(name_shared, configs))
     order = sorted(range(len(configs)), key=names.__getitem__)
