@@ -169,8 +169,10 @@ def _score_all(
     progress: Progress,
 ) -> Iterator[tuple[int, dict[str, float]]]:
     """Yield the place of each config with its scores per query, on shared chunks and indexes."""
-    sound: dict[int, Chunk] = {}
+    sharing, sound = None, dict[int, Chunk]()
     for at, variants in take_in_order(settings, make_workshop(progress)):
+        if variants is not sharing:
+            sharing, sound = variants, {}
         depth = settings[at].depth
         with variants.build(settings[at]) as retriever:
             retriever.index(collection.documents)
