@@ -215,6 +215,14 @@ def same_without_query_cache(make: Make) -> None:
             require(found[0] == found[1], f"{query!r}: without_query_cache() differs: {found}")
 
 
+def same_when_searched_plainly(make: Make) -> None:
+    """`search_plain()` returns the chunks of `search()` in their order."""
+    with _indexed(make) as retriever:
+        for query in QUERIES:
+            found = _ids(retriever.search(query, 5)), _ids(retriever.search_plain(query, 5))
+            require(found[0] == found[1], f"{query!r}: search_plain() differs: {found}")
+
+
 def trace_agrees(make: Make) -> None:
     """A trace has no negative time, names only chunks of the ranking, and ends with its hits."""
     for ranking in _search_all(make):
@@ -242,6 +250,7 @@ RULES = make_rules(
     edits_are_seen,
     threads_are_safe,
     same_without_query_cache,
+    same_when_searched_plainly,
     trace_agrees,
 )
 

@@ -12,6 +12,7 @@ from retrievers.settings import Workshop
 from retrievers.store.digest import digest, digest_texts
 from retrievers.store.shelf import ById, Lazy, Shelf
 from retrievers.text.analyzers import AnyAnalyzerSettings
+from retrievers.text.base import Analyzer
 from retrievers.text.term_counts import Counted, find_counts
 
 
@@ -32,6 +33,7 @@ class Corpus:
         )
         self._encoded: dict[str, Encoded] = {}
         self._counted: dict[str, Counted] = {}
+        self._analyzers: dict[str, Analyzer] = {}
 
     @cached_property
     def texts(self) -> Sequence[str]:
@@ -50,6 +52,11 @@ class Corpus:
     def digest(self) -> str:
         """The digest of `texts`."""
         return digest_texts(self.texts)
+
+    @cached_property
+    def content(self) -> str:
+        """The digest of chunks and documents with all that is known of them."""
+        return digest_texts(map(repr, (*self.chunks, *self.documents.values())))
 
     @cached_property
     def positions(self) -> Mapping[str, int]:
@@ -97,3 +104,14 @@ class Corpus:
                 workshop.progress.say(f"warning: {counted.doubt}")
             self._counted[key] = counted
         return self._counted[key]
+
+    def find_analyzer(self, settings: AnyAnalyzerSettings) -> Analyzer:
+        """Return the analyzer of queries, which remembers what it made of their words."""
+        key = digest(settings)
+        if key not in self._analyzers:
+            self._analyzers[key] = settings.build()
+        return self._analyzers[key]
+
+    def forget_analyzers(self) -> None:
+        """Let whoever asks from now on have analyzers that have met no word."""
+        self._analyzers.clear()

@@ -141,6 +141,18 @@ class Pipeline(Retriever):
         self._answers.keep(key, ranking)
         return ranking, False
 
+    def search_plain(self, query: str, k: int) -> Ranking:
+        """As `search`; without stages, which go by more, of each hit the chunk and score alone."""
+        if self._stages or self._answers or telemetry.tracer:
+            return self.search(query, k)
+        trace: list[StageTrace] = []
+        request, degraded = self._ask(query, trace)
+        down = dict(self._legs.down)
+        results = self._legs.search(request, down)
+        trace += self._legs.trace(results, named=False)
+        hits = self._legs.rank(self._fuse(results, request.factors)[:k])
+        return Ranking(hits, tuple(trace), (), (*degraded, *down.values()))
+
     def _search(self, query: str, k: int) -> Ranking:
         trace: list[StageTrace] = []
         request, degraded = self._ask(query, trace)

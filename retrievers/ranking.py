@@ -32,9 +32,17 @@ def best_matches(scores: NDArray[np.floating], depth: int) -> list[Scored]:
     Sums taken in another order differ in their last bits. Rounding keeps equal evidence equal, so
     that ties are broken by position whichever library scored.
     """
-    rounded = np.round(scores, DECIMALS)
-    found = np.flatnonzero(rounded > 0)
-    return [(int(found[at]), score) for at, score in best(rounded[found], depth)]
+    found = np.flatnonzero(scores > 0)
+    held = scores[found]
+    if depth < len(held):
+        last = float(np.partition(held, len(held) - depth)[len(held) - depth])
+        # What lies below it by less than this may equal it once rounded.
+        near = held >= last - 10.0**-DECIMALS - abs(last) * 1e-12
+        found, held = found[near], held[near]
+    rounded = np.round(held, DECIMALS)
+    order = np.argsort(-rounded, kind="stable")[:depth]
+    order = order[rounded[order] > 0]
+    return list(zip(found[order].tolist(), rounded[order].tolist(), strict=True))
 
 
 def _find_floor(scores: NDArray[np.floating], depth: int) -> np.floating:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -11,10 +11,12 @@ from retrievers.config import PipelineConfig
 from retrievers.corpus import Corpus
 from retrievers.documents.preparation import DocumentSettings, Prepared
 from retrievers.legs.base import Leg, LegResult, LegSettings
+from retrievers.legs.lists import Lists, name_lists
 from retrievers.pipeline import Parts, Pipeline, PipelineSettings
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest
+from retrievers.store.shelf import Shelf
 
 # Longer lists are asked for by probes, once a query; they would fill the memory.
 MOST_REMEMBERED = 1000
@@ -25,16 +27,36 @@ class Variants(Parts):
 
     What is shared stays in memory until `close`, after which none of the retrievers may be used. Of
     the configs that are `expected`, each once, a leg is closed with the last retriever that has it.
+    What a leg of theirs finds that others follow, a fusion or a stage, is kept in the cache where
+    `code` stands for the code and packages that decide it. Of retrievers that are to be `timed`
+    none is spared the words that another has analysed.
     """
 
-    def __init__(self, workshop: Workshop, expected: Iterable[PipelineConfig] = ()) -> None:
+    def __init__(
+        self,
+        workshop: Workshop,
+        expected: Iterable[PipelineConfig] = (),
+        *,
+        code: str = "",
+        timed: bool = False,
+    ) -> None:
         self.workshop = workshop
-        self._expected = Counter(
-            name_leg(leg)
+        self._code = code
+        self._timed = timed
+        pipelines = [
+            config.retriever
             for config in expected
             if isinstance(config.retriever, PipelineSettings)
-            for leg in config.retriever.active.values()
+        ]
+        self._expected = Counter(
+            name_leg(leg) for pipeline in pipelines for leg in pipeline.active.values()
         )
+        self._followed = {
+            name_leg(leg)
+            for pipeline in pipelines
+            if len(pipeline.active) > 1 or pipeline.stages
+            for leg in pipeline.active.values()
+        }
         self._prepared: list[tuple[Sequence[Document], DocumentSettings, Prepared, Corpus]] = []
         self._legs: dict[tuple[int, str], _Indexed] = {}
 
@@ -52,12 +74,16 @@ class Variants(Parts):
     def prepare(
         self, documents: Sequence[Document], settings: DocumentSettings, workshop: Workshop
     ) -> tuple[Prepared, Corpus]:
-        """Return the chunks of `documents`, which are cut once for the same settings."""
+        """Return the chunks of `documents`, which are cut once for the same settings.
+
+        Documents on a shelf are those of that shelf alone, and stay there.
+        """
+        held = documents if isinstance(documents, Shelf) else tuple(documents)
         for known, given, prepared, corpus in self._prepared:
-            if given == settings and known == tuple(documents):
+            if given == settings and known == held:
                 return replace(prepared, cached=True), corpus
         prepared, corpus = super().prepare(documents, settings, workshop)
-        self._prepared.append((tuple(documents), settings, prepared, corpus))
+        self._prepared.append((held, settings, prepared, corpus))
         return prepared, corpus
 
     def build_leg(self, settings: LegSettings, workshop: Workshop) -> Leg:
@@ -69,7 +95,12 @@ class Variants(Parts):
         key = id(corpus), name_leg(settings)
         if key not in self._legs:
             leg = settings.build(self.workshop)
-            self._legs[key] = _Indexed(corpus, leg, leg.index(corpus))
+            report = leg.index(corpus)
+            kept = self._code and key[1] in self._followed
+            name = name_lists(settings, leg, corpus, self._code) if kept else ""
+            self._legs[key] = _Indexed(corpus, leg, report, Lists(self.workshop.cache, name))
+            if self._timed:
+                corpus.forget_analyzers()
             return self._legs[key]
         found = self._legs[key]
         return replace(found, report=replace(found.report, cached=tuple(found.report.seconds)))
@@ -80,12 +111,12 @@ class Variants(Parts):
         self._expected[name] -= 1
         if not self._expected[name]:
             for key in [key for key in self._legs if key[1] == name]:
-                self._legs.pop(key).leg.close()
+                self._legs.pop(key).close()
 
     def close(self) -> None:
         """Close every leg and forget all."""
         for found in self._legs.values():
-            found.leg.close()
+            found.close()
         self._legs.clear()
         self._prepared.clear()
 
@@ -98,15 +129,16 @@ class Variants(Parts):
 
 @dataclass(frozen=True, slots=True)
 class _Indexed:
-    """A leg and what it found: (depth asked, result) by query, and by depth where that matters.
-
-    It holds the corpus, so that no other can take its identity.
-    """
+    """A leg and what it found. It holds the corpus, so that no other can take its identity."""
 
     corpus: Corpus
     leg: Leg
     report: IndexReport
-    found: dict[tuple[tuple[str, ...], int], tuple[int, LegResult]] = field(default_factory=dict)
+    lists: Lists
+
+    def close(self) -> None:
+        self.lists.keep()
+        self.leg.close()
 
 
 class SharedLeg(Leg):
@@ -160,12 +192,8 @@ class SharedLeg(Leg):
     ) -> LegResult:
         if depth > MOST_REMEMBERED:
             return search(depth)
-        key = texts, 0 if self._settings.prefix_stable else depth
-        asked, result = self._own.found.get(key, (0, None))
-        if result is None or asked < depth:
-            result = search(depth)
-            self._own.found[key] = depth, result
-        return replace(result, candidates=result.candidates[:depth])
+        asked = texts, 0 if self._settings.prefix_stable else depth
+        return self._own.lists.take(asked, depth, search)
 
     @property
     def _own(self) -> _Indexed:

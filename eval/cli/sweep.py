@@ -13,8 +13,9 @@ from eval.cli.output import make_console, present, print_json, print_table, trac
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from eval.analysis.grid_search import Figures, Result, Sweep, SweepSettings
+    from eval.analysis.grid_search import Figures, Result, Sweep
     from eval.analysis.racing import Racing
+    from eval.analysis.sweep_settings import SweepSettings
     from eval.experiments.forecast import Forecast
     from eval.experiments.runner import Task
 

@@ -18,8 +18,9 @@ from eval import telemetry
 from eval.collections.collection import Collection
 from eval.collections.loading import load
 from eval.experiments.config import RunConfig
+from eval.experiments.point_order import name_shared
 from eval.experiments.run import make_plan
-from eval.experiments.runner import Done, Runner, Task, name_shared
+from eval.experiments.runner import Done, Runner, Task
 from eval.runs import environment
 from eval.runs.execution import make_ready
 from eval.runs.gold_ranks import Placer
@@ -210,7 +211,7 @@ class Worker:
 
     def _share(self, config: RunConfig) -> Variants:
         """Return what shares chunks and indexes among configs that cut the same documents alike."""
-        name = name_shared(Task({}, config))
+        name = name_shared(config)
         if self._variants is None or self._variants[0] != name:
             if self._variants:
                 self._variants[1].close()

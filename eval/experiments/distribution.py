@@ -13,7 +13,8 @@ from eval.collections.loading import load
 from eval.experiments.cluster import Cluster, join
 from eval.experiments.cluster_worker import PROBE, Encoding, Seen, describe
 from eval.experiments.config import RunConfig
-from eval.experiments.runner import Done, Task, name_shared
+from eval.experiments.point_order import name_shared
+from eval.experiments.runner import Done, Task
 from eval.experiments.workshop import make_workshop
 from eval.runs.searching import Answered, Searcher
 from retrievers.base import AssayError, Progress
@@ -119,7 +120,7 @@ class Crew:
         for config in configs:
             check(config, self.workshop)
         batches: list[list[int]] = []
-        names = [name_shared(Task({}, config)) for config in configs]
+        names = list(map(name_shared, configs))
         order = sorted(range(len(configs)), key=names.__getitem__)
         size = -(-len(configs) // (self._cluster.size * BATCHES_PER_WORKER))
         for (dataset, _), grouped in groupby(order, key=names.__getitem__):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from eval.analysis.grid_search import EVERY
+from eval.analysis.sweep_settings import EVERY
 from eval.experiments.config import load_config
 from eval.experiments.engine_choice import StayingKeysError
 from eval.experiments.engine_settings import is_usable, list_engines

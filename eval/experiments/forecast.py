@@ -6,11 +6,13 @@ from typing import Any
 
 from eval.collections.loading import load
 from eval.experiments.kept_figures import SECONDS, name_point
-from eval.experiments.runner import Task, name_shared
+from eval.experiments.point_order import name_shared
+from eval.experiments.runner import Task
 from eval.report.formats import count
 from retrievers.base import AssayError
 from retrievers.models.encoders import EncoderChoice
 from retrievers.pipeline import PipelineSettings
+from retrievers.stages.rerank import RerankSettings
 from retrievers.store.cache import Cache
 from retrievers.store.digest import digest
 from retrievers.variants import name_leg
@@ -21,15 +23,17 @@ class Forecast:
     """Numbers of points, and of what is made once for all points that share it.
 
     `chunkings` are ways to cut the documents of a collection, `indexes` legs on one of these, each
-    of which searches once a query, `encodings` encoders of one. `seconds` are those that the points
-    not `finished` should take, by what finished ones took on this machine; None where none is.
-    Reports and timing come on top. `absent` says of each collection that cannot be read why not.
+    of which searches once a query, `encodings` encoders of one, `rerankers` models that read each
+    pair of query and chunk once. `seconds` are those that the points not `finished` should take, by
+    what finished ones took on this machine; None where none is. Reports and timing come on top.
+    `absent` says of each collection that cannot be read why not.
     """
 
     points: int
     chunkings: int
     indexes: int
     encodings: int
+    rerankers: int
     finished: int
     seconds: float | None
     absent: tuple[str, ...]
@@ -46,7 +50,8 @@ class Forecast:
         return (
             f"{count(self.points, 'point')} share {count(self.chunkings, 'chunking')}, "
             f"{count(self.encodings, 'encoding')} of chunks, and "
-            f"{count(self.indexes, 'index', 'indexes')} with their lists",
+            f"{count(self.indexes, 'index', 'indexes')} with their lists"
+            + (f"; {count(self.rerankers, 'reranker')}, a pair scored once" * bool(self.rerankers)),
             f"{self.finished} are finished, {left} left" + (f": {took}" if left else ""),
             *self.absent,
         )
@@ -74,9 +79,10 @@ def forecast(tasks: Sequence[Task], cache: Cache) -> Forecast:
     finished = sum(name in found for name in names)
     return Forecast(
         points=len(tasks),
-        chunkings=len(set(map(name_shared, tasks))),
+        chunkings=len({name_shared(task.config) for task in tasks}),
         indexes=len({one for task in tasks for one in _list_indexes(task)}),
         encodings=len({one for task in tasks for one in _list_encodings(task)}),
+        rerankers=len({one for task in tasks for one in _list_rerankers(task)}),
         finished=finished,
         seconds=None if mean is None else mean * (len(tasks) - finished),
         absent=tuple(absent),
@@ -87,7 +93,7 @@ def _list_indexes(task: Task) -> Iterator[tuple[Any, ...]]:
     retriever = task.config.retriever
     if isinstance(retriever, PipelineSettings):
         for leg in retriever.active.values():
-            yield *name_shared(task), name_leg(leg)
+            yield *name_shared(task.config), name_leg(leg)
 
 
 def _list_encodings(task: Task) -> Iterator[tuple[Any, ...]]:
@@ -96,4 +102,12 @@ def _list_encodings(task: Task) -> Iterator[tuple[Any, ...]]:
         for leg in retriever.active.values():
             for _, value in leg:
                 if isinstance(value, EncoderChoice):
-                    yield *name_shared(task), digest(value)
+                    yield *name_shared(task.config), digest(value)
+
+
+def _list_rerankers(task: Task) -> Iterator[str]:
+    retriever = task.config.retriever
+    if isinstance(retriever, PipelineSettings):
+        for stage in retriever.stages:
+            if isinstance(stage, RerankSettings):
+                yield digest(stage.model)

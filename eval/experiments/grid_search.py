@@ -5,18 +5,13 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
-from eval.analysis.grid_search import (
-    CONFIG,
-    ENGINE,
-    Result,
-    Sweep,
-    SweepSettings,
-    without_engine,
-)
+from eval.analysis.grid_search import Result, Sweep
 from eval.analysis.racing import Racing
 from eval.analysis.search_space import Point, as_overrides
+from eval.analysis.sweep_settings import CONFIG, ENGINE, SweepSettings, without_engine
 from eval.collections.catalog import find
 from eval.collections.formats.irds import PREFIX
 from eval.experiments.config import load_config
@@ -96,6 +91,7 @@ def _list_on(
     base = load_config(config, given)
     named = {CONFIG: base.name} if len(settings.paths) > 1 else {}
     listed: list[Point] = []
+    values = cache(lambda engine: load_config(config, given, engine).model_dump(mode="json"))
     for point in settings.points:
         if "dataset" in point:
             raise AssayError("axes.dataset: not allowed; name collections instead")
@@ -106,8 +102,8 @@ def _list_on(
             if full in listed:  # an engine may be named beside EVERY
                 continue
             listed.append(full)
-            values = load_config(config, given, engine).model_dump(mode="json")
-            yield Task(full, load_config(config, [*given, *as_overrides(changed, values)], engine))
+            varied = as_overrides(changed, values(engine))
+            yield Task(full, load_config(config, [*given, *varied], engine))
 
 
 def run_sweep(

@@ -23,7 +23,7 @@ from eval.runs.unstored import score_queries, search_unstored
 from eval.scoring.kinds import KINDS
 from eval.scoring.measures import find
 from eval.tracking.record import Record, describe
-from retrievers.base import Retriever
+from retrievers.base import Chunk, Retriever
 from retrievers.store.cache import Cache
 from retrievers.store.digest import digest, digest_file, digest_sources
 
@@ -43,13 +43,21 @@ class Shown:
 class Keeper:
     """Finds what is shown of runs in the measures `names`, or lets `score` compute it and keeps it.
 
-    Nothing is kept where a measure is somebody's own, whose code may change unseen.
+    Nothing is kept where a measure is somebody's own, whose code may change unseen. `sound` are
+    chunks known to be so, which the retrievers may share.
     """
 
-    def __init__(self, names: Sequence[str], cache: Cache, score: Score = answered.score) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        cache: Cache,
+        score: Score = answered.score,
+        sound: dict[int, Chunk] | None = None,
+    ) -> None:
         self._names = names
         self._cache = cache
         self._score = score
+        self._sound = {} if sound is None else sound
         self._keeps = all(find(name).kind.name in KINDS for name in names)
 
     def show(self, folder: Path) -> Shown:
@@ -85,7 +93,7 @@ class Keeper:
 
         def search() -> Shown:
             """Search, and forget the run before garbage is looked for again."""
-            run = search_unstored(plan, retriever, collection, ready, circumstances)
+            run = search_unstored(plan, retriever, collection, ready, circumstances, self._sound)
             return _show(summarise(run, self._names, self._score))
 
         return make() if retriever.nondeterministic else self._find(ready.identity, make)
@@ -109,7 +117,7 @@ class Keeper:
         key = digest(ready.identity, measure, ids, _digest_code())
         if self._keeps and (kept := self._cache.get_many(RACED, [key]).get(key)):
             return dict(zip(ids, json.loads(kept), strict=True))
-        found = score_queries(retriever, collection, queries, measure, plan.depth)
+        found = score_queries(retriever, collection, queries, measure, plan.depth, self._sound)
         if self._keeps and not retriever.nondeterministic:
             values = [found[id_] for id_ in ids]
             self._cache.put_many(RACED, {key: json.dumps(values).encode()})

@@ -30,7 +30,7 @@ class PointScores:
         self._counting = counting
         self._ranking = [item.name for item in found if item.name not in counting]
         self._known: dict[tuple[str, int, Pattern], Mapping[str, float]] = {}
-        self._retrieved: dict[int, Retrieved] = {}
+        self._retrieved: dict[str, Retrieved] = {}
 
     def score(self, run: StoredRun, names: Sequence[str]) -> Scores:
         """Return {measure: {query id: score}}; of other measures by `answered.score`."""
@@ -69,9 +69,9 @@ class PointScores:
         return taken
 
     def _wrap(self, chunk: Chunk, prescribed: Set[str]) -> Retrieved:
-        known = self._retrieved.get(id(chunk))
-        if known is None:
-            known = self._retrieved[id(chunk)] = Retrieved(chunk, chunk.id in prescribed)
+        known = self._retrieved.get(chunk.id)
+        if known is None or (known.chunk is not chunk and known.chunk != chunk):
+            known = self._retrieved[chunk.id] = Retrieved(chunk, chunk.id in prescribed)
         return known
 
 

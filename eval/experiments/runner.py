@@ -1,14 +1,12 @@
 """Running configs one after the other, so that what they share is made once."""
 
-import json
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import groupby
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from eval.analysis.grid_search import Result
 from eval.analysis.search_space import Point, label
@@ -17,22 +15,21 @@ from eval.collections.collection import Collection, Query
 from eval.collections.loading import load
 from eval.experiments.config import RunConfig
 from eval.experiments.kept_figures import Keeper, Shown, note_seconds
+from eval.experiments.point_order import arrange, name_shared, take_in_order
 from eval.experiments.point_scores import PointScores
 from eval.experiments.run import make_plan, write_report
 from eval.experiments.timing import find_config_timing
 from eval.runs import environment
 from eval.runs.execution import Outcome, execute
-from eval.runs.interleaved_timing import LEAST_QUERIES, ROUNDS
+from eval.runs.interleaved_timing import LEAST_QUERIES, MOST_TOGETHER, ROUNDS
 from eval.runs.latency import LatencySettings
 from eval.runs.searching import Searcher, sample
 from eval.runs.stored import load as load_run
 from eval.tracking.record import Record
-from retrievers.base import AssayError, Retriever
+from retrievers.base import AssayError, Chunk, Retriever
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest
 from retrievers.variants import Variants
-
-MOST_IN_FULL = 20  # configs that are timed by turns on all queries of their limits, in all rounds
 
 
 @dataclass(frozen=True)
@@ -109,6 +106,7 @@ class Runner:
         self._circumstances = environment.describe()
         self._load = lru_cache(maxsize=1)(load)
         self._scores = lru_cache(maxsize=1)(lambda _, names: PointScores(names))
+        self._sound = lru_cache(maxsize=1)(_start_sound)
 
     def run(self, tasks: Sequence[Task]) -> list[Done]:
         """Run every task and return what became of each, in their own order.
@@ -141,18 +139,21 @@ class Runner:
         order = self._take_in_order(tasks)
         for at, variants in self._workshop.progress.track(order, what, len(tasks)):
             config = tasks[at].config
-            keeper = Keeper(self._names(tasks[at]), self._workshop.cache)
+            sound = self._sound(name_shared(config))
+            keeper = Keeper(self._names(tasks[at]), self._workshop.cache, sound=sound)
             with suppress(Exception), variants.build(config) as retriever:
                 collection, plan = self._load(config.dataset), make_plan(config)
                 scores[at] = keeper.score_first(plan, retriever, collection, queries, self._measure)
         return scores
 
     def time(self, tasks: Sequence[Task], done: Sequence[Done], folder: Path) -> list[Done]:
-        """Return what became of tasks, with the latency of all of a collection timed by turns.
+        """Return what became of tasks, with the latency of those of a collection timed by turns.
 
-        What was timed of each alone cannot be held against the others.
+        What was timed of each alone cannot be held against the others. More than 20 are timed in
+        groups, each in a job of its own that holds no other's indexes open, in one round, and on
+        fewer queries.
         """
-        times = self.time_together(tasks, done, folder, None)
+        times = self.time_together(tasks, done, folder, None, MOST_TOGETHER)
         return [
             item.timed(times[item.identity]) if item.identity in times else item for item in done
         ]
@@ -163,11 +164,13 @@ class Runner:
         done: Sequence[Done],
         folder: Path,
         limits: LatencySettings | None,
+        most: int | None = None,
     ) -> dict[str, list[float]]:
         """Return the milliseconds by identity, paired by query, of tasks that are to be timed.
 
-        Those of one collection are timed in one job, by `limits`, or those of the first config;
-        once: it is kept in `folder`. More than 20 are timed in one round, on fewer queries.
+        Those of one collection are timed in one job, or at `most` so many, by `limits`, or those of
+        the first config; once: it is kept in `folder`. More than 20 are timed in one round, on
+        fewer queries.
         """
         found: dict[str, list[float]] = {}
         pairs = [
@@ -179,16 +182,17 @@ class Runner:
             configs = {name: task.config for task, name in pairs if task.config.dataset == dataset}
             first = next(iter(configs.values()))
             collection = self._load(dataset)
-            timing = find_config_timing(
-                folder / f"timing-{digest(list(configs))[:8]}.json",
-                configs,
-                collection,
-                _limit(limits or first.latency, len(configs)),
-                sample(collection.queries, first.limit),
-                self._workshop,
-                ROUNDS if len(configs) <= MOST_IN_FULL else 1,
-            )
-            found |= timing.milliseconds if timing else {}
+            for group in _part(configs, most or len(configs)):
+                timing = find_config_timing(
+                    folder / f"timing-{digest(list(group))[:8]}.json",
+                    group,
+                    collection,
+                    _limit(limits or first.latency, len(configs)),
+                    sample(collection.queries, first.limit),
+                    self._workshop,
+                    ROUNDS if len(configs) <= MOST_TOGETHER else 1,
+                )
+                found |= timing.milliseconds if timing else {}
         return found
 
     def store(
@@ -197,9 +201,10 @@ class Runner:
         """Return what became of tasks, those at the `chosen` places with a run and its report."""
         found = list(done)
         places = [at for at, one in enumerate(done) if at in chosen and one.result.figures]
-        with Variants(self._workshop, [tasks[at].config for at in places]) as variants:
-            for at in self._workshop.progress.track(places, "reports", len(places)):
-                found[at] = self._store(tasks[at], done[at], variants)
+        order = self._take_in_order([tasks[at] for at in places])
+        for place, variants in self._workshop.progress.track(order, "reports", len(places)):
+            at = places[place]
+            found[at] = self._store(tasks[at], done[at], variants)
         return found
 
     def _store(self, task: Task, done: Done, variants: Variants) -> Done:
@@ -228,13 +233,7 @@ class Runner:
         return list(dict.fromkeys([*task.config.measures, self._measure]))
 
     def _take_in_order(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Variants]]:
-        order = sorted(range(len(tasks)), key=lambda at: name_shared(tasks[at]))
-        for _, grouped in groupby(order, key=lambda at: name_shared(tasks[at])):
-            members = list(grouped)
-            expected = [tasks[at].config for at in members]
-            with Variants(self._workshop, expected) as variants:
-                for at in members:
-                    yield at, variants
+        return take_in_order([task.config for task in tasks], self._workshop)
 
     def _attempt(self, task: Task, variants: Variants) -> Done:
         """Run a task. Whatever goes wrong in it is its own affair, and becomes one line."""
@@ -250,8 +249,9 @@ class Runner:
     def _run(self, task: Task, variants: Variants) -> Shown:
         """Make the run of a task, or find it."""
         names = self._names(task)
-        score = self._scores(name_shared(task), tuple(names)).score
-        keeper = Keeper(names, self._workshop.cache, score)
+        shared = name_shared(task.config)
+        score = self._scores(shared, tuple(names)).score
+        keeper = Keeper(names, self._workshop.cache, score, self._sound(shared))
         with variants.build(task.config) as retriever:
             collection, plan = self._load(task.config.dataset), make_plan(task.config)
             if self._stored:
@@ -264,19 +264,30 @@ class Runner:
             return keeper.score(plan, retriever, collection, self._reports, self._circumstances)
 
 
+def _start_sound(_: tuple[str, str]) -> dict[int, Chunk]:
+    """Return what is to hold the chunks of tasks that share them, once these are known as sound."""
+    return {}
+
+
 def _name_record(task: Task, record: Record) -> Record:
     """Return what MLflow is told of a run by the name of the point, where there is one."""
     varied = label(task.point)
     return replace(record, name=f"{varied} on {record.dataset['name']}") if varied else record
 
 
+def _part(configs: Mapping[str, RunConfig], most: int) -> Iterator[Mapping[str, RunConfig]]:
+    """Yield the configs in groups alike in size, of `most` at most; in one, as they are given."""
+    if len(configs) <= most:
+        yield configs
+        return
+    names, settings = list(configs), list(configs.values())
+    order = [names[at] for places in arrange(settings) for at in places]
+    size = -(-len(order) // -(-len(order) // most))
+    for at in range(0, len(order), size):
+        yield {name: configs[name] for name in order[at : at + size]}
+
+
 def _limit(limits: LatencySettings, count: int) -> LatencySettings:
     """Return `limits` with fewer queries, but 20, where more than 20 configs are timed."""
-    fewer = max(LEAST_QUERIES, limits.queries * MOST_IN_FULL // count)
+    fewer = max(LEAST_QUERIES, limits.queries * MOST_TOGETHER // count)
     return limits.model_copy(update={"queries": min(limits.queries, fewer)})
-
-
-def name_shared(task: Task) -> tuple[str, str]:
-    """Return what tells tasks apart that share no chunks."""
-    documents: Mapping[str, Any] = task.config.documents.model_dump(mode="json")
-    return task.config.dataset, json.dumps(documents, sort_keys=True)

@@ -67,7 +67,7 @@ def find_config_timing(
     """
     from retrievers.variants import Variants
 
-    with Variants(workshop) as variants:
+    with Variants(workshop, timed=True) as variants:
         systems = {
             run: System(partial(variants.build, config), config.depth)
             for run, config in configs.items()

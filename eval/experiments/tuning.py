@@ -14,6 +14,7 @@ from eval.analysis.search_space import draw
 from eval.collections.collection import Collection, Query
 from eval.collections.loading import load
 from eval.experiments.config import RunConfig, load_config
+from eval.experiments.point_order import take_in_order
 from eval.experiments.search_spaces import (
     Space,
     derive_space,
@@ -30,9 +31,8 @@ from eval.runs.searching import sample
 from eval.runs.unstored import score_queries
 from eval.scoring.measures import check_rising
 from eval.tracking.tuning import TuningRecord, log_tuning
-from retrievers.base import AssayError, Progress
+from retrievers.base import AssayError, Chunk, Progress
 from retrievers.store.files import write_atomically
-from retrievers.variants import Variants
 
 TUNED = ("retriever.", "documents.")
 MOST_POINTS = 500
@@ -169,9 +169,12 @@ def _score_all(
     progress: Progress,
 ) -> Iterator[tuple[int, dict[str, float]]]:
     """Yield the place of each config with its scores per query, on shared chunks and indexes."""
-    with Variants(make_workshop(progress)) as variants:
-        for at, config in enumerate(settings):
-            with variants.build(config) as retriever:
-                retriever.index(collection.documents)
-                found = score_queries(retriever, collection, queries, measure, config.depth)
-            yield at, dict(found)
+    sharing, sound = None, dict[int, Chunk]()
+    for at, variants in take_in_order(settings, make_workshop(progress)):
+        if variants is not sharing:
+            sharing, sound = variants, {}
+        depth = settings[at].depth
+        with variants.build(settings[at]) as retriever:
+            retriever.index(collection.documents)
+            found = score_queries(retriever, collection, queries, measure, depth, sound)
+        yield at, dict(found)

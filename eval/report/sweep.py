@@ -13,6 +13,7 @@ from eval.report.formats import Figure, amount, count, figure, score, signed
 from eval.report.front import FrontPlot, plot_cost, plot_front
 from eval.report.heatmap import Heatmap, make_heatmap
 from eval.report.plots import LinearAxis, Whisker, whisker
+from eval.runs.interleaved_timing import MOST_TOGETHER
 
 OPTIMISM = (
     "The best of many points, chosen and judged on the same queries, looks better than it is: "
@@ -114,6 +115,8 @@ def describe_race(sweep: Sweep, collection: str) -> str:
 def _facts(sweep: Sweep) -> tuple[str, ...]:
     points = count(len(sweep.results), "point")
     facts = [points, count(len(sweep.collections), "collection")]
+    if any(len(sweep.on(name)) > MOST_TOGETHER for name in sweep.collections):
+        facts.append(f"timed by turns in groups of at most {MOST_TOGETHER}")
     if sweep.failed:
         facts.append(f"{len(sweep.failed)} failed")
     if sweep.dropped:

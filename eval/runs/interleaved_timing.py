@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict
 from retrievers.base import AssayError, Progress, T
 
 ROUNDS = 3
+MOST_TOGETHER = 20  # pipelines of a sweep in one job: the index of each is open in it
 LEAST_QUERIES = 20  # timed whatever time it takes
 SECONDS_TO_END = 10
 

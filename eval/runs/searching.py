@@ -41,13 +41,19 @@ def search(
 
     Raises AssayError, naming the query, where the retriever fails or breaks its contract.
     """
-    k = depth + collection.drop_self_matches
-    with naming(f"{name_retriever(retriever)}: query {query.id}"):
-        found = retriever.search(query.text, k)
-    ranking = check_ranking(
-        found, retriever, query.id, k, collection.texts, {} if sound is None else sound
-    )
-    return _without_self(ranking, query.id, depth) if collection.drop_self_matches else ranking
+    known = {} if sound is None else sound
+    return _ask(retriever, retriever.search, collection, query, depth, known)
+
+
+def search_plain(
+    retriever: Retriever,
+    collection: Collection,
+    query: Query,
+    depth: int,
+    sound: dict[int, Chunk],
+) -> Ranking:
+    """Do as `search`, for those who need chunks and their order alone."""
+    return _ask(retriever, retriever.search_plain, collection, query, depth, sound)
 
 
 def answer(
@@ -80,6 +86,21 @@ def sample(queries: tuple[Query, ...], limit: int | None) -> list[Query]:
     if limit is None or limit >= len(queries):
         return list(queries)
     return [queries[at * len(queries) // limit] for at in range(limit)]
+
+
+def _ask(
+    retriever: Retriever,
+    find: Callable[[str, int], Ranking],
+    collection: Collection,
+    query: Query,
+    depth: int,
+    sound: dict[int, Chunk],
+) -> Ranking:
+    k = depth + collection.drop_self_matches
+    with naming(f"{name_retriever(retriever)}: query {query.id}"):
+        found = find(query.text, k)
+    ranking = check_ranking(found, retriever, query.id, k, collection.texts, sound)
+    return _without_self(ranking, query.id, depth) if collection.drop_self_matches else ranking
 
 
 def _without_self(ranking: Ranking, query_id: str, depth: int) -> Ranking:

@@ -9,7 +9,7 @@ from typing import Any
 from eval.collections.collection import Collection, Query
 from eval.runs.execution import Plan, Ready, describe_run
 from eval.runs.latency import RETRIES, Latency
-from eval.runs.searching import sample, search
+from eval.runs.searching import sample, search_plain
 from eval.runs.stored import StoredRun
 from eval.scoring import measures
 from eval.scoring.join import Retrieved, join
@@ -22,16 +22,17 @@ def search_unstored(
     collection: Collection,
     ready: Ready,
     circumstances: Mapping[str, Any],
+    sound: dict[int, Chunk],
 ) -> StoredRun:
     """Return a run of which nothing is written, timed or placed: its rankings are those of others.
 
-    `retriever` has indexed the documents; `circumstances` are those of `eval.runs.environment`.
+    `retriever` has indexed the documents; `circumstances` are those of `eval.runs.environment`;
+    `sound` is that of `search`, here of several retrievers that may share chunks.
     """
     begin = time.perf_counter()
     queries = sample(collection.queries, plan.limit)
-    sound: dict[int, Chunk] = {}
     rankings = {
-        query.id: search(retriever, collection, query, plan.depth, sound) for query in queries
+        query.id: search_plain(retriever, collection, query, plan.depth, sound) for query in queries
     }
     retries = sum(
         entry.counts.get(RETRIES, 0) for found in rankings.values() for entry in found.trace
@@ -68,16 +69,18 @@ def score_queries(
     queries: Sequence[Query],
     measure: str,
     depth: int,
+    sound: dict[int, Chunk] | None = None,
 ) -> Mapping[str, float]:
     """Return the score of each query by its id, as a stored run of `depth` would have it.
 
-    The retriever must have indexed the documents of the collection. Raises AssayError when a part
-    of it could not do its work: such scores are not those of its settings.
+    Given to several calls, `sound`, empty at first, spares chunks a second check. The retriever
+    must have indexed the documents of the collection. Raises AssayError when a part of it could not
+    do its work: such scores are not those of its settings.
     """
     joined = {}
-    sound: dict[int, Chunk] = {}
+    sound = {} if sound is None else sound
     for query in queries:
-        ranking = search(retriever, collection, query, depth, sound)
+        ranking = search_plain(retriever, collection, query, depth, sound)
         if ranking.degraded:
             raise AssayError(f"query {query.id}: {ranking.degraded[0]}")
         retrieved = [

@@ -12,9 +12,8 @@ from eval.scoring.measures import choose_headline
 from eval.tracking.delivery import (
     find_logged,
     find_noted,
-    log_metrics,
-    log_params,
     log_table,
+    log_values,
     mlflow_run,
     note_logged,
     send,
@@ -52,10 +51,9 @@ def log_comparison(
             fresh = [describe(complete(run)) for run in runs if run.manifest.id not in logged]
             logged |= send(client, uri, experiment, run_id, fresh)
             base, *others = [logged[run.manifest.id].run_id for run in runs]
-            client.set_tag(run_id, "assay.base", base)
-            client.set_tag(run_id, "assay.others", json.dumps(others))
-            log_metrics(client, run_id, metrics(compared), int(time.time() * 1000))
-            log_params(client, run_id, _params(compared))
+            named = {"assay.base": base, "assay.others": json.dumps(others)}
+            at, params = int(time.time() * 1000), _params(compared)
+            log_values(client, run_id, metrics(compared), at, params, named)
             log_table(client, run_id, list(figures(compared)))
             for name in ARTIFACTS:
                 client.log_artifact(run_id, str(folder / name))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -180,8 +181,8 @@ def log_result(
     with connect(uri) as client:
         experiment = find_experiment(client, uri)
         with mlflow_run(client, experiment, name, tags, finished, begin) as run_id:
-            log_metrics(client, run_id, metrics, finished or int(time.time() * 1000))
-            log_params(client, run_id, params)
+            at = finished or int(time.time() * 1000)
+            log_values(client, run_id, metrics, at, params, {})
             for file in sorted(files):
                 client.log_artifact(run_id, str(file))
     return run_id
@@ -235,16 +236,15 @@ def _send(client: "MlflowClient", experiment: str, parent: str, record: Record) 
 
     tags = {**({MLFLOW_PARENT_RUN_ID: parent} if parent else {}), **record.tags}
     with mlflow_run(client, experiment, record.name, tags, record.time, record.begin) as run_id:
-        log_metrics(client, run_id, record.metrics, record.time)
-        log_params(client, run_id, record.params)
+        names = [file.name for file in record.artifacts]
+        note = {NOTE: add_link(record.description, experiment, run_id, names)}
+        log_values(client, run_id, record.metrics, record.time, record.params, note)
         context = InputTag(MLFLOW_DATASET_CONTEXT, "evaluation")
         client.log_inputs(run_id, [DatasetInput(Dataset(**record.dataset), [context])])
         for file in record.artifacts:
             client.log_artifact(run_id, str(file))
         if record.folder:
             log_table(client, run_id, record.figures)
-        names = [file.name for file in record.artifacts]
-        client.set_tag(run_id, NOTE, add_link(record.description, experiment, run_id, names))
     return run_id
 
 
@@ -287,24 +287,40 @@ def mlflow_run(
         raise
 
 
-def log_params(client: "MlflowClient", run_id: str, values: Mapping[str, str]) -> None:
-    """Log parameters in as few calls as MLflow allows."""
-    from mlflow.entities import Param
-    from mlflow.utils.validation import MAX_PARAM_VAL_LENGTH, MAX_PARAMS_TAGS_PER_BATCH
-
-    params = [Param(key, text[:MAX_PARAM_VAL_LENGTH]) for key, text in values.items()]
-    for part in _parts(params, MAX_PARAMS_TAGS_PER_BATCH):
-        client.log_batch(run_id, params=part, synchronous=True)
-
-
 def log_metrics(client: "MlflowClient", run_id: str, values: Mapping[str, float], at: int) -> None:
-    """Log metrics, measured at `at` ms since 1970, in as few calls as MLflow allows."""
-    from mlflow.entities import Metric
-    from mlflow.utils.validation import MAX_METRICS_PER_BATCH
+    """Log metrics, measured at `at` ms since 1970."""
+    log_values(client, run_id, values, at, {}, {})
 
-    metrics = [Metric(name, value, at, step=0) for name, value in values.items()]
-    for part in _parts(metrics, MAX_METRICS_PER_BATCH):
-        client.log_batch(run_id, metrics=part, synchronous=True)
+
+def log_values(
+    client: "MlflowClient",
+    run_id: str,
+    metrics: Mapping[str, float],
+    at: int,
+    params: Mapping[str, str],
+    tags: Mapping[str, str],
+) -> None:
+    """Log metrics, measured at `at` ms since 1970, parameters and tags, in as few calls as MLflow
+    allows: each of them is a transaction.
+    """
+    from mlflow.entities import Metric, Param, RunTag
+    from mlflow.utils.validation import (
+        MAX_ENTITIES_PER_BATCH,
+        MAX_PARAM_VAL_LENGTH,
+        MAX_PARAMS_TAGS_PER_BATCH,
+    )
+
+    measured = [Metric(name, value, at, step=0) for name, value in metrics.items()]
+    given = [Param(key, text[:MAX_PARAM_VAL_LENGTH]) for key, text in params.items()]
+    most = MAX_PARAMS_TAGS_PER_BATCH
+    batches = zip_longest(
+        _parts(measured, MAX_ENTITIES_PER_BATCH - 2 * most),
+        _parts(given, most),
+        _parts([RunTag(key, text) for key, text in tags.items()], most),
+        fillvalue=(),
+    )
+    for ours in batches:
+        client.log_batch(run_id, *ours, synchronous=True)
 
 
 def _parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

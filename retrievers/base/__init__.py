@@ -216,6 +216,13 @@ class Retriever(ABC):
         among them, returns no hits. Safe to call from several threads.
         """
 
+    def search_plain(self, query: str, k: int) -> Ranking:
+        """As `search`, where chunks and their order alone are asked for.
+
+        What the trace names, how legs had placed a hit and `others` may be left out.
+        """
+        return self.search(query, k)
+
     def without_query_cache(self) -> "Retriever":
         """The same retriever with every per-query cache off: what latency is measured on."""
         return self

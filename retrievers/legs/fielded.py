@@ -98,6 +98,7 @@ class FieldedLeg(Leg):
         summaries = _summarise(corpus) if weights["summary"] else {}
         texts = [_read_fields(chunk, corpus, summaries) for chunk in corpus.chunks]
         self._scorer = None
+        self._analyzer = corpus.find_analyzer(self._settings.analyzer)
         if not any(self._analyzer.analyze(text[name]) for text in texts for name in fields):
             return IndexReport(len(texts))
         settings = self._settings

@@ -4,6 +4,7 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from retrievers.base import AssayError, Hit, IndexReport, Placed, StageTrace
@@ -12,6 +13,8 @@ from retrievers.fusion import RrfSettings
 from retrievers.legs.base import Leg, LegResult, LegSettings
 from retrievers.query.base import Request
 from retrievers.ranking import Scored
+
+UNPLACED: Mapping[str, Placed] = MappingProxyType({})
 
 
 class LegGroup:
@@ -78,9 +81,16 @@ class LegGroup:
             found[name] = result.candidates
         return results
 
-    def trace(self, results: Mapping[str, LegResult]) -> list[StageTrace]:
-        """Return the steps that gave `results`."""
-        return [entry for name, result in results.items() for entry in self._trace(name, result)]
+    def trace(self, results: Mapping[str, LegResult], *, named: bool = True) -> list[StageTrace]:
+        """Return the steps that gave `results`, each with the candidates `named` or not."""
+        return [
+            entry for name, result in results.items() for entry in self._trace(name, result, named)
+        ]
+
+    def rank(self, fused: Sequence[Scored]) -> tuple[Hit, ...]:
+        """Return `fused` as hits, without the places that they had in lists."""
+        chunks = self._corpus.chunks
+        return tuple(Hit(chunks[position], score, UNPLACED) for position, score in fused)
 
     def place(self, fused: Sequence[Scored], results: Mapping[str, LegResult]) -> list[Hit]:
         """Return `fused` as hits, each with its place in the lists of `results` that hold it."""
@@ -127,10 +137,10 @@ class LegGroup:
         others = [leg.follow(variant, depth, found) for variant in request.variants]
         return _fuse([result, *others], request.damping, depth)
 
-    def _trace(self, name: str, result: LegResult) -> list[StageTrace]:
+    def _trace(self, name: str, result: LegResult, named: bool) -> list[StageTrace]:
         *before, (_, last) = result.milliseconds.items()
-        chunks = self._corpus.chunks
-        candidates = tuple((chunks[at].id, score) for at, score in result.candidates)
+        chunks, listed = self._corpus.chunks, result.candidates if named else ()
+        candidates = tuple((chunks[at].id, score) for at, score in listed)
         return [
             *(StageTrace(f"{name}.{step}", "query", taken) for step, taken in before),
             StageTrace(name, "leg", last, candidates, result.note, result.counts, result.waited),

@@ -93,6 +93,7 @@ class KeywordLeg(Leg):
         """Weigh the counts of the corpus's terms, or find this done in the cache."""
         size = len(corpus.chunks)
         self._scorer = None
+        self._analyzer = corpus.find_analyzer(self._settings.analyzer)
         counted = corpus.count_terms(self._settings.analyzer, self._workshop)
         counts = counted.counts
         if not counts.vocabulary:

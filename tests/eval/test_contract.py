@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from planned_runs import make_collection
 
+from eval.runs.contract import check_ranking
 from eval.runs.execution import Plan, execute
 from eval.runs.latency import LatencySettings
 from retrievers.base import (
@@ -83,3 +84,17 @@ def test_a_broken_ranking_is_refused_and_leaves_no_run(name: str, tmp_path: Path
         run(lie, tmp_path)
     assert "\n" not in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == [".locks"]
+
+
+@pytest.mark.parametrize("name", [name for name in LIES if name != "fails"])
+def test_a_ranking_of_chunks_that_are_known_is_refused_alike(name: str) -> None:
+    lie, words = LIES[name]
+    collection, sound = make_collection(4), {}
+    liar = Liar(lie)
+    liar.index(collection.documents)
+    honest = Ranking(tuple(liar._hits))
+    for _ in range(2):
+        assert check_ranking(honest, liar, "q", 10, collection.texts, sound) is honest
+        assert len(sound) == 3
+    with pytest.raises(AssayError, match=words):
+        check_ranking(lie(list(liar._hits)), liar, "q", 10, collection.texts, sound)

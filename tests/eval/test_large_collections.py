@@ -1,5 +1,6 @@
 """Collections that stay in their file are those that are held, to the bit."""
 
+import gc
 import json
 from array import array
 from collections.abc import Sequence
@@ -13,15 +14,20 @@ from hypothesis import strategies as st
 from eval.collections.collection import Collection
 from eval.collections.formats import beir
 from eval.collections.loading import load
+from eval.experiments.config import load_config
+from eval.experiments.point_order import take_in_order
 from eval.runs.gold_ranks import Placer
-from retrievers.base import AssayError
+from eval.runs.unstored import score_queries
+from retrievers.base import AssayError, Document
 from retrievers.config import PipelineConfig
 from retrievers.corpus import Corpus
 from retrievers.documents.preparation import DocumentSettings, prepare
 from retrievers.settings import Workshop
+from retrievers.store import shelf
 from retrievers.store.cache import Cache
 from retrievers.store.digest import digest, digest_texts
 from retrievers.store.shelf import Shelf
+from retrievers.variants import Variants
 
 IDS = st.text("ab\u00e9\u4e00\U0001f600", min_size=1, max_size=4)
 TEXTS = st.text("ab \u00e9\n\u2028", max_size=12)
@@ -150,3 +156,33 @@ def test_ids_with_one_hash_are_told_apart() -> None:
 @given(st.lists(TEXTS))
 def test_the_digest_of_texts_is_that_of_their_list(texts: list[str]) -> None:
     assert digest_texts(iter(texts)) == digest(texts)
+
+
+def test_points_leave_documents_in_their_file(
+    large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, _ = load_both(large, monkeypatch)
+    monkeypatch.setattr(beir, "LARGEST_HELD", 0)
+    monkeypatch.setattr(shelf, "RECENT", 4)
+    file, cache = tmp_path / "config.yaml", Cache(tmp_path / "cache")
+    file.write_text(json.dumps({"name": "k", "dataset": str(large), "retriever": KEYWORD}))
+    points = [load_config(file, [f"retriever.legs.keyword.k1={k1}"]) for k1 in (0.5, 2.0)]
+    mapped = load(str(large))
+    alive, scores = [], []
+    before = count_documents()
+    for at, variants in take_in_order(points, Workshop(cache)):
+        with variants.build(points[at]) as retriever:
+            retriever.index(mapped.documents)
+            scores.append(score_queries(retriever, mapped, mapped.queries, "nDCG@10", 10))
+            alive.append(count_documents() - before)
+    assert max(alive) <= 2 * 4, "those of the shelf of documents, and of that of chunks"
+    with Variants(Workshop(cache)) as variants:
+        for config, found in zip(points, scores, strict=True):
+            retriever = variants.build(config)
+            retriever.index(held.documents)
+            assert score_queries(retriever, held, held.queries, "nDCG@10", 10) == found
+
+
+def count_documents() -> int:
+    gc.collect()
+    return sum(isinstance(item, Document) for item in gc.get_objects())

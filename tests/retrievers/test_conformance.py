@@ -239,6 +239,11 @@ class TimedElsewhere(Overlap):
         return other
 
 
+class PlainlyShort(Overlap):
+    def search_plain(self, query: str, k: int) -> Ranking:
+        return self.search(query, k - 1)
+
+
 class FalseTrace(Overlap):
     def search(self, query: str, k: int) -> Ranking:
         ranking = super().search(query, k)
@@ -260,6 +265,7 @@ BROKEN: dict[str, Callable[[], Retriever]] = {
     "edits_are_seen": KnowsById,
     "threads_are_safe": Shared,
     "same_without_query_cache": TimedElsewhere,
+    "same_when_searched_plainly": PlainlyShort,
     "trace_agrees": FalseTrace,
 }
 

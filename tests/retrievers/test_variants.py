@@ -11,7 +11,7 @@ from processes import ROOT, pipelines
 
 from eval.experiments.config import RunConfig, load_config
 from retrievers import variants as module
-from retrievers.base import Ranking, Retriever
+from retrievers.base import Chunk, Hit, Ranking, Retriever
 from retrievers.conformance import DOCUMENTS, QUERIES, RULES, Rule
 from retrievers.legs.base import LegResult
 from retrievers.legs.dense import DenseLeg
@@ -67,6 +67,10 @@ def test_variants_keep_the_rules(rule: Rule, name: str, variants: Variants) -> N
     rule.check(lambda: variants.build(config))
 
 
+def tell(hit: Hit) -> tuple[Chunk, float]:
+    return hit.chunk, hit.score
+
+
 def check_equal(variants: Variants, config: RunConfig) -> None:
     shared = variants.build(config)
     with config.build(Workshop(Cache(default_root()))) as alone:
@@ -76,6 +80,12 @@ def check_equal(variants: Variants, config: RunConfig) -> None:
         assert shared.facts() == alone.facts()
         for query in QUERIES:
             assert answer(shared.search(query, 10)) == answer(alone.search(query, 10))
+            plain, whole = shared.search_plain(query, 10), alone.search(query, 10)
+            assert list(map(tell, plain.hits)) == list(map(tell, whole.hits))
+            assert plain.degraded == whole.degraded
+            assert [at.counts for at in plain.trace if at.kind == "leg"] == [
+                at.counts for at in whole.trace if at.kind == "leg"
+            ]
             assert shared.probe(query, 5000) == alone.probe(query, 5000)
 
 

@@ -1,0 +1,77 @@
+"""What a leg has found, so that no query is put to it twice."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from retrievers.corpus import Corpus
+from retrievers.legs.base import Leg, LegResult, LegSettings
+from retrievers.settings.parts import find_source
+from retrievers.store.cache import Cache
+from retrievers.store.digest import digest
+from retrievers.store.shelf import Shelf
+
+KIND = "leg_lists"
+Asked = tuple[tuple[str, ...], int]  # texts; the depth where a list depends on it, else 0
+
+
+class Lists:
+    """The results of one leg on one corpus; with a `key` they are kept in the cache under it."""
+
+    def __init__(self, cache: Cache, key: str) -> None:
+        self._cache = cache
+        self._key = key
+        self._found: dict[Asked, tuple[int, LegResult]] = {}
+        self._fresh: dict[str, LegResult] = {}
+
+    def take(self, asked: Asked, depth: int, search: Callable[[int], LegResult]) -> LegResult:
+        """Return what was found to this depth or a greater one, or let `search` find it.
+
+        Milliseconds are those of the search that found it. Other calls are known by their depth.
+        """
+        reached, result = self._found.get(asked, (0, None))
+        if result is None or reached < depth:
+            result = self._find(asked[0], depth, search)
+            self._found[asked] = depth, result
+        return replace(result, candidates=result.candidates[:depth])
+
+    def keep(self) -> None:
+        """Write what is new into the cache, if there is a key."""
+        rows = {key: json.dumps(_tell(result)).encode() for key, result in self._fresh.items()}
+        self._cache.put_many(KIND, rows)
+        self._fresh.clear()
+
+    def _find(
+        self, texts: tuple[str, ...], depth: int, search: Callable[[int], LegResult]
+    ) -> LegResult:
+        if not self._key:
+            return search(depth)
+        key = digest(self._key, texts, depth)
+        if kept := self._cache.get_many(KIND, [key]).get(key):
+            return _read(json.loads(kept))
+        self._fresh[key] = search(depth)
+        return self._fresh[key]
+
+
+def name_lists(settings: LegSettings, leg: Leg, corpus: Corpus, code: str) -> str:
+    """Return the digest of all that decides the lists of a leg that has indexed `corpus`.
+
+    `code` stands for the code and the packages. It is "" for chunks on a shelf, of which there are
+    too many to go through.
+    """
+    if isinstance(corpus.chunks, Shelf):
+        return ""
+    plain = settings.model_dump(mode="json", exclude={"depth"})
+    return digest(plain, find_source(settings), dict(leg.facts()), corpus.content, code)
+
+
+def _tell(result: LegResult) -> list[Any]:
+    candidates = [(int(at), float(score)) for at, score in result.candidates]
+    milliseconds, counts = dict(result.milliseconds), dict(result.counts)
+    return [candidates, milliseconds, result.note, counts, result.waited]
+
+
+def _read(row: list[Any]) -> LegResult:
+    candidates, *told = row
+    return LegResult([(at, score) for at, score in candidates], *told)
