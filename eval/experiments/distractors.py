@@ -9,6 +9,7 @@ itself would be nearer to every query than real vectors are.
 import math
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from eval.scoring.join import Retrieved, covers
 from eval.statistics.estimates import estimate_mean
 from retrievers.base import AssayError, Chunk
 from retrievers.models.base import Encoder, Vectors
+from retrievers.store.digest import digest, digest_sources
 
 SEED = 2_026
 EMBEDDED = 64  # are embedded for real
@@ -26,10 +28,14 @@ DECIMALS = 2  # of their likeness count: others follow the machine
 
 
 class Distractors(NamedTuple):
-    """Chunks and a vector of unit length for each, of shape (chunks, dimensions)."""
+    """Chunks and a vector of unit length for each, of shape (chunks, dimensions).
+
+    `identity` is a digest of all that vectors depend on beside the texts and the encoder.
+    """
 
     chunks: list[Chunk]
     vectors: Vectors
+    identity: str
     facts: DistractorFacts
 
 
@@ -68,13 +74,15 @@ def make_distractors(
     chosen = np.unique(np.linspace(0, count - 1, min(EMBEDDED, count)).astype(int))
     real = encoder.encode_passages([texts[at] for at in chosen])
     likeness = estimate_mean(np.einsum("ij,ij->i", real, middles[chosen]).tolist())
-    scattered = scatter_about(middles, round(likeness.value, DECIMALS))
+    cosine = round(likeness.value, DECIMALS)
+    scattered = scatter_about(middles, cosine)
     return Distractors(
         [
             Chunk(id_ := f"distractor-{at}", id_, 0, len(text), text)
             for at, text in enumerate(texts)
         ],
         scattered,
+        digest(cosine, digest_sources(Path(__file__))),
         DistractorFacts(
             count,
             likeness,

@@ -22,6 +22,7 @@ from retrievers.models.base import Vectors
 from retrievers.models.encoders import EncoderSettings
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
+from retrievers.store.digest import digest
 
 TIMED = 100  # queries
 
@@ -110,7 +111,7 @@ def open_bench(
         texts=(*bench.texts, *(chunk.text for chunk in added.chunks)),
         vectors=np.concatenate([vectors, added.vectors]),
         # No encoder gives a distractor's text this vector.
-        identity=f"{encoder.identity}, with distractors at {added.facts.likeness.value:.2f}",
+        identity=digest(encoder.identity, added.identity),
         distractors=added.facts,
     )
 
