@@ -84,7 +84,9 @@ def measure_store(
             changes=changes,
             lacking=subject.lacking,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
-            environment=environment.describe(),
+            environment={
+                name: value for name, value in environment.describe().items() if name != "command"
+            },
             load=environment.find_load(),
         )
 
