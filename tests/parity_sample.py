@@ -13,7 +13,7 @@ from eval.experiments.parity_sweep import examine
 from eval.parity.results import Parity
 from retrievers.base import Chunk, Quiet
 from retrievers.engines.base import Engine
-from retrievers.engines.conformance import encode
+from retrievers.engines.conformance_sample import encode
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 

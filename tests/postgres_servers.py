@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from retrievers.engines.conformance import encode
+from retrievers.engines.conformance_sample import encode
 from retrievers.engines.postgres.embedded import EmbeddedServer
 from retrievers.engines.postgres.engine import PostgresEngine, PostgresSettings
 from retrievers.settings import Workshop

@@ -25,7 +25,7 @@ def _takes_engines(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--output", type=folder, help="Folder of the page.  [default: the reports]"),
         options.LIMIT,
         click.option("--dataset", metavar="NAME", help="Collection, by name or folder."),
-        click.argument("names", nargs=-1, metavar="[ENGINE]..."),
+        click.argument("names", nargs=-1, metavar="[ENGINE [KEY=VALUE]...]..."),
     ):
         command = option(command)
     return command
@@ -42,10 +42,10 @@ def check(
 ) -> None:
     """Time the adapter of ENGINE beside its store's bare client.
 
-    Without ENGINE, of all that run here. Both ask the same index for the same hundred hits, query
-    by query in turns: the client as it connects by default, its request made ready before. The
-    ratio is what the adapter costs; it may be 1.2. Fixed waits of the network are told where either
-    shows one.
+    Without ENGINE, of all that run here. KEY=VALUE changes a setting of the ENGINE before it, as in
+    exact=false. Both ask the same index for the same hundred hits, query by query in turns: the
+    client as it connects by default, its request made ready before. The ratio is what the adapter
+    costs; it may be 1.2. Fixed waits of the network are told where either shows one.
 
     Exit code: 0 no engine is over 1.2; 1 the whole interval of a ratio is, or an engine failed; 2
     for what is to be mended.
@@ -64,41 +64,52 @@ def check(
 
 @click.command()
 @click.option(
-    "--rows",
+    "--passages",
     type=options.at_least(1_000),
-    help="Rows that are filtered and changed.  [default: one a passage]",
+    help="Bring the collection to so many, by passages that answer no query.",
 )
+@click.option("--again", is_flag=True, help="Measure anew what equal calls measured before.")
 @_takes_engines
 def bench(
     names: tuple[str, ...],
     dataset: str | None,
     limit: int | None,
-    rows: int | None,
+    passages: int | None,
+    again: bool,
     output: Path | None,
     as_json: bool,
 ) -> None:
     """Measure stores side by side.
 
-    They are ENGINE and others, or all that can be used here. Of each its two lists and its own
-    hybrid search: nDCG@10, recall of the dense list against exact search, p50 and p95 with one
-    caller and with eight at once, queries a second; seconds and size of the index, memory of the
-    server where that tells it. All are open at once and take turns. Callers are threads of this
-    process.
+    They are ENGINE and others, or all that can be used here. KEY=VALUE changes a setting of the
+    ENGINE before it, as in exact=false. Of each its two lists and its own hybrid search: nDCG@10,
+    recall of the dense list against exact search, p50 and p95 with one caller and with eight at
+    once, queries a second; seconds and size of the index, memory of the server where that tells it.
+    Callers are threads of this process.
 
     Then, of stores whose rows can be changed here: searches among 1 %, 10 % and 90 % of the rows,
     by a label, with recall against exact search there; searches while rows are put; whether the
-    next search sees what was deleted or put anew. More --rows than passages are vectors of passages
-    with noise.
+    next search sees what was deleted or put anew.
+
+    Engines are measured one after another, in the order given, and the page is written after each:
+    a call that is broken off goes on with the next engine. What a search would take more than two
+    minutes for is left out, with the reason.
 
     Exit code: 0 done; 1 an engine failed; 2 for what is to be mended.
     """
     from eval.experiments.locations import default_dataset, reports_folder
     from eval.experiments.store_benchmark import measure_stores
     from eval.experiments.workshop import make_workshop
-    from eval.report.stores import write_benchmark
 
-    found = measure_stores(names, dataset or default_dataset(), limit, rows, make_workshop())
-    page = write_benchmark(found, output or reports_folder() / "engines")
+    found, page = measure_stores(
+        names,
+        dataset or default_dataset(),
+        limit,
+        passages,
+        output or reports_folder() / "engines",
+        again,
+        make_workshop(),
+    )
     present(found, as_json, _print_benchmark, page=page)
     if found.absent:
         sys.exit(1)
@@ -135,6 +146,7 @@ def _print_benchmark(found: "Benchmark") -> None:
         list_change_headings,
         list_change_rows,
         list_headings,
+        list_lacking,
         list_rows,
     )
 
@@ -152,7 +164,7 @@ def _print_benchmark(found: "Benchmark") -> None:
         for row in changed:
             table.add_row(*map(escape, row))
         _print(table, ())
-    _print_missing({**found.absent, **found.lacking})
+    _print_missing({**found.absent, **list_lacking(found)})
 
 
 def _print(table: Any, delays: Iterable[str]) -> None:

@@ -2,11 +2,15 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from eval.collections.collection import Collection, Query
 from eval.collections.loading import load
+from eval.experiments.distractors import make_distractors
 from eval.experiments.recall_subjects import Searcher
+from eval.parity.benchmark import DistractorFacts
 from eval.parity.quality import Rankings
 from eval.parity.results import IndexCost
 from eval.runs.searching import sample
@@ -18,6 +22,7 @@ from retrievers.models.base import Vectors
 from retrievers.models.encoders import EncoderSettings
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
+from retrievers.store.digest import digest
 
 TIMED = 100  # queries
 
@@ -27,6 +32,7 @@ class Bench:
     """A collection cut and embedded. `asked` are its queries that say anything, `queries` all.
 
     `vectors` has one row a text, `encoded` the vector of each query that is asked, by its id.
+    The last of the chunks are `distractors`, where there are any.
     """
 
     collection: Collection
@@ -37,6 +43,7 @@ class Bench:
     identity: str
     queries: tuple[Query, ...]
     encoded: Mapping[str, Vectors]
+    distractors: DistractorFacts | None = None
 
     @property
     def asked(self) -> list[Query]:
@@ -50,8 +57,9 @@ class Bench:
 
     @property
     def options(self) -> list[str]:
-        """The options of a command that make these queries of the collection's."""
-        return ["--limit", str(len(self.queries))] if self.sampled else []
+        """The options of a command that make this bench of the collection."""
+        limit = ["--limit", str(len(self.queries))] if self.sampled else []
+        return [*limit, *(["--passages", str(len(self.chunks))] if self.distractors else [])]
 
     @property
     def sampled(self) -> bool:
@@ -66,8 +74,14 @@ class Bench:
         }
 
 
-def open_bench(dataset: str, limit: int | None, workshop: Workshop) -> Bench:
-    """Return a collection cut by the default settings and embedded by the default encoder."""
+def open_bench(
+    dataset: str, limit: int | None, workshop: Workshop, passages: int | None = None
+) -> Bench:
+    """Return a collection cut by the default settings and embedded by the default encoder.
+
+    With `passages` distractors follow its own, up to that number. Raises AssayError where these
+    cannot be made.
+    """
     collection = load(dataset)
     prepared = prepare(collection.documents, DocumentSettings(), workshop)
     corpus = Corpus(prepared.chunks, collection.documents)
@@ -77,7 +91,7 @@ def open_bench(dataset: str, limit: int | None, workshop: Workshop) -> Bench:
     queries = sample(collection.queries, limit)
     asked = [query for query in queries if query.text.strip()]
     progress = workshop.progress.track(asked, "encoding queries", len(asked))
-    return Bench(
+    bench = Bench(
         collection=collection,
         chunks=corpus.chunks,
         texts=tuple(chunk.searchable for chunk in corpus.chunks),
@@ -86,6 +100,19 @@ def open_bench(dataset: str, limit: int | None, workshop: Workshop) -> Bench:
         identity=encoder.identity,
         queries=tuple(queries),
         encoded={query.id: encoder.encode_query(query.text) for query in progress},
+    )
+    if passages is None:
+        return bench
+    asked_for = np.stack(list(bench.encoded.values()))
+    added = make_distractors(collection, bench.chunks, vectors, asked_for, passages, encoder)
+    return replace(
+        bench,
+        chunks=[*bench.chunks, *added.chunks],
+        texts=(*bench.texts, *(chunk.text for chunk in added.chunks)),
+        vectors=np.concatenate([vectors, added.vectors]),
+        # No encoder gives a distractor's text this vector.
+        identity=digest(encoder.identity, added.identity),
+        distractors=added.facts,
     )
 
 

@@ -90,9 +90,21 @@ def is_usable(engine: ConfiguredEngine) -> bool:
     return can.installed and addressed
 
 
-def choose_engines(names: Sequence[str]) -> list[ConfiguredEngine]:
-    """Return the engines of these types, or all that can be used here. Raises AssayError."""
-    return [read_engine(name) for name in names] or list(filter(is_usable, list_engines()))
+def choose_engines(words: Sequence[str]) -> list[ConfiguredEngine]:
+    """Return the engines of these types, or all that can be used here. Raises AssayError.
+
+    A `key.path=value` is a setting of the engine that stands before it.
+    """
+    named: list[tuple[str, list[str]]] = []
+    for word in words:
+        if "=" not in word:
+            named.append((word, []))
+        elif named:
+            named[-1][1].append(word)
+        else:
+            raise AssayError(f"{word}: settings stand behind the ENGINE that they are of")
+    chosen = [read_engine(type_, overrides) for type_, overrides in named]
+    return chosen or list(filter(is_usable, list_engines()))
 
 
 def list_fusions() -> Iterator[ConfiguredEngine]:

@@ -1,220 +1,101 @@
-"""Where stores are measured side by side: all are open at once, and take turns."""
+"""Where stores are measured side by side, one after the other, on the same bench."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
-from datetime import UTC, datetime
-from typing import NamedTuple
+import re
+from collections.abc import Sequence
+from pathlib import Path
 
-from eval.analysis.means import estimate_scores
-from eval.collections.collection import Query
-from eval.experiments.engine_bench import Bench, index_engine, open_bench, timed
+from eval.experiments.engine_bench import Bench, open_bench
 from eval.experiments.engine_settings import ConfiguredEngine, choose_engines
-from eval.experiments.inventory import open_server
-from eval.experiments.store_changes import grow, measure_changes
-from eval.parity.benchmark import CALLERS, MEASURE, Benchmark, SearchResult, Speed, StoreResult
-from eval.parity.changes import ChangesResult
-from eval.parity.load import Load, load_by_turns
-from eval.parity.quality import DENSE, HYBRID, KEYWORD, score_rankings
-from eval.parity.results import IndexCost
-from eval.parity.timing import find_percentiles, time_interleaved
+from eval.experiments.store_measurement import measure_store
+from eval.parity.benchmark import Benchmark, StoreResult
+from eval.report.stores import read_stores, write_benchmark
 from eval.runs import environment
-from eval.runs.delays import find_delay
-from eval.statistics.estimates import SHARE, Estimate, estimate_mean
-from retrievers.base import AssayError, cut
-from retrievers.engines.base import Engine
-from retrievers.engines.recall import measure_shares
-from retrievers.ranking import Scored
+from retrievers.base import AssayError
 from retrievers.settings import Workshop
+from retrievers.store.digest import digest, digest_sources
 
-DEPTH = 100  # hits a query asks for, and to which recall is measured
-SECONDS = 30.0  # of timing with one caller, a system
-
-Search = Callable[[Query], list[Scored]]
-# By the number of callers.
-Loads = Mapping[int, Load]
-
-
-class Opened(NamedTuple):
-    """An engine that has indexed the bench, and its searches by name."""
-
-    configured: ConfiguredEngine
-    engine: Engine
-    cost: IndexCost
-    searches: Mapping[str, Search]
-
-
-class Missing(NamedTuple):
-    """What could not be asked, with the reason: engines, and searches by engine and name."""
-
-    engines: dict[str, str]
-    searches: dict[str, str]
+OVERRIDE = re.compile(r" (?=[\w.]+=)")  # what stands before each in an engine's label
+ROOT = Path(__file__).parents[1]
+# What makes the figures, beside what makes rankings.
+SOURCES = [
+    ROOT / "experiments" / "store_changes.py",
+    ROOT / "experiments" / "store_measurement.py",
+    ROOT / "parity" / "load.py",
+    ROOT / "runs" / "interleaved_timing.py",
+]
 
 
 def measure_stores(
     names: Sequence[str],
     dataset: str,
     limit: int | None,
-    rows: int | None,
+    passages: int | None,
+    folder: Path,
+    again: bool,
     workshop: Workshop,
-) -> Benchmark:
+) -> tuple[Benchmark, Path]:
     """Measure the engines that are named, or all that can be used here, on a collection.
 
-    What changes are so many `rows`; None: one a passage of the collection. An engine that fails
-    does not keep the others. Raises AssayError where all do.
+    With `passages` distractors bring it to that number. The page in `folder` is written after each
+    engine. What it has of other engines on the same bench stays; an engine of which it has this
+    very measurement is not measured again, unless `again`. One that fails does not keep the others.
+    Return all that the page has, and its path. Raises AssayError where it has no engine.
     """
     engines = choose_engines(names)
-    bench = open_bench(dataset, limit, workshop)
-    missing = Missing({}, {})
-    with ExitStack() as stack:
-        opened = list(_open_all(bench, engines, missing, stack, workshop))
-        if not opened:
-            raise AssayError("; ".join(missing.engines.values()) or "no engine can be used here")
-        loads = _time(bench, opened, workshop)
-        changes = {
-            item.configured.label: _change(bench, item, rows, missing, workshop)
-            for item in opened
-            if item.engine.live
-        }
-        stores = tuple(_describe(bench, item, loads, changes) for item in opened)
-    options = [*names, "--dataset", bench.collection.name, *bench.options]
-    if rows is not None:
-        options += ["--rows", str(rows)]
+    bench = open_bench(dataset, limit, workshop, passages)
+    found = _describe(bench, (), {})
+    stores = {store.engine: store for store in read_stores(found, folder)}
+    absent: dict[str, str] = {}
+    for number, configured in enumerate(engines, 1):
+        label, identity = configured.label, _identify(found, configured)
+        if not again and label in stores and stores[label].identity == identity:
+            workshop.progress.say(f"{label}: was measured before")
+            continue
+        workshop.progress.say(f"{label}: engine {number} of {len(engines)}")
+        try:
+            stores[label] = measure_store(bench, configured, identity, workshop)
+        except AssayError as error:
+            absent[label] = " ".join(str(error).split())
+            workshop.progress.say(f"failed: {absent[label]}")
+            continue
+        write_benchmark(_describe(bench, tuple(stores.values()), absent), folder)
+    if not stores:
+        raise AssayError("; ".join(absent.values()) or "no engine can be used here")
+    found = _describe(bench, tuple(stores.values()), absent)
+    return found, write_benchmark(found, folder)
+
+
+def _describe(bench: Bench, stores: tuple[StoreResult, ...], absent: dict[str, str]) -> Benchmark:
+    name = bench.collection.name
     return Benchmark(
-        collection=bench.collection.name,
+        collection=name,
+        identity=digest(
+            bench.collection.digest,
+            bench.identity,
+            len(bench.texts),
+            [query.id for query in bench.queries],
+        ),
         queries=len(bench.queries),
         timed=len(bench.timed),
         passages=len(bench.texts),
+        distractors=bench.distractors,
         encoder=bench.encoder,
         stores=stores,
-        absent=missing.engines,
-        lacking=missing.searches,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        environment=environment.describe(),
-        load=environment.find_load(),
-        command=("assay", "engines", "bench", *options),
-    )
-
-
-def _open_all(
-    bench: Bench,
-    engines: Sequence[ConfiguredEngine],
-    missing: Missing,
-    stack: ExitStack,
-    workshop: Workshop,
-) -> Iterator[Opened]:
-    """Yield the engines that can be asked; `missing` is told of the others."""
-    for configured in workshop.progress.track(engines, "indexing", len(engines)):
-        try:
-            engine = stack.enter_context(closing(configured.build(workshop)))
-            cost = index_engine(bench, engine)
-        except AssayError as error:
-            missing.engines[configured.label] = " ".join(str(error).split())
-            workshop.progress.say(f"failed: {missing.engines[configured.label]}")
-            continue
-        searches = {}
-        for name, search in _list_searches(bench, engine):
-            try:
-                search(bench.asked[0])
-                searches[name] = search
-            except AssayError as error:
-                missing.searches[f"{configured.label}: {name}"] = " ".join(str(error).split())
-        yield Opened(configured, engine, cost, searches)
-
-
-def _list_searches(bench: Bench, engine: Engine) -> Iterator[tuple[str, Search]]:
-    """Yield both lists of an engine, and its own hybrid search."""
-    yield DENSE, lambda query: engine.dense(bench.encoded[query.id], DEPTH)
-    yield KEYWORD, lambda query: engine.keyword(query.text, DEPTH)
-    yield HYBRID, lambda query: engine.hybrid(query.text, bench.encoded[query.id], DEPTH)
-
-
-def _time(bench: Bench, opened: Sequence[Opened], workshop: Workshop) -> dict[str, Loads]:
-    """Return the loads of every search of every engine, which take turns."""
-    systems = {
-        _name(item, search): timed(call)
-        for item in opened
-        for search, call in item.searches.items()
-    }
-    alone = time_interleaved(systems, bench.timed, SECONDS, workshop.progress)
-    loads = {
-        name: {1: Load(1, tuple(taken), 1e3 * len(taken) / sum(taken))}
-        for name, taken in alone.items()
-    }
-    for callers in CALLERS[1:]:
-        for name, load in load_by_turns(systems, bench.timed, callers, workshop.progress).items():
-            loads[name][callers] = load
-    return dict(loads)
-
-
-def _change(
-    bench: Bench, item: Opened, rows: int | None, missing: Missing, workshop: Workshop
-) -> ChangesResult | None:
-    """Return what the store does with rows that change; `missing` is told where it fails."""
-    name = item.configured.label
-    workshop.progress.say(f"{name}: filters and changes")
-    queries = [bench.encoded[query.id] for query in bench.timed]
-    try:
-        return measure_changes(item.engine, grow(bench, rows), queries, workshop.progress)
-    except Exception as error:  # rows raise whatever their store raises
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        missing.searches[f"{name}: filters and changes"] = cut(reason)
-        return None
-
-
-def _describe(
-    bench: Bench,
-    item: Opened,
-    loads: Mapping[str, Loads],
-    changes: Mapping[str, ChangesResult | None],
-) -> StoreResult:
-    facts = item.engine.facts()
-    return StoreResult(
-        engine=item.configured.label,
-        version=str(facts.get("version", "")),
-        exact=bool(facts.get("exact")),
-        index=item.cost,
-        memory=_read_memory(item.configured),
-        searches=tuple(
-            SearchResult(
-                search=search,
-                quality=_judge(bench, call),
-                recall=_measure_recall(bench, item.engine) if search == DENSE else None,
-                speeds=tuple(
-                    Speed(load.callers, find_percentiles(load.milliseconds), load.throughput)
-                    for load in loads[_name(item, search)].values()
-                ),
-                delays=_describe_delay(_name(item, search), loads),
-            )
-            for search, call in item.searches.items()
+        absent=absent,
+        command=(
+            "assay", "engines", "bench",
+            *(word for store in stores for word in OVERRIDE.split(store.engine)),
+            "--dataset", name, *bench.options,
         ),
-        changes=changes.get(item.configured.label),
+    )  # fmt: skip
+
+
+def _identify(found: Benchmark, configured: ConfiguredEngine) -> str:
+    """Return the digest of all that a measurement depends on but the machine."""
+    return digest(
+        found.identity,
+        configured.settings,
+        environment.digest_code(),
+        environment.packages(),
+        digest_sources(*SOURCES),
     )
-
-
-def _describe_delay(name: str, loads: Mapping[str, Loads]) -> tuple[str, ...]:
-    """Return what one caller waits for; several wait for one another."""
-    found = find_delay(loads[name][1].milliseconds)
-    return (found.describe(name),) if found else ()
-
-
-def _judge(bench: Bench, search: Search) -> Estimate:
-    ranked = bench.rank({query.id: search(query) for query in bench.asked})
-    scores = score_rankings(bench.collection, bench.queries, ranked, [MEASURE])[MEASURE]
-    return estimate_scores(MEASURE, scores.values())
-
-
-def _measure_recall(bench: Bench, engine: Engine) -> Estimate:
-    vectors = [bench.encoded[query.id] for query in bench.asked]
-    return estimate_mean(measure_shares(engine.dense, bench.vectors, vectors, DEPTH), SHARE)
-
-
-def _read_memory(configured: ConfiguredEngine) -> int | None:
-    """Return the bytes that a server holds in memory, where it tells."""
-    if not configured.settings.capabilities.server:
-        return None
-    with open_server(configured) as server:
-        return server.read_memory()
-
-
-def _name(item: Opened, search: str) -> str:
-    return f"{item.configured.label}: {search}"

@@ -6,8 +6,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
-from eval.experiments.engine_bench import Bench
-from eval.experiments.synthetic_corpus import scatter
 from eval.parity.changes import FILTERS, LABELS, ChangesResult, FilterResult, Sight
 from eval.parity.timing import WARM_UP, find_percentiles
 from eval.statistics.estimates import SHARE, Estimate, estimate_mean
@@ -53,11 +51,6 @@ class LabelledVectors:
             found = [id_ for id_, _ in rows.search(query, DEPTH, labels)]
             shares.append(len(np.intersect1d(wanted, found)) / max(len(wanted), 1))
         return estimate_mean(shares, SHARE)
-
-
-def grow(bench: Bench, rows: int | None) -> Vectors:
-    """Return the vectors of the bench's texts, or as many of them with noise as `rows` says."""
-    return bench.vectors if rows is None else scatter(bench.vectors, rows)
 
 
 def measure_changes(

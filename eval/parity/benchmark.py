@@ -26,11 +26,12 @@ class Speed:
 class SearchResult:
     """One search of an engine: its quality by MEASURE, its speed by callers, waits that it shows.
 
-    `recall` is that of the dense list against exact search; None of others.
+    `recall` is that of the dense list against exact search; None of others. A search that is too
+    slow is not judged (`quality` None), or has no speed with several callers.
     """
 
     search: str
-    quality: Estimate
+    quality: Estimate | None
     recall: Estimate | None
     speeds: tuple[Speed, ...]
     delays: tuple[str, ...]
@@ -40,39 +41,57 @@ class SearchResult:
 class StoreResult:
     """One engine: its version, what indexing cost, its searches.
 
-    `memory` is what its server holds in bytes, of all that it stores; None where it is not told.
-    `changes` is None of a store whose rows nobody wrote how to change.
+    `identity` is a digest of all that this depends on. `memory` is what its server holds in bytes,
+    of all that it stores; None where it is not told. `changes` is None of a store whose rows nobody
+    wrote how to change. `lacking` says by its name why a search or a part of it is not here. `load`
+    is how many processes ran or waited to, on average in the last quarter of an hour.
     """
 
     engine: str
+    identity: str
     version: str
     exact: bool
     index: IndexCost
     memory: int | None
     searches: tuple[SearchResult, ...]
     changes: ChangesResult | None
+    lacking: Mapping[str, str]
+    created: str
+    environment: Mapping[str, Any]
+    load: float | None
+
+
+@dataclass(frozen=True)
+class DistractorFacts:
+    """How many distractors there are, and what those have shown that were embedded for real.
+
+    `likeness` is the mean cosine of their vectors to the middle between both passages, `near` their
+    mean cosine to a query, and `near_drawn` that of the vectors drawn in their place.
+    """
+
+    count: int
+    likeness: Estimate
+    near: float
+    near_drawn: float
 
 
 @dataclass(frozen=True)
 class Benchmark:
     """Engines on the queries of one collection, of which `queries` are judged and `timed` timed.
 
-    `absent` are the engines that failed, `lacking` the searches that an engine could not do, by its
-    name and theirs, each with the reason. `load` is how many processes ran or waited to, on average
-    in the last quarter of an hour.
+    `identity` is a digest of the passages, vectors and queries. Among the passages are
+    `distractors`, where there are any. `absent` are the engines that failed, with the reason.
     """
 
     collection: str
+    identity: str
     queries: int
     timed: int
     passages: int
+    distractors: DistractorFacts | None
     encoder: str
     stores: tuple[StoreResult, ...]
     absent: Mapping[str, str]
-    lacking: Mapping[str, str]
-    created: str
-    environment: Mapping[str, Any]
-    load: float | None
     command: Sequence[str]
 
     def as_json(self) -> dict[str, Any]:

@@ -5,35 +5,78 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from eval.parity.benchmark import CALLERS, MEASURE, Benchmark, SearchResult, StoreResult
+from pydantic import TypeAdapter
+
+from eval.parity.benchmark import (
+    CALLERS,
+    MEASURE,
+    Benchmark,
+    SearchResult,
+    Speed,
+    StoreResult,
+)
 from eval.parity.changes import FILTERS, ChangesResult, Sight
 from eval.parity.clients import BOUND, ClientChecks
 from eval.report.formats import amount, interval, score, size
 from eval.report.markdown import render_markdown
 from eval.runs.delays import RULE
 from eval.runs.files import encode_json, write_together
+from retrievers.base import AssayError
 
 CHECKS, BENCHMARK = "engine_clients", "engine_bench"
 
 
 def write_checks(found: ClientChecks, folder: Path) -> Path:
     """Write the page and its JSON into `folder`, which is made; return the path of the page."""
-    return _write(CHECKS, found, folder, bound=BOUND, ratio=ratio)
+    return _write(CHECKS, CHECKS, found, folder, bound=BOUND, ratio=ratio)
 
 
 def write_benchmark(found: Benchmark, folder: Path) -> Path:
     """Write the page and its JSON into `folder`, which is made; return the path of the page."""
-    rows = list(list_rows(found))
-    changes = list(list_change_rows(found))
     return _write(
         BENCHMARK,
+        name_benchmark(found),
         found,
         folder,
         headings=list_headings(),
-        rows=rows,
+        rows=list(list_rows(found)),
         change_headings=list_change_headings(),
-        changes=changes,
+        changes=list(list_change_rows(found)),
+        lacking=list_lacking(found),
     )
+
+
+def read_stores(like: Benchmark, folder: Path) -> tuple[StoreResult, ...]:
+    """Return what `folder` holds of engines on the same bench as that of `like`.
+
+    Raises AssayError where the file that should have it is no benchmark.
+    """
+    path = folder / f"{name_benchmark(like)}.json"
+    try:
+        found = TypeAdapter(Benchmark).validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise AssayError(
+            f"{path}: cannot be read: {reason}; remove it, or give another --output"
+        ) from None
+    return found.stores if found.identity == like.identity else ()
+
+
+def name_benchmark(found: Benchmark) -> str:
+    """Return the name of the files of a benchmark, which tells collection and passages."""
+    place = found.collection.replace(":", ".").replace("/", ".")
+    return f"{BENCHMARK}-{place}-{found.passages}"
+
+
+def list_lacking(found: Benchmark) -> dict[str, str]:
+    """Return by engine and search what is left out, with the reason."""
+    return {
+        f"{store.engine}: {part}": reason
+        for store in found.stores
+        for part, reason in store.lacking.items()
+    }
 
 
 def list_headings() -> list[str]:
@@ -98,28 +141,32 @@ def ratio(value: float) -> str:
 
 
 def _row(store: StoreResult, item: SearchResult, *, first: bool) -> tuple[str, ...]:
-    speeds = (
-        text
-        for speed in item.speeds
-        for text in (
-            *(amount(figure.value) for figure in speed.latency.values()),
-            amount(speed.throughput),
-        )
-    )
+    by_callers = {speed.callers: speed for speed in item.speeds}
+    speeds = (text for callers in CALLERS for text in _list_speed(by_callers.get(callers)))
     memory = "–" if store.memory is None else size(store.memory)
     own = (amount(store.index.seconds), size(store.index.bytes), memory) if first else ("",) * 3
-    quality = f"{score(item.quality.value)} ({interval(item.quality, score)})"
+    quality = (
+        f"{score(item.quality.value)} ({interval(item.quality, score)})" if item.quality else ""
+    )
     recall = score(item.recall.value) if item.recall else ""
     return (store.engine if first else "", item.search, quality, recall, *speeds, *own)
 
 
-def _write(name: str, found: Any, folder: Path, **values: Any) -> Path:
+def _list_speed(speed: Speed | None) -> list[str]:
+    if speed is None:
+        return [""] * 3
+    return [*(amount(figure.value) for figure in speed.latency.values()), amount(speed.throughput)]
+
+
+def _write(template: str, name: str, found: Any, folder: Path, **values: Any) -> Path:
     text = render_markdown(
-        f"{name}.md.j2",
+        f"{template}.md.j2",
         found=found,
+        name=name,
         command=shlex.join(found.command),
         rule=RULE,
         interval=interval,
+        score=score,
         **values,
     )
     files = {f"{name}.md": text.encode(), f"{name}.json": encode_json(found.as_json())}

@@ -9,7 +9,6 @@ Any cache that several of them share must be the same at each call.
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from hashlib import blake2b
 from json import dumps
 
 import numpy as np
@@ -17,63 +16,27 @@ import numpy as np
 from retrievers.base import AssayError
 from retrievers.conformance import ConformanceError, check_rules, make_rules, require
 from retrievers.engines.base import Engine, StoreSettings
-from retrievers.engines.capabilities import SEARCHES, Search
+from retrievers.engines.capabilities import SEARCHES
+from retrievers.engines.conformance_sample import (
+    DIMENSIONS,
+    FEW,
+    ODD,
+    QUERIES,
+    TEXTS,
+    encode,
+    index,
+    search,
+    search_fully,
+)
 from retrievers.engines.live_rules import (
     rows_are_found_by_their_labels,
     rows_are_searched_while_they_change,
     rows_change_for_the_next_search,
 )
-from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
 
 Make = Callable[[], Engine]
-
-DIMENSIONS = 32
-TOPICS = ("ferry", "harbour", "ticket", "winter", "refund", "lantern", "anchor", "tide")
-TEXTS = tuple(
-    f"{TOPICS[at % 8]} {TOPICS[at * 3 % 7]} paragraph {at} tells of {TOPICS[at // 8 % 8]} "
-    + "and of the weather " * (at % 5)
-    for at in range(120)
-)
-QUERIES = ("winter ferry", "refund of a ticket", "lantern", "paragraph 17", "the anchor and tide")
-FEW = ("cats run fast", "the dog", "a running cat and a cat", "", "--")
-ODD = (
-    "'", '"', "''; DROP TABLE texts; --", "a AND OR NOT b", "ferry -ticket", "ferry*", "(ferry",
-    "ferry:ticket", "title:ferry^2", "ferry~", "/ferry/", "\\", "{", "[1 TO 2]", "NEAR(ferry)",
-    "%", "_", "ferry\x00ticket", "…", "日本語", "🙂", "?" * 50, "ferry " * 400, "$1", ":name",
-    "&|!<->",
-)  # fmt: skip
-
-
-def encode(text: str) -> Vectors:
-    """Return a vector of unit length that is near to those of texts with the same words."""
-    seeds = [
-        int.from_bytes(blake2b(word.encode(), digest_size=4).digest())
-        for word in text.lower().split() or [""]
-    ]
-    total = sum(np.random.default_rng(seed).normal(size=DIMENSIONS) for seed in seeds)
-    return np.asarray(total / np.linalg.norm(total), np.float32)
-
-
-def index(engine: Engine, texts: Sequence[str] = TEXTS, identity: str = "hashing") -> Vectors:
-    """Index `texts` with their vectors, and return these."""
-    vectors = np.array([encode(text) for text in texts], np.float32).reshape(-1, DIMENSIONS)
-    engine.index(texts, vectors, identity)
-    return vectors
-
-
-def search(engine: Engine, kind: Search, query: str, limit: int) -> list[Scored]:
-    """Search by words, by their vector, or by both."""
-    if kind == "keyword":
-        return engine.keyword(query, limit)
-    vector = encode(query)
-    return engine.dense(vector, limit) if kind == "dense" else engine.hybrid(query, vector, limit)
-
-
-def search_fully(engine: Engine, query: str, limit: int) -> list[Scored]:
-    """Search in the last of the ways that the engine has: hybrid, if it has that."""
-    return search(engine, engine.searches[-1], query, limit)
 
 
 def nothing_is_found_in_nothing(make: Make) -> None:

@@ -42,11 +42,14 @@ def measure_shares(
     depth: int,
 ) -> list[float]:
     """Return, for each query, the share of the `depth` nearest texts that `dense` finds."""
-    shares = []
-    for query in queries:
-        scores = vectors @ query
-        exact = search_exactly(vectors, query, depth)
-        least = min(scores[at] for at in exact) - 1e-6
-        found = {position for position, _ in dense(query, depth)}
-        shares.append(min(sum(scores[position] >= least for position in found) / len(exact), 1.0))
-    return shares
+    return [measure_share(vectors, query, dense(query, depth), depth) for query in queries]
+
+
+def measure_share(vectors: Vectors, query: Vectors, found: Sequence[Scored], depth: int) -> float:
+    """Return the share of the `depth` texts nearest to one query that are among those `found`."""
+    scores = vectors @ query
+    exact = search_exactly(vectors, query, depth)
+    least = min(scores[at] for at in exact) - 1e-6
+    positions = {position for position, _ in found}
+    near = sum(bool(scores[position] >= least) for position in positions)
+    return min(near / len(exact), 1.0)

@@ -2,10 +2,10 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import Field
 
@@ -13,10 +13,10 @@ from retrievers.base import AssayError
 from retrievers.engines.addresses import shorten
 from retrievers.engines.base import StoreSettings
 from retrievers.engines.collection_store import Collection, CollectionPlan
-from retrievers.engines.formulas import Formula
 from retrievers.engines.retries import MISREAD, PASSING, RetrySettings, call
-from retrievers.engines.server_engine import ServerEngine
+from retrievers.engines.server_engine import Opened, ServerEngine
 from retrievers.engines.service_collections import Notes, ServiceServer, ServiceStore
+from retrievers.engines.stated import StatedAdapter
 from retrievers.models.base import Vectors
 
 T = TypeVar("T")
@@ -169,39 +169,8 @@ class ServiceEngine(ServerEngine[S, C], Generic[S, C]):
         ).open()
 
 
-class Stating(Protocol):
-    """Settings that say by themselves what an engine is."""
-
-    exact: bool
-
-    def make_formula(self) -> Formula:
-        """Return the fusion."""
-        ...
-
-    def list_shape(self) -> list[object]:
-        """Return the settings on which an index depends."""
-        ...
-
-
-class StatedEngine(ServiceEngine[S, C], Generic[S, C]):
-    """A collection whose fusion, exactness and shape its settings say, which are `Stating`."""
-
-    @property
-    def formula(self) -> Formula:
-        """The fusion that the settings choose."""
-        return self._stating.make_formula()
-
-    @property
-    def _exact(self) -> bool:
-        return self._stating.exact
-
-    def _shape(self) -> Sequence[Any]:
-        return self._stating.list_shape()
-
-    @property
-    def _stating(self) -> Stating:
-        settings: Any = self._settings
-        return settings  # type: ignore[no-any-return]
+class StatedEngine(StatedAdapter[S, Opened[C]], ServiceEngine[S, C], Generic[S, C]):
+    """A collection in a service whose settings say what it is."""
 
 
 def read_wait(headers: Mapping[str, str] | None) -> float:

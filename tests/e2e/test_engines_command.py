@@ -160,7 +160,9 @@ def test_engines_timed(assay_json: Callable[..., Any], tmp_path: Path) -> None:
         assert item["ratio"]["low"] <= item["ratio"]["value"] <= item["ratio"]["high"]
         assert item["verdict"] in ("within", "over", "cannot tell")
     assert "| sqlite | 3." in (tmp_path / "engine_clients.md").read_text()
-    found = assay_json("engines", "bench", "sqlite", *few)
+    found = assay_json("engines", "bench", "sqlite", "--passages", "1000", *few)
+    assert found["passages"] == 1000
+    assert 0 < found["distractors"]["count"] < 1000
     (store,) = found["stores"]
     assert [item["search"] for item in store["searches"]] == ["dense", "keyword", "hybrid"]
     assert store["searches"][0]["recall"]["value"] == 1
@@ -169,7 +171,8 @@ def test_engines_timed(assay_json: Callable[..., Any], tmp_path: Path) -> None:
     changes = store["changes"]
     assert [item["recall"]["value"] for item in changes["filters"]] == [1, 1, 1]
     assert set(changes["deletions"]["seconds"]) == set(changes["updates"]["seconds"]) == {0}
-    page = (tmp_path / "engine_bench.md").read_text()
+    (path,) = tmp_path.glob("engine_bench-*.md")
+    page = path.read_text()
     assert page.count("\n| ") == 1 + len(store["searches"]) + 2
     assert "| 10 of 10 at once | 10 of 10 at once |" in page
 

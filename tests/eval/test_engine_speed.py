@@ -17,7 +17,7 @@ from eval.parity.changes import ChangesResult, Sight
 from eval.parity.clients import ADAPTER, BOUND, CLIENT, compare_client
 from eval.parity.load import ROUNDS, WARM_UP, load_by_turns
 from retrievers.base import AssayError, Quiet
-from retrievers.engines.conformance import encode, index
+from retrievers.engines.conformance_sample import encode, index
 from retrievers.engines.faiss.live import FaissRows
 from retrievers.engines.live_rules import make_vectors
 from retrievers.models.base import Vectors

@@ -9,7 +9,7 @@ from test_native import real_texts
 
 from retrievers.base import IndexReport
 from retrievers.engines.base import Engine
-from retrievers.engines.conformance import encode
+from retrievers.engines.conformance_sample import encode
 from retrievers.engines.registry import EngineSettings
 from retrievers.models.base import Vectors
 from retrievers.settings import Workshop

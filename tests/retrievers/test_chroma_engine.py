@@ -8,7 +8,7 @@ from test_native import real_texts
 
 from retrievers.engines.chroma.collection import DATABASE, open_client
 from retrievers.engines.chroma.engine import ChromaEngine, ChromaSettings
-from retrievers.engines.conformance import encode
+from retrievers.engines.conformance_sample import encode
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 

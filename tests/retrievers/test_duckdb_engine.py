@@ -9,7 +9,7 @@ import pytest
 from test_native import real_texts
 
 from retrievers.base import AssayError
-from retrievers.engines.conformance import encode
+from retrievers.engines.conformance_sample import encode
 from retrievers.engines.duckdb.engine import DuckDbEngine, DuckDbSettings
 from retrievers.engines.duckdb.file import APPROXIMATE, EXACT, open_file, start
 from retrievers.engines.duckdb.settings import Stemmer

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from retrievers.base import AssayError
 from retrievers.engines.base import Engine
-from retrievers.engines.conformance import QUERIES, TEXTS, encode, index, search_fully
+from retrievers.engines.conformance_sample import QUERIES, TEXTS, encode, index, search_fully
 from retrievers.engines.registry import EngineSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache

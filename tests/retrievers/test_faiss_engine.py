@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from test_native import real_texts
 
 from retrievers.base import AssayError
-from retrievers.engines.conformance import encode
+from retrievers.engines.conformance_sample import encode
 from retrievers.engines.faiss.engine import FaissEngine, FaissSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache

@@ -11,7 +11,7 @@ import pytest
 from folder_engines import QUERIES, TEXTS, index, make
 
 from retrievers.base import AssayError
-from retrievers.engines.conformance import encode
+from retrievers.engines.conformance_sample import encode
 
 
 class Kind(NamedTuple):

@@ -8,7 +8,7 @@ import folder_engines
 import pytest
 from folder_engines import QUERIES, TEXTS, VECTORS, index
 
-from retrievers.engines.conformance import encode
+from retrievers.engines.conformance_sample import encode
 from retrievers.engines.lancedb.engine import LanceDbEngine
 from retrievers.engines.lancedb.settings import Language
 

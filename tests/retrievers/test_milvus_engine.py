@@ -22,16 +22,8 @@ from eval.experiments.parity_sweep import judge
 from retrievers.base import AssayError
 from retrievers.conformance import Rule
 from retrievers.engines.base import Engine
-from retrievers.engines.conformance import (
-    FEW,
-    QUERIES,
-    RULES,
-    TEXTS,
-    dense_is_cosine,
-    encode,
-    hybrid_is_fused_from_its_lists,
-    index,
-)
+from retrievers.engines.conformance import RULES, dense_is_cosine, hybrid_is_fused_from_its_lists
+from retrievers.engines.conformance_sample import FEW, QUERIES, TEXTS, encode, index
 from retrievers.engines.milvus.connection import MilvusConnection
 from retrievers.engines.milvus.engine import MilvusEngine, MilvusSettings
 from retrievers.engines.milvus.lite import MilvusLiteSettings

@@ -14,7 +14,8 @@ from retrievers.config import PipelineConfig
 from retrievers.conformance import RULES as RETRIEVER_RULES
 from retrievers.conformance import Rule
 from retrievers.corpus import Corpus
-from retrievers.engines.conformance import RULES, encode
+from retrievers.engines.conformance import RULES
+from retrievers.engines.conformance_sample import encode
 from retrievers.engines.opensearch.client import OpenSearchClient
 from retrievers.engines.opensearch.engine import OpenSearchEngine, OpenSearchSettings
 from retrievers.engines.opensearch.server import OpenSearchServer

@@ -9,7 +9,8 @@ import pytest
 
 from eval.experiments.parity_sweep import judge
 from retrievers.conformance import Rule
-from retrievers.engines.conformance import QUERIES, RULES, TEXTS, encode, index
+from retrievers.engines.conformance import RULES
+from retrievers.engines.conformance_sample import QUERIES, TEXTS, encode, index
 from retrievers.engines.opensearch.client import OpenSearchClient
 from retrievers.engines.opensearch.engine import OpenSearchSettings
 from retrievers.engines.opensearch.versions import find_lack

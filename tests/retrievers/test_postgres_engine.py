@@ -11,7 +11,7 @@ from postgres_servers import connect, index_alone, make, vectors
 from pydantic import ValidationError
 
 from retrievers.base import AssayError
-from retrievers.engines.conformance import TEXTS, encode, index
+from retrievers.engines.conformance_sample import TEXTS, encode, index
 from retrievers.engines.postgres.embedded import EmbeddedServer
 from retrievers.engines.postgres.engine import PostgresSettings
 from retrievers.engines.servers import is_index_name

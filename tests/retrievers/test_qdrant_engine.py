@@ -20,15 +20,8 @@ from qdrant_double import QdrantDouble
 
 from retrievers.conformance import Rule
 from retrievers.engines.base import Engine
-from retrievers.engines.conformance import (
-    FEW,
-    QUERIES,
-    RULES,
-    TEXTS,
-    encode,
-    hybrid_is_fused_from_its_lists,
-    index,
-)
+from retrievers.engines.conformance import RULES, hybrid_is_fused_from_its_lists
+from retrievers.engines.conformance_sample import FEW, QUERIES, TEXTS, encode, index
 from retrievers.engines.qdrant import collection as qdrant_collection
 from retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from retrievers.engines.qdrant.engine import QdrantSettings

@@ -18,7 +18,7 @@ from qdrant_double import QdrantDouble
 
 from retrievers.base import Quiet, T
 from retrievers.engines.base import Engine
-from retrievers.engines.conformance import FEW, encode, index
+from retrievers.engines.conformance_sample import FEW, encode, index
 from retrievers.engines.qdrant import collection as qdrant_collection
 from retrievers.engines.qdrant.engine import QdrantSettings
 from retrievers.engines.retries import count_retries

@@ -16,7 +16,7 @@ from qdrant_double import QdrantDouble
 
 from retrievers.base import AssayError
 from retrievers.engines.base import Engine
-from retrievers.engines.conformance import FEW, encode, index
+from retrievers.engines.conformance_sample import FEW, encode, index
 from retrievers.engines.qdrant import channel
 from retrievers.engines.qdrant import collection as qdrant_collection
 from retrievers.engines.qdrant.channel import find_grpc_port

@@ -15,14 +15,8 @@ from redis_double import PASSWORD, RedisDouble, Said
 from retrievers.conformance import Rule
 from retrievers.engines import service_collections
 from retrievers.engines.base import Engine
-from retrievers.engines.conformance import (
-    FEW,
-    RULES,
-    encode,
-    hybrid_is_fused_from_its_lists,
-    index,
-    search_fully,
-)
+from retrievers.engines.conformance import RULES, hybrid_is_fused_from_its_lists
+from retrievers.engines.conformance_sample import FEW, encode, index, search_fully
 from retrievers.engines.redis.engine import RedisSettings
 from retrievers.engines.redis.fusion import WeightedScores
 from retrievers.engines.retries import count_retries
@@ -85,6 +79,25 @@ def test_a_graph_tells_its_recall(double: RedisDouble) -> None:
     with closing(make(exact=False)) as e:
         index(e, FEW)
         assert e.facts()["recall_against_exact"] == 1.0  # the double has no graph
+
+
+def test_the_bare_client_finds_the_same(double: RedisDouble) -> None:
+    with closing(make()) as e:
+        index(e, FEW)
+        bare = e.open_bare()
+        assert bare is not None
+        assert bare.dense is not None
+        assert bare.keyword is not None
+        dense, keyword = bare.dense(encode("cat"), 3)(), bare.keyword("cat dog", 3)()
+        for found, listed in (
+            (dense, e.dense(encode("cat"), 3)),
+            (keyword, e.keyword("cat dog", 3)),
+        ):
+            ids = {int(key.rpartition(b":")[2]) for key in found[1::2]}
+            assert ids == {position for position, _ in listed}
+            assert ids
+        assert bare.keyword("--", 3)() == [0]
+        bare.close()
 
 
 def test_a_server_before_hybrid_search_has_its_lists(double: RedisDouble) -> None:

@@ -11,7 +11,8 @@ from pydantic import TypeAdapter
 
 from retrievers.base import AssayError
 from retrievers.conformance import Rule
-from retrievers.engines.conformance import RULES, index
+from retrievers.engines.conformance import RULES
+from retrievers.engines.conformance_sample import index
 from retrievers.engines.elasticsearch.engine import ElasticsearchSettings
 from retrievers.engines.milvus.engine import MilvusSettings
 from retrievers.engines.qdrant.engine import QdrantSettings

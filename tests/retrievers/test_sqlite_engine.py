@@ -10,7 +10,7 @@ import pytest
 from test_native import real_texts
 
 from retrievers.base import AssayError
-from retrievers.engines.conformance import QUERIES, TEXTS, encode
+from retrievers.engines.conformance_sample import QUERIES, TEXTS, encode
 from retrievers.engines.pool import Pool
 from retrievers.engines.sqlite import engine as sqlite
 from retrievers.engines.sqlite.engine import SqliteEngine, SqliteSettings

@@ -21,13 +21,11 @@ from weaviate_double import WeaviateDouble
 from retrievers.conformance import Rule
 from retrievers.engines.conformance import (
     RULES,
-    TEXTS,
     dense_is_cosine,
-    encode,
     hybrid_is_fused_from_its_lists,
-    index,
     smaller_limits_give_heads,
 )
+from retrievers.engines.conformance_sample import TEXTS, encode, index
 from retrievers.engines.formulas import RelativeScores
 from retrievers.engines.weaviate import collection as weaviate_collection
 from retrievers.engines.weaviate.engine import WeaviateEngine, WeaviateSettings

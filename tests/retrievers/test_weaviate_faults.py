@@ -16,7 +16,7 @@ pytest.importorskip("weaviate", reason="needs the extra `weaviate`")
 import grpc
 from weaviate_double import Call, Fault, WeaviateDouble
 
-from retrievers.engines.conformance import TEXTS, encode, index
+from retrievers.engines.conformance_sample import TEXTS, encode, index
 from retrievers.engines.retries import count_retries
 from retrievers.engines.weaviate.engine import WeaviateEngine
 

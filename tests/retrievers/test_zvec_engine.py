@@ -10,7 +10,7 @@ import pytest
 from folder_engines import QUERIES, TEXTS, VECTORS, index
 from pydantic import ValidationError
 
-from retrievers.engines.conformance import encode
+from retrievers.engines.conformance_sample import encode
 from retrievers.engines.zvec.collection import _make_analyzer
 from retrievers.engines.zvec.engine import ZvecEngine, ZvecSettings
 from retrievers.engines.zvec.settings import Language, ZvecAnalyzerSettings

@@ -126,7 +126,7 @@ class ElasticsearchConnection(ServiceConnection):
                 return Fault(
                     "answered",
                     f"it is older than the client, which is of version {major}; install a client "
-                    "of the server's, as elasticsearch<9 is",
+                    f"of the server's, as elasticsearch<{major} is",
                 )
             status = TAKEN if said.startswith(EXISTS) else error.meta.status
             wait = read_wait({name.lower(): value for name, value in error.meta.headers.items()})

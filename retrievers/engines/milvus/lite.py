@@ -4,14 +4,13 @@ import logging
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from retrievers.base import AssayError
 from retrievers.engines.bare import BareClient
 from retrievers.engines.capabilities import Capabilities
 from retrievers.engines.copies import OwnFolder
 from retrievers.engines.embedded import EmbeddedEngine
-from retrievers.engines.formulas import Formula
 from retrievers.engines.milvus.bare import ask_client
 from retrievers.engines.milvus.collection import (
     create_collection,
@@ -21,6 +20,7 @@ from retrievers.engines.milvus.collection import (
     search_keyword,
 )
 from retrievers.engines.milvus.settings import MilvusIndexSettings
+from retrievers.engines.stated import StatedAdapter
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
@@ -60,22 +60,12 @@ class Opened(NamedTuple):
     copy: OwnFolder
 
 
-class MilvusLiteEngine(EmbeddedEngine[MilvusLiteSettings, Opened]):
+class MilvusLiteEngine(
+    StatedAdapter[MilvusLiteSettings, Opened], EmbeddedEngine[MilvusLiteSettings, Opened]
+):
     """A collection in a folder, which one process may open: each works on a copy of its own."""
 
     sources = (Path(__file__), Path(__file__).with_name("collection.py"))
-
-    @property
-    def formula(self) -> Formula:
-        """The fusion, which is the server's."""
-        return self._settings.make_formula()
-
-    @property
-    def _exact(self) -> bool:
-        return self._settings.exact
-
-    def _shape(self) -> Sequence[Any]:
-        return self._settings.list_shape()
 
     def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
         path = folder / DATABASE

@@ -9,12 +9,12 @@ from retrievers.engines.bare import BareClient
 from retrievers.engines.capabilities import Capabilities
 from retrievers.engines.copies import OwnFolder
 from retrievers.engines.embedded import EmbeddedEngine
-from retrievers.engines.formulas import Formula
 from retrievers.engines.live import LiveRows
 from retrievers.engines.qdrant.bare import ask_shard
 from retrievers.engines.qdrant.live import open_rows
 from retrievers.engines.qdrant.settings import QdrantStoreSettings
 from retrievers.engines.qdrant.shard import build_shard, copy_shard, make_config, make_embedder
+from retrievers.engines.stated import StatedAdapter
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
@@ -46,7 +46,10 @@ class Opened(NamedTuple):
     copy: OwnFolder
 
 
-class QdrantEdgeEngine(EmbeddedEngine[QdrantEdgeSettings, Opened]):
+class QdrantEdgeEngine(
+    StatedAdapter[QdrantEdgeSettings, Opened],
+    EmbeddedEngine[QdrantEdgeSettings, Opened],
+):
     """A shard of points that have a text's position as id, its vector and its BM25 terms.
 
     A shard may be open in one process only, so each process works on a copy of its own.
@@ -58,22 +61,9 @@ class QdrantEdgeEngine(EmbeddedEngine[QdrantEdgeSettings, Opened]):
         super().__init__(settings, workshop)
         self._embedder = make_embedder(settings.bm25)
 
-    @property
-    def formula(self) -> Formula:
-        """The engine's fusion."""
-        return self._settings.make_formula()
-
     def open_live(self, dimensions: int) -> LiveRows:
         """Return rows of a shard, searched exactly."""
         return open_rows(dimensions, self._settings, self._workshop.threads)
-
-    @property
-    def _exact(self) -> bool:
-        return self._settings.exact
-
-    def _shape(self) -> Sequence[Any]:
-        settings = self._settings
-        return [settings.bm25, *([] if settings.exact else [settings.m, settings.ef_construct])]
 
     def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
         """Write the shard, and beside it the mean length of a text in the engine's terms."""

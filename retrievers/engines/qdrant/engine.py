@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 from retrievers.engines.bare import BareClient
 from retrievers.engines.capabilities import Capabilities
 from retrievers.engines.collection_store import Collection, CollectionPlan
-from retrievers.engines.formulas import Formula
 from retrievers.engines.qdrant.bare import open_server
 from retrievers.engines.qdrant.collection import QdrantCollectionStore
 from retrievers.engines.qdrant.connection import (
@@ -19,6 +18,7 @@ from retrievers.engines.qdrant.server import QdrantServer
 from retrievers.engines.qdrant.settings import QdrantStoreSettings
 from retrievers.engines.qdrant.shard import make_embedder
 from retrievers.engines.server_engine import Opened, ServerEngine
+from retrievers.engines.stated import StatedAdapter
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop
@@ -44,7 +44,10 @@ class QdrantSettings(QdrantConnectionSettings, QdrantStoreSettings):
         return QdrantServer(QdrantConnection(self))
 
 
-class QdrantEngine(ServerEngine[QdrantSettings, QdrantConnection]):
+class QdrantEngine(
+    StatedAdapter[QdrantSettings, Opened[QdrantConnection]],
+    ServerEngine[QdrantSettings, QdrantConnection],
+):
     """A collection of points that have a text's position as id, its vector and its BM25 terms.
 
     Terms and their weights are made here, by the code of Qdrant's that `qdrant-edge` brings; the
@@ -56,19 +59,6 @@ class QdrantEngine(ServerEngine[QdrantSettings, QdrantConnection]):
     def __init__(self, settings: QdrantSettings, workshop: Workshop) -> None:
         super().__init__(settings, workshop)
         self._embedder = make_embedder(settings.bm25)
-
-    @property
-    def formula(self) -> Formula:
-        """The engine's fusion."""
-        return self._settings.make_formula()
-
-    @property
-    def _exact(self) -> bool:
-        return self._settings.exact
-
-    def _shape(self) -> Sequence[Any]:
-        settings = self._settings
-        return [settings.bm25, *([] if settings.exact else [settings.m, settings.ef_construct])]
 
     def _connect(self) -> QdrantConnection:
         return QdrantConnection(self._settings)

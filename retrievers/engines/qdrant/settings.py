@@ -89,3 +89,7 @@ class QdrantStoreSettings(StoreSettings):
             weigh="ranks",
             single=True,
         )
+
+    def list_shape(self) -> list[object]:
+        """Return the settings on which an index depends."""
+        return [self.bm25, *([] if self.exact else [self.m, self.ef_construct])]

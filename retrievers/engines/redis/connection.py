@@ -12,7 +12,7 @@ from retrievers.engines.redis.settings import RedisIndexSettings
 from retrievers.engines.service import GONE, TAKEN, Fault, GoneError, ServiceConnection
 
 if TYPE_CHECKING:
-    pass
+    from redis import Redis
 
 ADDRESS = "REDIS_URL"
 USER = "REDIS_USER"
@@ -39,19 +39,15 @@ class RedisConnection(ServiceConnection):
     def __init__(self, settings: RedisIndexSettings) -> None:
         super().__init__(settings, read_url(self.engine))
         settings.capabilities.load()
-        from redis import Redis
         from redis.backoff import NoBackoff
         from redis.retry import Retry
 
-        self.client: Redis = Redis.from_url(
+        self.client = open_client(
             self.url,
-            username=os.environ.get(USER) or None,
-            password=self._secret or None,
             socket_timeout=self._timeout,
             socket_connect_timeout=self._timeout,
             # Retries are made and counted here.
             retry=Retry(NoBackoff(), 0),
-            protocol=2,
         )
         try:
             self.version = self._read_version()
@@ -140,6 +136,19 @@ class RedisConnection(ServiceConnection):
         raise AssayError(
             f"{self.engine} at {self.url}: has no query engine; Redis 8 has one, and Redis Stack"
         )
+
+
+def open_client(url: str, **options: Any) -> "Redis":
+    """Return a client of the server, of the user and password in the environment.
+
+    Answers are the arrays of protocol 2, whatever the server has beside it.
+    """
+    from redis import Redis
+
+    user, password = os.environ.get(USER), os.environ.get(RedisConnection.key)
+    return Redis.from_url(
+        url, username=user or None, password=password or None, protocol=2, **options
+    )
 
 
 def pair(answer: Sequence[Any]) -> dict[str, Any]:

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from retrievers.base import AssayError
+from retrievers.engines.bare import BareClient, Request
 from retrievers.engines.capabilities import Capabilities
 from retrievers.engines.query_words import find_words
 from retrievers.engines.redis.collection import RedisStore, pack
-from retrievers.engines.redis.connection import ADDRESS, HYBRID, RedisConnection, pair
+from retrievers.engines.redis.connection import ADDRESS, HYBRID, RedisConnection, open_client, pair
 from retrievers.engines.redis.settings import RedisIndexSettings
 from retrievers.engines.server_engine import Opened
 from retrievers.engines.service import StatedEngine
@@ -55,33 +56,55 @@ class RedisEngine(StatedEngine[RedisSettings, RedisConnection]):
 
     def _search_dense(self, opened: OpenedIndex, vector: Vectors, limit: int) -> list[Scored]:
         """Return the texts of least distance, which is 1 - cosine."""
-        limit = min(limit, self._texts)
-        effort = "" if self._exact else f" EF_RUNTIME {max(limit, self._settings.ef)}"
-        query = f"*=>[KNN {limit} @vector $vector{effort} AS far]"
 
         def read(answer: Any) -> list[Scored]:
             found = zip(answer[1::2], answer[2::2], strict=True)
             return [(_position(key), 1 - float(pair(fields)["far"])) for key, fields in found]
 
-        parts = (
-            "FT.SEARCH", opened.name, query, "RETURN", 1, "far", "SORTBY", "far", "ASC",
-            "LIMIT", 0, limit, *UNLIMITED, "PARAMS", 2, "vector", pack(vector), "DIALECT", 2,
-        )  # fmt: skip
-        return ordered(opened.connection.read(parts, read))
+        return ordered(opened.connection.read(self._ask_dense(opened, vector, limit), read))
 
     def _search_keyword(self, opened: OpenedIndex, text: str, limit: int) -> list[Scored]:
-        if not (words := find_words(text)):
-            return []
-
         def read(answer: Any) -> list[Scored]:
             found = zip(answer[1::2], answer[2::2], strict=True)
             return [(_position(key), float(score)) for key, score in found]
 
-        parts = (
+        parts = self._ask_keyword(opened, text, limit)
+        return opened.connection.read(parts, read) if parts else []
+
+    def _ask_dense(
+        self, opened: OpenedIndex, vector: Vectors, limit: int
+    ) -> tuple[str | int | bytes, ...]:
+        limit = min(limit, self._texts)
+        effort = "" if self._exact else f" EF_RUNTIME {max(limit, self._settings.ef)}"
+        return (
+            "FT.SEARCH", opened.name, f"*=>[KNN {limit} @vector $vector{effort} AS far]",
+            "RETURN", 1, "far", "SORTBY", "far", "ASC",
+            "LIMIT", 0, limit, *UNLIMITED, "PARAMS", 2, "vector", pack(vector), "DIALECT", 2,
+        )  # fmt: skip
+
+    def _ask_keyword(
+        self, opened: OpenedIndex, text: str, limit: int
+    ) -> tuple[str | int | bytes, ...]:
+        """Return nothing where the text has no word."""
+        if not (words := find_words(text)):
+            return ()
+        return (
             "FT.SEARCH", opened.name, _match(words), *SCORER, "WITHSCORES", "NOCONTENT",
             "LIMIT", 0, min(limit, self._texts), *UNLIMITED, "DIALECT", 2,
         )  # fmt: skip
-        return opened.connection.read(parts, read)  # type: ignore[no-any-return]
+
+    def _open_bare(self, opened: OpenedIndex) -> BareClient:
+        """Return the client as `from_url` makes it, with answers of the form the adapter reads."""
+        client = open_client(opened.connection.url)
+
+        def ready(parts: Sequence[str | int | bytes]) -> Request:
+            return lambda: client.execute_command(*parts) if parts else [0]
+
+        return BareClient(
+            lambda vector, limit: ready(self._ask_dense(opened, vector, limit)),
+            lambda text, limit: ready(self._ask_keyword(opened, text, limit)),
+            client.close,
+        )
 
     def _search_hybrid(
         self, opened: OpenedIndex, text: str, vector: Vectors, limit: int

@@ -14,7 +14,7 @@ from eval.experiments.parity_sweep import Found, find_parity
 from eval.parity.verdicts import Diagnosis, conclude, diagnose
 from retrievers.base import Quiet
 from retrievers.engines.base import Engine, Lists
-from retrievers.engines.conformance import encode, index
+from retrievers.engines.conformance_sample import encode, index
 from retrievers.engines.formulas import (
     DeviationScores,
     Formula,

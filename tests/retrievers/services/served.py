@@ -1,13 +1,21 @@
 """The engines that vendors serve, each before the server that keeps its contract."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import mongodb_double
+import numpy as np
 import pytest
+
+pytest.importorskip("azure.search.documents", reason="needs the extra `azure-ai-search`")
+pytest.importorskip("azure.cosmos", reason="needs the extra `azure-cosmos-nosql`")
+pytest.importorskip("pinecone", reason="needs the extra `pinecone`")
+pytest.importorskip("pymongo", reason="needs the extra `mongodb`")
+pytest.importorskip("elasticsearch", reason="needs the extra `elasticsearch`")
+
+import mongodb_double
 from azure_search_double import AzureSearchDouble
 from contract_server import Asked, Reply
 from cosmos_double import CosmosDouble
@@ -18,10 +26,12 @@ from pinecone_double import PineconeDouble
 from retrievers.engines.azure_ai_search.engine import AzureSearchSettings
 from retrievers.engines.azure_cosmos_nosql.engine import CosmosSettings
 from retrievers.engines.base import Engine
+from retrievers.engines.conformance_sample import encode, search_fully
 from retrievers.engines.elasticsearch.engine import ElasticsearchSettings
 from retrievers.engines.mongodb.engine import MongoSettings
 from retrievers.engines.pinecone.engine import PineconeSettings
 from retrievers.engines.service import ServiceSettings
+from retrievers.models.base import Vectors
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
 
@@ -228,3 +238,13 @@ SERVED = {
     "mongodb": serve_mongodb,
     "elasticsearch": serve_elasticsearch,
 }
+
+
+def encode_all(texts: Sequence[str]) -> Vectors:
+    """Return the vectors of texts."""
+    return np.array([encode(text) for text in texts], np.float32)
+
+
+def search(engine: Engine) -> Any:
+    """Search an engine of FEW in the last of its ways."""
+    return search_fully(engine, "running cat", 5)

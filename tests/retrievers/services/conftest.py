@@ -1,0 +1,39 @@
+"""Fixtures: each engine that a vendor serves, before the server that keeps its contract."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from retrievers.engines import service_collections
+
+if TYPE_CHECKING:
+    from served import Served
+
+# As in `served`, which needs the clients of all.
+SERVICES = ("pinecone", "azure-ai-search", "azure-cosmos-nosql", "mongodb", "elasticsearch")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service_collections, "PAUSE", 0.001)
+    monkeypatch.setattr(service_collections, "SETTLING_SECONDS", 5.0)
+
+
+@pytest.fixture(params=SERVICES)
+def served(request: pytest.FixtureRequest) -> Iterator["Served"]:
+    yield from serve(request.param)
+
+
+@pytest.fixture(scope="module", params=SERVICES)
+def shared(request: pytest.FixtureRequest) -> Iterator["Served"]:
+    yield from serve(request.param)
+
+
+def serve(name: str) -> Iterator["Served"]:
+    from served import SERVED
+
+    assert tuple(SERVED) == SERVICES
+    chosen = SERVED[name]()
+    with chosen.serve():
+        yield chosen

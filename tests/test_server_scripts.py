@@ -1,0 +1,97 @@
+"""The scripts of search servers as far as nothing is downloaded: what each refuses, and takes."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# The server by its program, with the version that is taken.
+SERVERS = {
+    "opensearch": ("OpenSearch", "2.19.1"),
+    "elasticsearch": ("Elasticsearch", "8.19.21"),
+}
+TABLES = [path for name in SERVERS for path in sorted((ROOT / "scripts" / name).iterdir())]
+JAVA = """#!/bin/sh
+echo "    java.home = /nowhere"
+echo "    java.specification.version = {version}"
+"""
+# Instead of Maven: every file that the table names, with nothing of theirs in it.
+MAVEN = """#!/bin/sh
+cd "$(dirname "$4")"
+name='.*<artifactId>\\(.*\\)</artifactId> <version>\\(.*\\)</version><type>\\(.*\\)</type>.*'
+sed -n "s|$name|\\1-\\2.\\3|p" pom.xml | while read -r name; do echo other > "$name"; done
+"""
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    """A folder of programs without Java and Maven."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for tool in (
+        "bash", "cat", "dirname", "grep", "head", "id", "kill", "mkdir", "mktemp", "ps", "python3",
+        "rm", "sed", "sha256sum", "tail", "tr",
+    ):  # fmt: skip
+        found = next(Path(part) / tool for part in os.environ["PATH"].split(":")
+                     if (Path(part) / tool).exists())  # fmt: skip
+        (folder / tool).symlink_to(found)
+    return folder
+
+
+def put(path: Path, text: str) -> None:
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def call(tools: Path, name: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    home = tools.parent / "home"
+    environment = {"PATH": str(tools), "HOME": str(tools), f"{name.upper()}_HOME": str(home),
+                   f"{name.upper()}_PORT": "1"}  # fmt: skip
+    return subprocess.run(
+        ["bash", str(ROOT / "scripts" / f"{name}.sh"), *arguments], env=environment,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def refuse(tools: Path, name: str, *arguments: str) -> str:
+    done = call(tools, name, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    return done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_what_is_to_be_mended(tools: Path, name: str) -> None:
+    server, version = SERVERS[name]
+    assert refuse(tools, name) == f"usage: scripts/{name}.sh up|down [VERSION]"
+    assert refuse(tools, name, "up", "1.0") == f"1.0: no such version; there are: {version}"
+    said = refuse(tools, name, "up")
+    assert said == f"java is not installed: {server} {version} needs Java 17"
+    for java in ("1.8", "11", "25"):
+        put(tools / "java", JAVA.format(version=java))
+        said = refuse(tools, name, "up")
+        assert said.startswith(f"java: version {java}; {server} {version} needs 17 to 23 (see ")
+    put(tools / "java", JAVA.format(version="17"))
+    said = refuse(tools, name, "up")
+    assert said == f"mvn is not installed: Maven downloads {server} {version}"
+    assert call(tools, name, "down").returncode == 0
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_what_has_another_digest_is_not_installed(tools: Path, name: str) -> None:
+    put(tools / "java", JAVA.format(version="17"))
+    put(tools / "mvn", MAVEN)
+    problem = refuse(tools, name, "up")
+    told = f"what was downloaded has another digest: {name}-{SERVERS[name][1]}.zip: FAILED"
+    assert told in problem
+    assert list((tools.parent / "home").iterdir()) == []
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda path: f"{path.parent.name} {path.name}")
+def test_every_artifact_has_its_digest_and_its_place(table: Path) -> None:
+    lines = table.read_text().splitlines()[1:]
+    for line in lines:
+        assert re.fullmatch(r"[0-9a-f]{64} [\w.-]+(:[\w.-]+){2}:(zip|jar) [\w./-]+", line), line
+    assert sum(line.endswith(" .") for line in lines) == 1
