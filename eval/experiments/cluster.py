@@ -4,7 +4,6 @@ Ray is imported here and in `cluster_worker` alone, where a command is told to u
 """
 
 import logging
-import os
 import re
 import secrets
 import tempfile
@@ -18,6 +17,7 @@ from typing import Any
 from eval.experiments.cluster_address import check_address
 from eval.experiments.cluster_worker import Place, make_place, make_worker_class
 from eval.experiments.locations import threads
+from eval.experiments.surroundings import redirect_errors, set_variables
 from retrievers.base import AssayError, Progress
 from retrievers.base.installation import hint_extra
 from retrievers.store.cache import default_root
@@ -27,6 +27,7 @@ OBJECT_STORE = 200_000_000  # bytes that Ray keeps in memory for batches under w
 IN_FLIGHT = 2  # batches given to a worker: one in work, one that waits for it
 ATTEMPTS = 3  # of a batch whose workers end
 PATIENCE = 60.0  # seconds without a result after which it is said that nothing comes
+TOKEN = "; it wants a token: RAY_AUTH_MODE=token, with RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH"
 CREATION = re.compile(r"its creation task,.* ip=(?P<host>[^,]+)")
 # Ray's own, before it is imported: it reports nothing, and what runs here alone is on loopback.
 QUIET = {
@@ -202,17 +203,23 @@ def join(address: str, progress: Progress, gpus: float = 0.0) -> Iterator[Cluste
             variables, options = QUIET | ALONE | _make_token(folder), _describe_local(folder)
         else:
             variables, options = QUIET, {"address": check_address(address)}
-        stack.enter_context(_environment(variables))
+        stack.enter_context(set_variables(variables))
         try:
             import ray
         except ImportError:
             raise AssayError(f"--ray: {hint_extra('ray')}") from None
         logging.getLogger("ray").setLevel(logging.CRITICAL)
         stack.callback(ray.shutdown)
-        try:
-            ray.init(log_to_driver=False, configure_logging=False, **options)
-        except Exception as error:  # Ray has no class of its own for most of them
-            raise AssayError(f"--ray {address}: Ray says: {_first_line(error)}") from None
+        with tempfile.TemporaryFile() as told:
+            try:
+                with redirect_errors(told):
+                    ray.init(log_to_driver=False, configure_logging=False, **options)
+            except Exception as error:  # Ray has no class of its own for most of them
+                told.seek(0)
+                token = TOKEN if b"InvalidAuthToken" in told.read() else ""
+                raise AssayError(
+                    f"--ray {address}: Ray says: {_first_line(error)}{token}"
+                ) from None
         node = ray.get_runtime_context().get_node_id()
         yield Cluster(ray, make_place(ray, node, default_root()), progress, gpus)
 
@@ -253,21 +260,6 @@ def _make_token(folder: str) -> dict[str, str]:
     path.touch(0o600)
     path.write_text(secrets.token_hex(32))
     return {"RAY_AUTH_TOKEN_PATH": str(path)}
-
-
-@contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set variables within the block: Ray's processes read them, and it itself when imported."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 def tell_end(text: str) -> str:
