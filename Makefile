@@ -91,10 +91,12 @@ dist: .venv/release.installed ## build wheel and sdist into dist/ and check them
 sbom: .venv/dev.installed ## list what is installed, with licences, into dist/
 	@$(BIN)/python scripts/licences.py
 
+# jsonschema does without rfc3987-syntax, which takes each process that imports it 2 s: seven of a Ray.
 lock: setup ## resolve pyproject.toml into requirements/: [LOCK_ARGS=--upgrade]
 	$(COMPILE) --group build --output-file requirements/base.txt
-	$(COMPILE) --group build --group dev --group docs --group release $(EXTRAS:%=--extra %) \
-		--constraints requirements/base.txt --output-file requirements/dev.txt
+	echo rfc3987-syntax | $(COMPILE) --group build --group dev --group docs --group release \
+		$(EXTRAS:%=--extra %) --excludes /dev/stdin --constraints requirements/base.txt \
+		--output-file requirements/dev.txt
 	for name in docs release; do $(COMPILE) --group build --group $$name \
 		--constraints requirements/dev.txt --output-file requirements/$$name.txt; done
 	echo torch | $(COMPILE) --group build --extra st --excludes /dev/stdin \

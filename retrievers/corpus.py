@@ -7,7 +7,7 @@ from retrievers.base import Chunk, Document
 from retrievers.base.frontmatter import Frontmatter, read_frontmatter
 from retrievers.documents.structure import Structure, parse_document
 from retrievers.models.base import Passages
-from retrievers.models.encoders import CachingEncoder, Encoded
+from retrievers.models.caching import CachingEncoder, Encoded
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest, digest_texts
 from retrievers.store.shelf import ById, Lazy, Shelf

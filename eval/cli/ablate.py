@@ -35,7 +35,7 @@ STYLES = {"better": "green", "worse": "red"}
     help="Queries on which all variants are timed by turns.",
 )
 @click.option("--dry-run", is_flag=True, help="List the variants and run nothing.")
-@options.RAY
+@options.ray
 @options.NO_TRACK
 @options.JSON
 def ablate(
@@ -45,6 +45,7 @@ def ablate(
     timed: int,
     dry_run: bool,
     ray: str | None,
+    ray_gpus: float,
     no_track: bool,
     as_json: bool,
 ) -> None:
@@ -73,7 +74,7 @@ def ablate(
         _list(plan, as_json)
         return
     workshop = make_workshop()
-    with distribute(ray, workshop.progress) as crew:
+    with distribute(ray, workshop.progress, ray_gpus) as crew:
         used = crew.workshop if crew else workshop
         found, records = run_all(plan, used, reports_folder(), crew)
     page = report.write(found, reports_folder() / found.id)

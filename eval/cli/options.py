@@ -40,12 +40,24 @@ GATE_SETTINGS = click.option(
     type=click.Path(path_type=Path),
     help="Settings of the gate.  [default: configs/gate.yaml]",
 )
-RAY = click.option(
-    "--ray",
-    metavar="ADDRESS|local",
-    help="Let the workers of a Ray cluster do it: HOST:PORT, or local for some on this machine.",
-)
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Estimate tokens and cost; make no call.")
+
+
+def ray(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of a cluster that does its work."""
+    address = click.option(
+        "--ray",
+        metavar="ADDRESS|local",
+        help="Let workers of a Ray cluster do it: HOST:PORT, or local for some on this machine.",
+    )
+    gpus = click.option(
+        "--ray-gpus",
+        type=click.FloatRange(0, 64),
+        default=0.0,
+        metavar="NUMBER",
+        help="GPUs of each of its workers: 1, or a share as 0.25.  [default: none]",
+    )
+    return address(gpus(command))
 
 
 def language_model(

@@ -19,7 +19,7 @@ from eval.cli.output import present
     help="Ask no service: say what the run should be billed, and make none.",
 )
 @click.option("--again", is_flag=True, help="Measure again though an equal run is stored.")
-@options.RAY
+@options.ray
 @options.NO_TRACK
 @options.JSON
 def run(
@@ -28,6 +28,7 @@ def run(
     dry_run: bool,
     again: bool,
     ray: str | None,
+    ray_gpus: float,
     no_track: bool,
     as_json: bool,
 ) -> None:
@@ -57,7 +58,7 @@ def run(
 
         present(estimate_run(settings, progress), as_json, print_dry_run)
         return
-    with distribute(ray, progress) as crew:
+    with distribute(ray, progress, ray_gpus) as crew:
         outcome = (
             make_run(settings, again, progress, crew.workshop, crew.search)
             if crew

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     type=options.Fraction(),
     help="--racing: the smallest difference to the best that would matter.  [default: 0.05]",
 )
-@options.RAY
+@options.ray
 @options.NO_TRACK
 @options.JSON
 def sweep(
@@ -63,6 +63,7 @@ def sweep(
     risk: float | None,
     effect: float | None,
     ray: str | None,
+    ray_gpus: float,
     no_track: bool,
     as_json: bool,
 ) -> None:
@@ -97,7 +98,7 @@ def sweep(
     if dry_run:
         _list(settings, tasks, forecast(tasks, workshop.cache), as_json)
         return
-    with distribute(ray, workshop.progress) as crew:
+    with distribute(ray, workshop.progress, ray_gpus) as crew:
         used = crew.workshop if crew else workshop
         found, records = run_sweep(
             settings,

@@ -32,7 +32,7 @@ from eval.cli.output import print_json, print_places
     type=click.Path(path_type=Path),
     help="The config to write.  [default: tuned/NAME-COLLECTION.yaml below the reports]",
 )
-@options.RAY
+@options.ray
 @options.NO_TRACK
 @options.JSON
 def tune(
@@ -45,6 +45,7 @@ def tune(
     group_by: str,
     output: Path | None,
     ray: str | None,
+    ray_gpus: float,
     no_track: bool,
     as_json: bool,
     **design: int,
@@ -69,7 +70,7 @@ def tune(
     progress = ConsoleProgress()
     parted = Design(**design)
     request = Request(config, overrides, space, over, trials, measure, group_by, parted)
-    with distribute(ray, progress) as crew:
+    with distribute(ray, progress, ray_gpus) as crew:
         tuned = run_tuning(request, progress, crew.score if crew else None)
     path = output or reports_folder() / "tuned" / f"{tuned.label}.yaml"
     files = tuned.write(path)

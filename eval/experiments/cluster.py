@@ -4,10 +4,8 @@ Ray is imported here and in `cluster_worker` alone, where a command is told to u
 """
 
 import logging
-import os
 import re
 import secrets
-import socket
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,8 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from eval.experiments.cluster_address import check_address
 from eval.experiments.cluster_worker import Place, make_place, make_worker_class
 from eval.experiments.locations import threads
+from eval.experiments.surroundings import redirect_errors, set_variables
 from retrievers.base import AssayError, Progress
 from retrievers.base.installation import hint_extra
 from retrievers.store.cache import default_root
@@ -26,11 +26,17 @@ LOCAL = "local"
 OBJECT_STORE = 200_000_000  # bytes that Ray keeps in memory for batches under way, locally
 IN_FLIGHT = 2  # batches given to a worker: one in work, one that waits for it
 ATTEMPTS = 3  # of a batch whose workers end
-CONNECT_SECONDS = 5.0
 PATIENCE = 60.0  # seconds without a result after which it is said that nothing comes
-ADDRESS = re.compile(r"(?P<host>[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\]):(?P<port>\d{1,5})")
+TOKEN = "; it wants a token: RAY_AUTH_MODE=token, with RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH"
+CREATION = re.compile(r"its creation task,.* ip=(?P<host>[^,]+)")
 # Ray's own, before it is imported: it reports nothing, and what runs here alone is on loopback.
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    # What it says of machines that are gone it would print among results.
+    "RAY_DEDUP_LOGS": "1",
+    "RAY_DEDUP_LOGS_SKIP_REGEX": "^",
+}
 ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
 
 
@@ -42,6 +48,7 @@ class _Hired:
     entering: Any
     given: deque["_Batch"] = field(default_factory=deque)
     ready: bool = False
+    host: str = ""  # its machine, unless that is the first
 
 
 @dataclass
@@ -54,14 +61,17 @@ class _Batch:
 
 
 class Cluster:
-    """Workers of a Ray that this process has joined: one for each of its processors."""
+    """Workers of a Ray that this process has joined: one for each of its processors.
 
-    def __init__(self, ray: Any, place: Place, progress: Progress) -> None:
+    Each has `gpus` GPUs; where there are any, there are no more workers than these are for.
+    """
+
+    def __init__(self, ray: Any, place: Place, progress: Progress, gpus: float = 0.0) -> None:
         self._ray = ray
         self._place = ray.put(place)
         self._progress = progress
-        self._worker = make_worker_class(ray)
-        self.size = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        self._worker = make_worker_class(ray, gpus)
+        self.size = count_workers(ray.nodes(), gpus)
         self._hired: list[_Hired] = []
         self._unbegun = 0  # workers that ended before they could begin
         # A worker that ended, and a result that went with its machine.
@@ -109,9 +119,9 @@ class Cluster:
                     self._hire(pending)
                 continue
             except Exception as error:
-                raise self._explain(error) from None
+                raise self._explain(error, hired.host) from None
             if batch is None:
-                hired.ready = True
+                hired.ready, hired.host = True, result
                 continue
             hired.given.remove(batch)
             yield batch.number, result
@@ -138,17 +148,18 @@ class Cluster:
         """Take back what an ended worker was given."""
         self._hired.remove(hired)
         self._unbegun += not hired.ready
+        why = tell_end(str(error))
+        if getattr(error, "actor_init_failed", False):
+            raise AssayError(f"--ray: a worker cannot start: {why}")
         if self._unbegun == ATTEMPTS:
             raise AssayError(
-                f"--ray: {ATTEMPTS} workers ended before they could begin; the last: "
-                f"{_first_line(error)}"
+                f"--ray: {ATTEMPTS} workers ended before they could begin; the last: {why}"
             )
         if hired.given:
             hired.given[0].ended += 1
             if hired.given[0].ended == ATTEMPTS:
                 raise AssayError(
-                    f"--ray: {ATTEMPTS} workers ended at the same batch; the last: "
-                    f"{_first_line(error)}"
+                    f"--ray: {ATTEMPTS} workers ended at the same batch; the last: {why}"
                 )
         again.extend(hired.given)
         self._progress.say("warning: a worker ended; what it had is given to others")
@@ -161,22 +172,29 @@ class Cluster:
             if not any(hired.ready for hired in self._hired):
                 self._progress.say("waiting for Ray to start workers …")
 
-    def _explain(self, error: Exception) -> Exception:
-        """Return the error that a worker raised, or one line on what Ray says."""
+    def _explain(self, error: Exception, host: str) -> Exception:
+        """Return the error that a worker raised on another machine, the `host`, or on this one; or
+        one line on what Ray says.
+        """
         cause = getattr(error, "cause", None)
         if isinstance(cause, AssayError):
-            return AssayError(str(cause))
-        if isinstance(cause, OSError | MemoryError):
+            named = f"--ray: on {host}: " if host and not str(cause).startswith("--ray") else ""
+            return AssayError(f"{named}{cause}")
+        if isinstance(cause, OSError | MemoryError) and not host:
             return cause
-        return AssayError(f"--ray: a worker failed: {_first_line(cause or error)}")
+        where = f" on {host}" if host else ""
+        return AssayError(f"--ray: a worker failed{where}: {_first_line(cause or error)}")
 
 
 @contextmanager
-def join(address: str, progress: Progress) -> Iterator[Cluster]:
+def join(address: str, progress: Progress, gpus: float = 0.0) -> Iterator[Cluster]:
     """Yield the cluster at `address`, HOST:PORT, or workers of a Ray that is started here: local.
 
-    Raises AssayError where there is none, or it is not of this Ray and Python.
+    Each worker has `gpus` GPUs. Raises AssayError where there is none, it is not of this Ray and
+    Python, or has no such GPUs.
     """
+    if gpus > 1 and gpus != int(gpus):
+        raise AssayError(f"--ray-gpus {gpus:g}: allowed: whole GPUs, or a share of one")
     with ExitStack() as stack:
         if address == LOCAL:
             folder = stack.enter_context(
@@ -184,20 +202,45 @@ def join(address: str, progress: Progress) -> Iterator[Cluster]:
             )
             variables, options = QUIET | ALONE | _make_token(folder), _describe_local(folder)
         else:
-            variables, options = QUIET, {"address": _check(address)}
-        stack.enter_context(_environment(variables))
+            variables, options = QUIET, {"address": check_address(address)}
+        stack.enter_context(set_variables(variables))
         try:
             import ray
         except ImportError:
             raise AssayError(f"--ray: {hint_extra('ray')}") from None
         logging.getLogger("ray").setLevel(logging.CRITICAL)
         stack.callback(ray.shutdown)
-        try:
-            ray.init(log_to_driver=False, configure_logging=False, **options)
-        except Exception as error:  # Ray has no class of its own for most of them
-            raise AssayError(f"--ray {address}: Ray says: {_first_line(error)}") from None
+        with tempfile.TemporaryFile() as told:
+            try:
+                with redirect_errors(told):
+                    ray.init(log_to_driver=False, configure_logging=False, **options)
+            except Exception as error:  # Ray has no class of its own for most of them
+                told.seek(0)
+                token = TOKEN if b"InvalidAuthToken" in told.read() else ""
+                raise AssayError(
+                    f"--ray {address}: Ray says: {_first_line(error)}{token}"
+                ) from None
         node = ray.get_runtime_context().get_node_id()
-        yield Cluster(ray, make_place(ray, node, default_root()), progress)
+        yield Cluster(ray, make_place(ray, node, default_root()), progress, gpus)
+
+
+def count_workers(nodes: Iterable[Mapping[str, Any]], gpus: float) -> int:
+    """Return how many workers find a place on machines, told as `ray.nodes` does; at least one.
+
+    Raises AssayError where none finds its GPUs.
+    """
+    found = most = 0
+    for node in nodes:
+        have = node["Resources"] if node["Alive"] else {}
+        most = max(most, int(have.get("GPU", 0)))
+        processors = int(have.get("CPU", 0))
+        found += min(processors, int(have.get("GPU", 0) / gpus)) if gpus else processors
+    if gpus and not found:
+        raise AssayError(
+            f"--ray-gpus {gpus:g}: no machine of the cluster has a processor and so many GPUs; the"
+            f" most that one has is {most}"
+        )
+    return max(1, found)
 
 
 def _describe_local(folder: str) -> dict[str, Any]:
@@ -211,26 +254,6 @@ def _describe_local(folder: str) -> dict[str, Any]:
     }
 
 
-def _check(address: str) -> str:
-    """Return an address at which somebody listens. Raises AssayError."""
-    if address.startswith("ray://"):
-        raise AssayError(
-            f"--ray {address}: addresses of Ray's client are not taken; call this on a machine of"
-            " the cluster, with HOST:PORT of its head"
-        )
-    found = ADDRESS.fullmatch(address)
-    if found is None or not 0 < int(found["port"]) < 65536:
-        raise AssayError(f"--ray {address}: not an address; allowed: local, HOST:PORT")
-    try:
-        with socket.create_connection(
-            (found["host"].strip("[]"), int(found["port"])), CONNECT_SECONDS
-        ):
-            return address
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise AssayError(f"--ray {address}: nothing answers there: {reason}") from None
-
-
 def _make_token(folder: str) -> dict[str, str]:
     """Write a token that who talks to a Ray of one's own must have: others use the machine too."""
     path = Path(folder) / "token"
@@ -239,19 +262,12 @@ def _make_token(folder: str) -> dict[str, str]:
     return {"RAY_AUTH_TOKEN_PATH": str(path)}
 
 
-@contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set variables within the block: Ray's processes read them, and it itself when imported."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+def tell_end(text: str) -> str:
+    """Return of what Ray says of an ended worker the line that tells why."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("\t")]
+    if place := CREATION.search(lines[0]):  # a traceback follows
+        return f"{lines[-1].strip()} (on {place['host']})"
+    return " ".join(lines[min(1, len(lines) - 1)].split())
 
 
 def _first_line(error: BaseException) -> str:

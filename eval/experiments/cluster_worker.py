@@ -7,16 +7,16 @@ that the command was called on, by its key.
 
 import os
 import socket
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from eval import telemetry
 from eval.collections.collection import Collection
 from eval.collections.loading import load
+from eval.experiments.cluster_cache import FetchingCache, Keeper
 from eval.experiments.config import RunConfig
 from eval.experiments.point_order import name_shared
 from eval.experiments.run import make_plan
@@ -27,8 +27,11 @@ from eval.runs.gold_ranks import Placer
 from eval.runs.searching import Answered, answer, make_placer, sample
 from eval.runs.unstored import score_queries
 from retrievers.base import AssayError, Quiet, Retriever
-from retrievers.models.base import Encoder, Vectors
+from retrievers.models.caching import CachingEncoder
 from retrievers.models.encoders import EncoderChoice
+from retrievers.models.sparse import CachingSparseEncoder, SparseEncoderSettings
+from retrievers.models.sparse_base import SparseVector
+from retrievers.models.token_vectors import CachingTokenEncoder, TokenEncoderSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
 from retrievers.store.digest import digest, digest_sources
@@ -37,6 +40,10 @@ from retrievers.variants import Variants
 # What decides which content a name means, or what may be read. Secrets are never sent.
 SENT = ("ASSAY_DATA", "ASSAY_DATASET", "ASSAY_TRUST", "ASSAY_PRICES")
 PROBE = "The harbour office issues a permit within five working days; see section 4.2 (b)."
+
+
+AnyEncoderSettings = EncoderChoice | SparseEncoderSettings | TokenEncoderSettings
+AnyEncoder = CachingEncoder | CachingSparseEncoder | CachingTokenEncoder
 
 
 @dataclass(frozen=True)
@@ -55,9 +62,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Encoding:
-    """Passages to encode; `identity` and `probe` are those of the encoder on the first machine."""
+    """By what passages are encoded; `identity` and `probe` are those of the first machine."""
 
-    settings: EncoderChoice
+    settings: AnyEncoderSettings
     identity: str
     probe: bytes
 
@@ -70,57 +77,21 @@ class Seen:
     facts: str
 
 
-class Keeper:
-    """The cache of the machine that a command was called on, for workers on others."""
-
-    def __init__(self, root: Path) -> None:
-        self._cache = Cache(root)
-
-    def get_many(self, kind: str, keys: Sequence[str]) -> dict[str, bytes]:
-        """Return the stored values of those `keys` that have one."""
-        return self._cache.get_many(kind, keys)
-
-    def put_many(self, kind: str, items: Mapping[str, bytes]) -> None:
-        """Store `items`."""
-        self._cache.put_many(kind, items)
-
-
-class FetchingCache(Cache):
-    """A cache of this machine that asks `keeper` for what it lacks, and tells it what is new."""
-
-    def __init__(self, root: Path, keeper: Any, get: Any) -> None:
-        super().__init__(root)
-        self._keeper = keeper
-        self._get = get
-
-    def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, bytes]:
-        """Return the stored values of those `keys` that have one, here or there."""
-        wanted = list(dict.fromkeys(keys))
-        found = super().get_many(kind, wanted)
-        if missing := [key for key in wanted if key not in found]:
-            fetched = self._get(self._keeper.get_many.remote(kind, missing))
-            super().put_many(kind, fetched)
-            found |= fetched
-        return found
-
-    def put_many(self, kind: str, items: Mapping[str, bytes]) -> None:
-        """Store `items` here and there."""
-        super().put_many(kind, items)
-        self._get(self._keeper.put_many.remote(kind, dict(items)))
-
-
 class Worker:
     """Does batches of one kind or another. Models, collections and indexes stay between these."""
 
     def __init__(self) -> None:
         telemetry.disable()
         self._load = lru_cache(maxsize=1)(load)
-        self._encoders: dict[str, Encoder] = {}
+        self._encoders: dict[str, AnyEncoder] = {}
         self._variants: tuple[tuple[str, str], Variants] | None = None
         self._searching: tuple[str, Retriever, Placer] | None = None
 
-    def enter(self, place: Place) -> None:
-        """Take up work at `place`. Raises AssayError where this machine is not fit for it."""
+    def enter(self, place: Place) -> str:
+        """Take up work at `place`, and return the name of this machine; "" if that is the first.
+
+        Raises AssayError where the machine is not fit for it.
+        """
         if not Path(place.folder).is_dir():
             raise self._refuse(
                 f"{place.folder} is not there: configs and collections are read by path"
@@ -139,28 +110,31 @@ class Worker:
                 )
         import ray
 
-        if ray.get_runtime_context().get_node_id() == place.node:
-            cache = Cache(place.cache)
-        else:
-            cache = FetchingCache(default_root(), place.keeper, ray.get)
-        self._workshop = Workshop(cache, Quiet(), threads=1)
         self._command = place.command
+        if ray.get_runtime_context().get_node_id() == place.node:
+            self._workshop = self._encoding = Workshop(Cache(place.cache), Quiet(), threads=1)
+            return ""
+        fetching = partial(FetchingCache, default_root(), place.keeper, ray.get)
+        self._workshop = Workshop(fetching(), Quiet(), threads=1)
+        self._encoding = Workshop(fetching(tells=True), Quiet(), threads=1)
+        return socket.gethostname()
 
-    def encode(self, job: Encoding, texts: Sequence[str]) -> tuple[Vectors, float]:
-        """Return one row a text, and the seconds that they took."""
+    def encode(self, job: Encoding, texts: Sequence[str]) -> None:
+        """Keep what an encoder makes of texts in the cache, also in that of the first machine."""
         if job.identity not in self._encoders:
-            encoder = job.settings.open(self._workshop)
+            encoder = job.settings.build(self._encoding)
+            name = encoder.facts().get("model", type(job.settings).__name__)
             if encoder.identity != job.identity:
-                raise self._refuse(f"{job.settings.name}: other files of that model are there")
-            if encoder.encode_passages([PROBE]).tobytes() != job.probe:
+                raise self._refuse(f"{name}: other files of that model are there")
+            if probe(encoder) != job.probe:
                 raise self._refuse(
-                    f"{job.settings.name}: its processor computes other numbers than that of the"
+                    f"{name}: its processor, or damaged files, give other numbers than on the"
                     " machine the command was called on"
                 )
             self._encoders = {job.identity: encoder}
-        begin = time.perf_counter()
-        vectors = self._encoders[job.identity].encode_passages(texts)
-        return vectors, time.perf_counter() - begin
+        encoder = self._encoders[job.identity]
+        encoder.keep(texts)
+        encoder.recall_seconds(texts)  # so that the first machine is told them
 
     def search(
         self, config: RunConfig, digest_: str, identity: str, queries: Sequence[str]
@@ -233,6 +207,12 @@ class Worker:
         return AssayError(f"--ray: the worker on {socket.gethostname()} cannot be used: {reason}")
 
 
+def probe(encoder: AnyEncoder) -> bytes:
+    """Return what an encoder makes of a sentence, which no cache holds."""
+    made = encoder.encode_query(PROBE)
+    return made.to_bytes() if isinstance(made, SparseVector) else made.tobytes()
+
+
 def describe(config: RunConfig, workshop: Workshop) -> str:
     """Return the digest of what a retriever tells of itself before it has indexed.
 
@@ -245,9 +225,12 @@ def describe(config: RunConfig, workshop: Workshop) -> str:
         return ""
 
 
-def make_worker_class(ray: Any) -> Any:
-    """Return what makes workers of Ray, each on a processor of its own, which stay ended."""
-    return ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Worker)
+def make_worker_class(ray: Any, gpus: float) -> Any:
+    """Return what makes workers of Ray, each on a processor of its own, which stay ended.
+
+    Each has `gpus` GPUs, or a share of one, and sees no others.
+    """
+    return ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0, max_task_retries=0)(Worker)
 
 
 def make_place(ray: Any, node: str, root: Path) -> Place:

@@ -1,33 +1,36 @@
 """Work given to a cluster: passages to encode, shards of queries, points of a space."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any, TypeVar, cast
 
 from eval.collections.collection import Collection, Query
 from eval.collections.loading import load
 from eval.experiments.cluster import Cluster, join
-from eval.experiments.cluster_worker import PROBE, Encoding, Seen, describe
+from eval.experiments.cluster_worker import (
+    AnyEncoder,
+    AnyEncoderSettings,
+    Encoding,
+    Seen,
+    describe,
+    probe,
+)
 from eval.experiments.config import RunConfig
 from eval.experiments.point_order import name_shared
 from eval.experiments.runner import Done, Task
 from eval.experiments.workshop import make_workshop
 from eval.runs.searching import Answered, Searcher
 from retrievers.base import AssayError, Progress
-from retrievers.language_models.prices import FREE, Prices, Usage
-from retrievers.models.base import TEXTS_PER_PART, Encoder, Part, Vectors
+from retrievers.language_models.prices import FREE, Prices
 from retrievers.models.cross_encoders import CrossEncoderChoice
 from retrievers.models.encoders import EncoderChoice
 from retrievers.models.served.encoder import ServedEncoderSettings
-from retrievers.models.sparse import SparseEncoderSettings
-from retrievers.models.token_vectors import TokenEncoderSettings
 from retrievers.pipeline import PipelineSettings
 from retrievers.query.writing import WritingSettings
-from retrievers.settings import Settings, Workshop, name_type
+from retrievers.settings import Settings, Spread, Workshop, name_type
 from retrievers.store.digest import digest
 from retrievers.variants import Variants
 
@@ -35,8 +38,6 @@ TOKENS_PER_BATCH = 8192  # what a worker encodes in seconds, and loses when it i
 BYTES_PER_TOKEN = 4  # about, of English
 QUERIES_PER_BATCH = 32
 BATCHES_PER_WORKER = 4  # of points: fewer would share more, more would end at one time
-
-P = TypeVar("P")
 
 
 class Crew:
@@ -49,15 +50,25 @@ class Crew:
         self._cluster = cluster
         self.workshop = replace(workshop, pool=self)
 
-    def spread(self, encoder: P, settings: Settings) -> P:
-        """Return an encoder whose passages the workers encode; a service is asked from here.
+    def spread(self, settings: Settings) -> Spread | None:
+        """Return what lets the workers encode passages; None where a service is asked, from here,
+        or a document's passages are read together.
 
-        The vectors are those of `encoder`: a worker whose files or arithmetic are others refuses.
+        A worker whose files or arithmetic are others refuses.
         """
-        served = isinstance(settings, ServedEncoderSettings)
-        if served or not (isinstance(encoder, Encoder) and isinstance(settings, EncoderChoice)):
-            return encoder
-        return cast(P, SpreadEncoder(encoder, settings, self._cluster))
+        if not isinstance(settings, AnyEncoderSettings):
+            return None
+        if isinstance(settings, ServedEncoderSettings) or getattr(settings, "contextual", False):
+            return None
+
+        def encode(encoder: AnyEncoder, texts: Sequence[str]) -> Iterator[int]:
+            job = Encoding(settings, encoder.identity, probe(encoder))
+            spans = list(cut_by_tokens(texts, encoder.facts().get("max_tokens")))
+            calls = ((job, [texts[at] for at in span]) for span in spans)
+            for number, _ in self._cluster.map("encode", calls, len(spans)):
+                yield from spans[number]
+
+        return encode
 
     def search(self, config: RunConfig, collection: Collection) -> Searcher:
         """Return what lets the workers answer queries by `config`. Raises AssayError as `check`."""
@@ -139,55 +150,15 @@ class Crew:
         return Seen(_load(config.dataset).digest, describe(config, self.workshop))
 
 
-class SpreadEncoder(Encoder):
-    """Encodes many passages by the workers of a cluster, and few as it is."""
-
-    def __init__(self, encoder: Encoder, settings: EncoderChoice, cluster: Cluster) -> None:
-        self._encoder = encoder
-        self._settings = settings
-        self._cluster = cluster
-
-    @property
-    def identity(self) -> str:
-        """The identity of the encoder."""
-        return self._encoder.identity
-
-    def encode_passages(self, texts: Sequence[str]) -> Vectors:
-        """Return one row a text."""
-        return self._encoder.encode_passages(texts)
-
-    def encode_parts(self, texts: Sequence[str]) -> Iterator[Part]:
-        """Yield the rows of batches of texts as workers hand them in; seconds are the worker's."""
-        if len(texts) <= TEXTS_PER_PART:
-            yield from self._encoder.encode_parts(texts)
-            return
-        probe = self._encoder.encode_passages([PROBE]).tobytes()
-        job = Encoding(self._settings, self.identity, probe)
-        spans = list(cut_by_tokens(texts, self.facts().get("max_tokens")))
-        calls = ((job, [texts[at] for at in span]) for span in spans)
-        for number, (vectors, seconds) in self._cluster.map("encode", calls, len(spans)):
-            yield Part(spans[number], vectors, seconds)
-
-    def encode_query(self, text: str) -> Vectors:
-        """Return the vector of a query."""
-        return self._encoder.encode_query(text)
-
-    def expect(self, texts: Sequence[str]) -> Usage:
-        """As the encoder expects it."""
-        return self._encoder.expect(texts)
-
-    def facts(self) -> Mapping[str, Any]:
-        """The facts of the encoder."""
-        return self._encoder.facts()
-
-
 @contextmanager
-def distribute(address: str | None, progress: Progress) -> Iterator[Crew | None]:
+def distribute(address: str | None, progress: Progress, gpus: float = 0.0) -> Iterator[Crew | None]:
     """Yield the workers of the cluster at `address`, as `cluster.join` has it; none without one."""
     if address is None:
+        if gpus:
+            raise AssayError("--ray-gpus: workers have them; give --ray, too")
         yield None
         return
-    with join(address, progress) as cluster:
+    with join(address, progress, gpus) as cluster:
         yield Crew(cluster, make_workshop(progress))
 
 
@@ -243,8 +214,7 @@ def _name_encoders(config: RunConfig) -> str:
         return ""
     pipeline = config.retriever
     parts = (*pipeline.active.values(), *pipeline.query, *pipeline.stages)
-    kinds = EncoderChoice | SparseEncoderSettings | TokenEncoderSettings
-    found = [value for part in parts for _, value in part if isinstance(value, kinds)]
+    found = [value for part in parts for _, value in part if isinstance(value, AnyEncoderSettings)]
     return digest(found) if found else ""
 
 

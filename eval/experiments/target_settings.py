@@ -8,7 +8,8 @@ from eval.collections.authoring.known_item_collections import KINDS
 from eval.collections.catalog import find
 from eval.experiments.target_measurer import ProjectTargetMeasurer
 from eval.scoring.measures import check_ranking
-from eval.targets.measurements import COMPLEMENT, Change, Score
+from eval.targets.measurement_base import COMPLEMENT
+from eval.targets.measurements import Change, Score
 from eval.targets.settings import Target, TargetsSettings
 from retrievers.base import AssayError
 from retrievers.base.suggestions import suggest

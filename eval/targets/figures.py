@@ -23,8 +23,8 @@ from eval.statistics.estimates import (
     estimate_share,
 )
 from eval.statistics.significance import randomise
+from eval.targets.measurement_base import COMPLEMENT
 from eval.targets.measurements import (
-    COMPLEMENT,
     Change,
     Documents,
     Latency,

@@ -4,7 +4,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
-from eval.targets.measurements import LARGEST, Measurement
+from eval.targets.measurement_base import LARGEST
+from eval.targets.measurements import Measurement
 from retrievers.settings import Settings
 
 

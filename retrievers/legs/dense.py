@@ -16,7 +16,8 @@ from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.legs.compression import CompressedVectors, Quantisation
 from retrievers.legs.reading import find_bill, find_window, split
 from retrievers.models.base import Vectors
-from retrievers.models.encoders import Encoded, EncoderSettings
+from retrievers.models.caching import Encoded
+from retrievers.models.encoders import EncoderSettings
 from retrievers.models.registry import AnyEncoder
 from retrievers.models.tokens import Tokenizer
 from retrievers.ranking import Scored, best

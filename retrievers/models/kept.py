@@ -2,15 +2,19 @@
 
 import struct
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
+from typing import TypeVar
 
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest
 
 SECONDS = struct.Struct("<d")
 TEXTS_PER_WRITE = 64  # what a killed run loses at most, and what is held in memory
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,7 @@ class KeptVectors:
     """Entries of `kind`, made by `encode` where there is none; `name` is the encoder's, for people.
 
     `identity` gives the digest of all that decides a value. Safe in several threads and processes:
-    at worst two of them encode the same text.
+    at worst two of them encode the same text. With `spread` others encode many texts.
     """
 
     def __init__(
@@ -35,6 +39,7 @@ class KeptVectors:
         identity: Callable[[], str],
         encode: Callable[[Sequence[str]], Sequence[bytes]],
         workshop: Workshop,
+        spread: Callable[[Sequence[str]], Iterator[int]] | None = None,
     ) -> None:
         self._kind = kind
         self._seconds_kind = f"{kind}_seconds"  # of each entry, by the same key
@@ -42,11 +47,12 @@ class KeptVectors:
         self._identity = identity
         self._encode = encode
         self._workshop = workshop
+        self._spread = spread
 
     def find(self, texts: Sequence[str]) -> Iterator[Kept]:
         """Yield what is made of each text, in order; each block is stored before it is yielded."""
-        found = self._find(texts)
-        yield from self._workshop.progress.track(found, f"embedding with {self._name}", len(texts))
+        found = self._find(texts, self._let_others(texts) if self._spread else ())
+        yield from self._track(found, len(texts))
 
     def fill(self, texts: Sequence[str]) -> int:
         """Make what is not in the cache yet, and return of how many texts that was."""
@@ -63,7 +69,24 @@ class KeptVectors:
             return None
         return fsum(SECONDS.unpack(value)[0] for value in known.values())
 
-    def _find(self, texts: Sequence[str]) -> Iterator[Kept]:
+    def _let_others(self, texts: Sequence[str]) -> Container[str]:
+        """Let other processes make what is missing of many texts, and return its keys."""
+        items = list(zip(self._keys(texts), texts, strict=True))
+        missing: dict[str, str] = {}
+        for begin in range(0, len(items), TEXTS_PER_WRITE):
+            block = dict(items[begin : begin + TEXTS_PER_WRITE])
+            known = self._workshop.cache.get_many(self._kind, block)
+            missing |= {key: text for key, text in block.items() if key not in known}
+        if self._spread is None or len(missing) <= TEXTS_PER_WRITE:
+            return ()
+        deque(self._track(self._spread(list(missing.values())), len(missing)), maxlen=0)
+        return missing.keys()
+
+    def _track(self, items: Iterable[T], total: int) -> Iterator[T]:
+        return self._workshop.progress.track(items, f"embedding with {self._name}", total)
+
+    def _find(self, texts: Sequence[str], others: Container[str]) -> Iterator[Kept]:
+        """As `find`; what `others` have just made is fresh too."""
         keys = self._keys(texts)
         for begin in range(0, len(keys), TEXTS_PER_WRITE):
             block = dict(
@@ -77,7 +100,7 @@ class KeptVectors:
             missing = [key for key in block if key not in known]
             known |= self._make(missing, [block[key] for key in missing])
             for key in keys[begin : begin + TEXTS_PER_WRITE]:
-                yield Kept(known[key], key in missing)
+                yield Kept(known[key], key in missing or key in others)
 
     def _make(self, keys: Sequence[str], texts: Sequence[str]) -> dict[str, bytes]:
         if not keys:

@@ -17,7 +17,7 @@ from retrievers.models.packages import Kind
 from retrievers.models.pins import DEFAULT_SPARSE_ENCODER, find_pinned, pinned_names
 from retrievers.models.sparse_base import SparseEncoder, SparseVector
 from retrievers.models.sparse_st import StSparseEncoder
-from retrievers.settings import Workshop
+from retrievers.settings import Spread, Workshop
 from retrievers.store.digest import digest
 
 CACHE_KIND = "sparse_embeddings"
@@ -41,7 +41,8 @@ class SparseEncoderSettings(ModelSettings):
 
     def build(self, workshop: Workshop) -> "CachingSparseEncoder":
         """Return the encoder behind its cache. Nothing is loaded before a text needs it."""
-        return CachingSparseEncoder(self._open(workshop), self.model, workshop)
+        spread = workshop.pool.spread(self) if workshop.pool else None
+        return CachingSparseEncoder(self._open(workshop), self.model, workshop, spread)
 
     def _open(self, workshop: Workshop) -> SparseEncoder:
         backend = self.backend
@@ -100,9 +101,18 @@ class SparseEncoded:
 class CachingSparseEncoder:
     """Keeps the vector of every passage by its text. Queries are encoded each time."""
 
-    def __init__(self, encoder: SparseEncoder, name: str, workshop: Workshop) -> None:
+    def __init__(
+        self, encoder: SparseEncoder, name: str, workshop: Workshop, spread: Spread | None = None
+    ) -> None:
         self._encoder = encoder
-        self._kept = KeptVectors(CACHE_KIND, name, lambda: encoder.identity, self._encode, workshop)
+        self._kept = KeptVectors(
+            CACHE_KIND,
+            name,
+            lambda: encoder.identity,
+            self._encode,
+            workshop,
+            partial(spread, self) if spread else None,
+        )
 
     @property
     def identity(self) -> str:

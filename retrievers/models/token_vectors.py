@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from retrievers.models.pins import DEFAULT_ENCODER
 from retrievers.models.recipes import Recipe
 from retrievers.models.token_base import TokenEncoder
 from retrievers.models.token_vectors_st import StTokenEncoder
-from retrievers.settings import Workshop
+from retrievers.settings import Spread, Workshop
 from retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to give other vectors
@@ -44,7 +45,8 @@ class TokenEncoderSettings(ModelSettings):
 
     def build(self, workshop: Workshop) -> "CachingTokenEncoder":
         """Return the encoder behind its cache. Nothing is loaded before a text needs it."""
-        return CachingTokenEncoder(self._open(workshop), self.model, workshop)
+        spread = workshop.pool.spread(self) if workshop.pool else None
+        return CachingTokenEncoder(self._open(workshop), self.model, workshop, spread)
 
     def _open(self, workshop: Workshop) -> TokenEncoder:
         files = locate(self.model, self.backend, "encoder", workshop)
@@ -106,9 +108,18 @@ class CachingTokenEncoder:
     time.
     """
 
-    def __init__(self, encoder: TokenEncoder, name: str, workshop: Workshop) -> None:
+    def __init__(
+        self, encoder: TokenEncoder, name: str, workshop: Workshop, spread: Spread | None = None
+    ) -> None:
         self._encoder = encoder
-        self._kept = KeptVectors(CACHE_KIND, name, lambda: encoder.identity, self._encode, workshop)
+        self._kept = KeptVectors(
+            CACHE_KIND,
+            name,
+            lambda: encoder.identity,
+            self._encode,
+            workshop,
+            partial(spread, self) if spread else None,
+        )
 
     @property
     def identity(self) -> str:

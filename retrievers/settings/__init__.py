@@ -1,6 +1,14 @@
 """Typed settings: what a YAML file may say, and what is told where it says something else."""
 
-from retrievers.settings.base import Settings, Workshop, name_type
+from retrievers.settings.base import Settings, Spread, Workshop, name_type
 from retrievers.settings.errors import explain_error, explain_errors, validate
 
-__all__ = ["Settings", "Workshop", "explain_error", "explain_errors", "name_type", "validate"]
+__all__ = [
+    "Settings",
+    "Spread",
+    "Workshop",
+    "explain_error",
+    "explain_errors",
+    "name_type",
+    "validate",
+]

@@ -1,9 +1,9 @@
 """Typed settings: what a YAML file may say, and how each component comes to be built from it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, ClassVar, Protocol, TypeVar, get_args
+from typing import Any, ClassVar, Protocol, get_args
 
 from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationInfo, field_validator
 from pydantic_core.core_schema import CoreSchema
@@ -11,7 +11,8 @@ from pydantic_core.core_schema import CoreSchema
 from retrievers.base import Progress, Quiet
 from retrievers.store.cache import Cache
 
-E = TypeVar("E")
+# Given an encoder behind its cache and texts, yields the position of each text once it is kept.
+Spread = Callable[[Any, Sequence[str]], Iterator[int]]
 
 
 class Settings(BaseModel):
@@ -72,8 +73,10 @@ def name_type(settings: type[BaseModel]) -> str:
 class EncoderPool(Protocol):
     """Other processes that encode passages."""
 
-    def spread(self, encoder: E, settings: Settings) -> E:
-        """Return what encodes as `encoder` of these `settings` does, but many passages there."""
+    def spread(self, settings: Settings) -> Spread | None:
+        """Return what lets them encode texts by an encoder of `settings`; None where this process
+        does it.
+        """
         ...
 
 
