@@ -127,8 +127,9 @@ class Collection:
         lies, and what the card says about it, does not enter.
         """
         content = hashlib.sha256()
+        encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
         for part in self._parts():
-            content.update(json.dumps(part, ensure_ascii=False, sort_keys=True).encode())
+            content.update(encode(part).encode())
             content.update(b"\n")
         return content.hexdigest()
 

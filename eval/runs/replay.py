@@ -1,15 +1,16 @@
 """Rankings made elsewhere: TREC run files and JSON Lines, judged as if they were searched here."""
 
+import codecs
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import itemgetter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from eval.collections.collection import Collection
+from eval.runs.trec_runs import FORMATS, read_trec, split_lines
 from retrievers.base import (
     AssayError,
     Chunk,
@@ -22,10 +23,6 @@ from retrievers.base import (
 )
 from retrievers.base.answers import NamedChunks, Place, read_answer
 
-FORMATS = (
-    "allowed: a TREC run (query-id Q0 id rank score tag, separated by white space), or JSON Lines "
-    'with {"query_id": …, "ranking": [hits, best first] or null} and, if you like, "system"'
-)
 # What becomes of queries of the collection that have no ranking.
 FAIL, ZERO, DROP = "fail", "zero", "drop"
 
@@ -64,13 +61,15 @@ class Replay(Retriever):
                 f"(its first is {next(iter(rankings))})"
             )
         self._answers: dict[str, Sequence[Chunk]] = {}
+        find = cache(self._chunks.find)
         for query in collection.queries:
             try:
-                named = [self._chunks.find(place) for place in rankings.get(query.id, ())]
+                found = [find(place) for place in rankings.get(query.id, ())]
             except AssayError as error:
                 raise AssayError(f"{file.path}: query {query.id}: {error}") from None
-            # A place may have been named twice: by an id, by a span, by its text.
-            found = list({chunk.id: chunk for chunk in named[::-1]}.values())[::-1]
+            if len({chunk.id for chunk in found}) < len(found):
+                # A place was named twice: by an id, by a span, by its text.
+                found = list({chunk.id: chunk for chunk in found[::-1]}.values())[::-1]
             if self._answers.setdefault(query.text, found) != found:
                 raise AssayError(
                     f"{file.path}: query {query.id}: another query has the same text and "
@@ -143,16 +142,12 @@ def read_run_file(path: Path) -> RunFile:
     """Read a run file. Raises AssayError naming the line where it is not one."""
     try:
         content = path.read_bytes()
-        lines = content.decode("utf-8-sig").splitlines()
     except OSError as error:
         raise AssayError(explain_os_error(error, path)) from None
-    except UnicodeDecodeError as error:
-        raise AssayError(f"{path}: cannot be read: {error}") from None
-    first = next(filter(None, map(str.strip, lines)), "")
-    if not first:
+    is_json = content.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{")
+    systems, notes = (_read_json if is_json else read_trec)(path, content)
+    if not systems:
         raise AssayError(f"{path}: empty; {FORMATS}")
-    read = _read_json if first.startswith("{") else _read_trec
-    systems, notes = read(path, lines)
     for system, rankings in systems.items():
         for query, ids in rankings.items():
             if len(set(ids)) < len(ids):
@@ -181,9 +176,9 @@ Systems = dict[str, dict[str, Sequence[Place]]]
 Notes = tuple[str, ...]
 
 
-def _read_json(path: Path, lines: Sequence[str]) -> tuple[Systems, Notes]:
+def _read_json(path: Path, content: bytes) -> tuple[Systems, Notes]:
     systems: Systems = {}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(split_lines(path, content), start=1):
         if not line.strip():
             continue
         try:
@@ -205,43 +200,3 @@ def _read_json(path: Path, lines: Sequence[str]) -> tuple[Systems, Notes]:
             raise AssayError(f"{path}:{number}: query {query} has a ranking already")
         rankings[str(query)] = places
     return systems, ()
-
-
-def _read_trec(path: Path, lines: Sequence[str]) -> tuple[Systems, Notes]:
-    """Read a TREC run: by falling score, equal scores by rank, and then by descending id."""
-    scored: dict[str, dict[str, list[tuple[float, int, str]]]] = {}
-    last, hits = None, []
-    for number, line in enumerate(lines, start=1):
-        parts = line.split()
-        if not parts:
-            continue
-        try:
-            query, _, id_, place, text, tag = parts
-            score, rank = float(text), int(place)
-        except ValueError:
-            raise AssayError(f"{path}:{number}: not a line of a TREC run; {FORMATS}") from None
-        if not math.isfinite(score):
-            raise AssayError(f"{path}:{number}: the score {text} is not a finite number")
-        if (tag, query) != last:
-            last, hits = (tag, query), scored.setdefault(tag, {}).setdefault(query, [])
-        hits.append((-score, rank, id_))
-    systems: Systems = {}
-    notes = []
-    for tag, rankings in scored.items():
-        systems[tag] = {}
-        tied = against = 0
-        for query, hits in rankings.items():
-            hits.sort(key=itemgetter(2), reverse=True)
-            hits.sort(key=itemgetter(0))
-            by_id = list(hits)
-            hits.sort(key=itemgetter(0, 1))
-            ranks = [rank for _, rank, _ in hits]
-            tied += hits != by_id
-            against += ranks != sorted(ranks)
-            systems[tag][query] = tuple(id_ for _, _, id_ in hits)
-        where = f"{path}: {tag}: in %d of {len(rankings)} queries"
-        if tied:
-            notes.append(f"{where % tied} scores are equal; there the ranks decide")
-        if against:
-            notes.append(f"{where % against} ranks contradict scores; the scores decide")
-    return systems, tuple(notes)

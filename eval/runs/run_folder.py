@@ -25,6 +25,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._passages = {row["chunk"]["id"] for row in read_rows(self.path / "passages.jsonl")}
+        self._begun: set[str] = set()  # files that end with a whole line
 
     def finished_queries(self) -> set[str]:
         """Return the ids of the queries whose ranking is already stored.
@@ -36,7 +37,7 @@ class RunFolder:
         for row in read_rows(path):
             stored = row.pop(DIGEST, None)  # not in runs of earlier versions
             query = row.get("query")
-            if not isinstance(query, str) or stored not in (None, digest_row(row)):
+            if not isinstance(query, str) or stored not in (None, digest_row(encode_row(row))):
                 raise AssayError(
                     f"{path}: the ranking of query {query} was changed since it was stored; "
                     f"remove {self.path} to search again"
@@ -58,7 +59,7 @@ class RunFolder:
     def add_placements(self, query_id: str, placements: Mapping[str, Placement]) -> None:
         """Store the placements of a query, before its ranking: that is what finishes it."""
         items = {item: as_row(placement) for item, placement in placements.items()}
-        self._append("placements.jsonl", [{"query": query_id, "items": items}])
+        self._append("placements.jsonl", encode_row({"query": query_id, "items": items}))
 
     def add_ranking(self, query_id: str, ranking: Ranking, prescribed: Set[str]) -> None:
         """Store one ranking: first the passages it needs, then its own line."""
@@ -66,15 +67,16 @@ class RunFolder:
             chunk.id: chunk for chunk in (*(hit.chunk for hit in ranking.hits), *ranking.others)
         }
         fresh = [chunk for id_, chunk in named.items() if id_ not in self._passages]
-        rows = [{"chunk": as_row(chunk), "prescribed": chunk.id in prescribed} for chunk in fresh]
-        self._append("passages.jsonl", rows)
+        rows = ({"chunk": as_row(chunk), "prescribed": chunk.id in prescribed} for chunk in fresh)
+        self._append("passages.jsonl", "".join(map(encode_row, rows)))
         self._passages.update(chunk.id for chunk in fresh)
-        row = encode_ranking(query_id, ranking)
-        self._append("rankings.jsonl", [{**row, DIGEST: digest_row(row)}])
+        line = encode_row(encode_ranking(query_id, ranking))
+        # Put in by hand: encoding a ranking takes long.
+        self._append("rankings.jsonl", f'{line[:-2]},"{DIGEST}":"{digest_row(line)}"}}\n')
 
     def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write a JSON Lines file in one piece."""
-        self.write_text(name, "".join(encode_row(row) for row in rows))
+        self.write_text(name, "".join(map(encode_row, rows)))
 
     def write_text(self, name: str, text: str) -> None:
         """Write a text file in one piece."""
@@ -84,11 +86,14 @@ class RunFolder:
         """Declare the run complete."""
         self.write_text(MANIFEST, manifest.model_dump_json(indent=1) + "\n")
 
-    def _append(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
-        path = self._open(name)
-        with writing(path):
-            _drop_torn_line(path)
-        append(path, "".join(encode_row(row) for row in rows))
+    def _append(self, name: str, lines: str) -> None:
+        path = self.path / name
+        if name not in self._begun:
+            self._open(name)
+            with writing(path):
+                _drop_torn_line(path)
+            self._begun.add(name)
+        append(path, lines)
 
     def _open(self, name: str) -> Path:
         """Make the folder where it is not there yet, and return the path of a file in it."""
