@@ -1,5 +1,6 @@
 """The command line `assay`. Commands are imported when they are called, so that help is quick."""
 
+import atexit
 import gc
 import importlib
 import os
@@ -155,6 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # Rankings are millions of small objects without circles among them, which live long: looking
     # through them again and again for garbage takes as long as making them.
     gc.set_threshold(100_000, 50, 100)
+    atexit.register(gc.freeze)
     with safe_streams():
         _run(arguments)
 
