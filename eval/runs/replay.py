@@ -64,7 +64,7 @@ class Replay(Retriever):
         find = cache(self._chunks.find)
         for query in collection.queries:
             try:
-                found = [find(place) for place in rankings.get(query.id, ())]
+                found = list(map(find, rankings.get(query.id, ())))
             except AssayError as error:
                 raise AssayError(f"{file.path}: query {query.id}: {error}") from None
             if len({chunk.id for chunk in found}) < len(found):
