@@ -6,6 +6,7 @@ Computed from a stored run alone: the lists of its trace, and the placements tak
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 from eval.analysis.candidate_lists import (
@@ -101,6 +102,14 @@ class Attribution:
     ceilings: tuple[Ceiling, ...]
     reached: Mapping[str, Estimate]
     types: Mapping[str, str]
+
+    @cached_property
+    def fates(self) -> Mapping[str, Mapping[str, str]]:
+        """The fates by query id and the id of the gold item."""
+        return {
+            query: {item.item.id: item.fate for item in items}
+            for query, items in self.items.items()
+        }
 
     def totals(self, type: str = "") -> Mapping[str, int]:  # noqa: A002
         """Return {fate: gold items} for every fate, of all queries or of those of one type."""

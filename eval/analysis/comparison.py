@@ -5,8 +5,6 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from eval.analysis.comparability import (
     check_comparable,
     describe_unanswered,
@@ -14,13 +12,9 @@ from eval.analysis.comparability import (
     share_answered,
     share_queries,
 )
-from eval.analysis.differences import (
-    EFFECT,
-    Contrast,
-    Difference,
-    describe_symmetry,
-)
-from eval.analysis.families import adjust_alone, judge_apart, judge_pairs
+from eval.analysis.differences import EFFECT, Difference, describe_symmetry, judge_parts
+from eval.analysis.families import contrast_measures, contrast_types, judge_apart
+from eval.analysis.latency_pairs import LatencyPair, pair_latencies
 from eval.analysis.run_labels import label_runs
 from eval.analysis.summary import Summary, summarise
 from eval.runs import answered
@@ -29,8 +23,7 @@ from eval.runs.interleaved_timing import InterleavedTiming
 from eval.runs.latency import TOTAL
 from eval.runs.manifest import describe_unread
 from eval.runs.stored import StoredRun, describe_without_hits
-from eval.scoring.measures import choose_headline, find, list_standard
-from eval.statistics.estimates import Estimate, estimate_percentile_ratio
+from eval.scoring.measures import find, list_standard
 from eval.statistics.significance import ALPHA, POWER
 from retrievers.base import AssayError
 
@@ -39,21 +32,6 @@ DEFAULT = ("nDCG@10", "MRR@10", "Hit@1", "Hit@5", "Recall@20", "Recall@2000tok")
 BESIDE = ("Judged@10", "Tokens@10")
 # Added to the default ones where all runs have answers by one model and prompt; a family apart.
 OF_ANSWERS = ("AnswerF1", "QuoteShare", "CitationP", "CitationR", "Abstention")
-PERCENTILES = (50, 95)
-
-
-@dataclass(frozen=True, slots=True)
-class LatencyPair:
-    """A percentile of latency in milliseconds, and the ratio other / base with its interval.
-
-    There is a ratio only where the two were timed interleaved, in one job. Runs that were timed
-    apart met other loads on the machine: what sets their times apart may be that alone.
-    """
-
-    percentile: int
-    base: float
-    other: float
-    ratio: Estimate | None
 
 
 @dataclass(frozen=True)
@@ -265,23 +243,25 @@ def compare(
     for run in runs[1:]:
         check_comparable(runs[0], run)
     base, *others = [summarise(run, [*tested, *beside]) for run in runs]
-    contrasts = [_contrast(base, other, tested) for other in others]
+    contrasts = [contrast_measures(base, other, tested) for other in others]
     headlines = judge_apart(contrasts, effect, apart or ())
-    by_type = judge_pairs([_contrast_types(base, other, tested) for other in others], effect)
+    by_type = judge_parts([contrast_types(base, other, tested) for other in others], effect)
     return Comparison(
         base=base,
         pairs=tuple(
             Pair(
                 base,
                 other,
-                over_all,
-                of_types,
-                _latency(base.run, other.run, timing),
-                adjust_alone(own, apart or ()),
+                tuple(item.difference for item in over_all),
+                tuple(item.difference for item in of_types),
+                pair_latencies(base.run, other.run, timing),
+                {
+                    item.difference.measure: item.alone
+                    for item in over_all
+                    if item.alone is not None
+                },
             )
-            for other, over_all, of_types, own in zip(
-                others, headlines, by_type, contrasts, strict=True
-            )
+            for other, over_all, of_types in zip(others, headlines, by_type, strict=True)
         ),
         measures=tested,
         beside=beside,
@@ -299,50 +279,6 @@ def _list_of_answers(runs: Sequence[StoredRun]) -> list[str]:
         return []
     available = [answered.list_available(run) for run in runs]
     return [name for name in OF_ANSWERS if all(name in names for names in available)]
-
-
-def _contrast(base: Summary, other: Summary, tested: Sequence[str]) -> list[Contrast]:
-    return [Contrast(name, "", base.scores[name], other.scores[name]) for name in tested]
-
-
-def _contrast_types(base: Summary, other: Summary, tested: Sequence[str]) -> list[Contrast]:
-    """Return the headline's contrast of each type of query."""
-    name = choose_headline(tested)
-    queries = base.run.queries
-    groups = {
-        kind: [id_ for id_ in queries if queries[id_].type == kind]
-        for kind in sorted({query.type for query in queries.values()} - {""})
-    }
-    scores = (base.scores[name], other.scores[name])
-    return [
-        Contrast(name, kind, *({id_: found[id_] for id_ in ids} for found in scores))
-        for kind, ids in groups.items()
-    ]
-
-
-def _latency(
-    base: StoredRun, other: StoredRun, timing: InterleavedTiming | None
-) -> tuple[LatencyPair, ...]:
-    """Return the percentiles of the total, of one job where both were timed in it."""
-    together = timing.milliseconds if timing else {}
-    paired = base.manifest.id in together and other.manifest.id in together
-    old, new = (
-        together[run.manifest.id]
-        if paired
-        else [sample.milliseconds[TOTAL] for sample in run.latency]
-        for run in (base, other)
-    )
-    if not old or not new:
-        return ()
-    return tuple(
-        LatencyPair(
-            percentile=percent,
-            base=float(np.percentile(old, percent)),
-            other=float(np.percentile(new, percent)),
-            ratio=estimate_percentile_ratio(old, new, percent) if paired else None,
-        )
-        for percent in PERCENTILES
-    )
 
 
 def _run(summary: Summary, label: str, beside: Sequence[str]) -> dict[str, Any]:

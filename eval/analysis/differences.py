@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, chain, pairwise
 from typing import Literal
 
 import numpy as np
@@ -34,6 +35,8 @@ SYMMETRY = (
     "presumes that large gains are as rare as large losses: a few queries more that go all the "
     "other way would undo it"
 )
+
+UNTESTED = (None, None, None)
 
 Verdict = Literal["better", "worse", "no difference shown", "too few queries"]
 
@@ -97,6 +100,17 @@ def foretell(n: int) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A difference, and its p-value adjusted as if the part of the family it is in were all of it.
+
+    That is None where the difference is not tested.
+    """
+
+    difference: Difference
+    alone: float | None
+
+
 def judge_family(contrasts: Sequence[Contrast], effect: float = EFFECT) -> list[Difference]:
     """Return the difference of each contrast, tested and judged together with all the others.
 
@@ -105,20 +119,27 @@ def judge_family(contrasts: Sequence[Contrast], effect: float = EFFECT) -> list[
     shown" where these queries would have shown one of `effect` with power 0.8, else "too few
     queries". Contrasts of too few queries for any p-value to reach .05 are left out of the test.
     """
+    (judged,) = judge_parts([contrasts], effect)
+    return [item.difference for item in judged]
+
+
+def judge_parts(parts: Sequence[Sequence[Contrast]], effect: float) -> list[list[Judged]]:
+    """As `judge_family`, of contrasts in parts that are one family."""
+    tested = [[item for item in part if can_reach(ALPHA, len(item.before))] for part in parts]
+    family = [item for part in tested for item in part]
+    queries = list(dict.fromkeys(query for item in family for query in item.before))
+    table = [[item.differences.get(query, 0.0) for item in family] for query in queries]
+    ends = list(accumulate(map(len, tested), initial=0))
+    found = randomise_family(
+        np.array(table).reshape(len(queries), len(family)),
+        [range(begin, end) for begin, end in pairwise(ends)],
+    )
+    p_values = zip(found.p_values, found.adjusted, chain(*found.apart), strict=True)
+    by_contrast = dict(zip(map(id, family), p_values, strict=True))
     return [
-        _judge(contrast, *(found or (None, None)), effect=effect)
-        for contrast, found in zip(contrasts, adjust_family(contrasts), strict=True)
+        [_judge(item, *by_contrast.get(id(item), UNTESTED), effect=effect) for item in part]
+        for part in parts
     ]
-
-
-def adjust_family(contrasts: Sequence[Contrast]) -> list[tuple[float, float] | None]:
-    """Return the p-value of each contrast, alone and adjusted for all; None where not tested."""
-    tested = [item for item in contrasts if can_reach(ALPHA, len(item.before))]
-    queries = list(dict.fromkeys(query for item in tested for query in item.before))
-    table = [[item.differences.get(query, 0.0) for item in tested] for query in queries]
-    family = randomise_family(np.array(table).reshape(len(queries), len(tested)))
-    pairs = iter(zip(family.p_values, family.adjusted, strict=True))
-    return [next(pairs) if item in tested else None for item in contrasts]
 
 
 def describe_symmetry(differences: Sequence[Difference]) -> str:
@@ -130,8 +151,13 @@ def describe_symmetry(differences: Sequence[Difference]) -> str:
 
 
 def _judge(
-    contrast: Contrast, p: float | None, adjusted: float | None, *, effect: float
-) -> Difference:
+    contrast: Contrast,
+    p: float | None,
+    adjusted: float | None,
+    alone: float | None,
+    *,
+    effect: float,
+) -> Judged:
     differences = list(contrast.differences.values())
     deviation = spread(differences)
     sign = find(contrast.measure).sign
@@ -145,7 +171,7 @@ def _judge(
         verdict = "better" if sign * estimate.value > 0 else "worse"
     elif adjusted is None or shown is None or shown > effect:
         verdict = "too few queries"
-    return Difference(
+    difference = Difference(
         measure=contrast.measure,
         type=contrast.type,
         n=len(differences),
@@ -164,6 +190,7 @@ def _judge(
         presumes_symmetry=verdict in ("better", "worse")
         and presumes_symmetry(differences, largest),
     )
+    return Judged(difference, alone)
 
 
 def find_largest(measure: str, differences: Sequence[float]) -> float:

@@ -1,36 +1,39 @@
-"""Which differences of a comparison are judged together, as one family."""
+"""What differences of a comparison are made of, and which are judged together, as one family."""
 
 from collections.abc import Sequence
-from itertools import islice
 
-from eval.analysis.differences import Contrast, Difference, adjust_family, judge_family
+from eval.analysis.differences import Contrast, Judged, judge_parts
+from eval.analysis.summary import Summary
+from eval.scoring.measures import choose_headline
 
 
-def judge_pairs(
-    contrasts: Sequence[Sequence[Contrast]], effect: float
-) -> list[tuple[Difference, ...]]:
-    """Return the differences of each pair, all of them judged as one family."""
-    judged = iter(judge_family([item for pair in contrasts for item in pair], effect))
-    return [tuple(islice(judged, len(pair))) for pair in contrasts]
+def contrast_measures(base: Summary, other: Summary, tested: Sequence[str]) -> list[Contrast]:
+    """Return the contrast of each measure, over all queries."""
+    return [Contrast(name, "", base.scores[name], other.scores[name]) for name in tested]
+
+
+def contrast_types(base: Summary, other: Summary, tested: Sequence[str]) -> list[Contrast]:
+    """Return the headline's contrast of each type of query."""
+    name = choose_headline(tested)
+    queries = base.run.queries
+    groups = {
+        kind: [id_ for id_ in queries if queries[id_].type == kind]
+        for kind in sorted({query.type for query in queries.values()} - {""})
+    }
+    scores = (base.scores[name], other.scores[name])
+    return [
+        Contrast(name, kind, *({id_: found[id_] for id_ in ids} for found in scores))
+        for kind, ids in groups.items()
+    ]
 
 
 def judge_apart(
     contrasts: Sequence[Sequence[Contrast]], effect: float, apart: Sequence[str]
-) -> list[tuple[Difference, ...]]:
+) -> list[tuple[Judged, ...]]:
     """Return the differences of each pair, those of measures that are `apart` as a family last."""
     parts = [_part(pair, apart) for pair in contrasts]
-    judged = (judge_pairs([pair[at] for pair in parts], effect) for at in (0, 1))
+    judged = (judge_parts([pair[at] for pair in parts], effect) for at in (0, 1))
     return [(*others, *own) for others, own in zip(*judged, strict=True)]
-
-
-def adjust_alone(contrasts: Sequence[Contrast], apart: Sequence[str]) -> dict[str, float]:
-    """Return the p-values by measure, adjusted as if this pair were the only one."""
-    found = (
-        pair
-        for family in _part(contrasts, apart)
-        for pair in zip(family, adjust_family(family), strict=True)
-    )
-    return {item.measure: pair[1] for item, pair in found if pair}
 
 
 def _part(contrasts: Sequence[Contrast], apart: Sequence[str]) -> tuple[list[Contrast], ...]:

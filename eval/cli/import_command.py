@@ -9,7 +9,7 @@ from eval.cli import options
 from eval.cli.output import print_json, print_places
 
 if TYPE_CHECKING:
-    from eval.runs.run_files import Ties
+    from eval.runs.trec_runs import Ties
 
 
 @click.command("import")

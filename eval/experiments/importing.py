@@ -1,15 +1,27 @@
 """Rankings made elsewhere become stored runs."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
+from eval.collections.catalog import find
+from eval.collections.digests import measure_digest
 from eval.collections.loading import load
 from eval.experiments.locations import reports_folder
-from eval.runs.execution import Outcome, Plan, execute
+from eval.runs import environment
+from eval.runs.execution import Outcome, Plan, execute, find_stored
 from eval.runs.latency import LatencySettings
+from eval.runs.manifest import read_manifest
 from eval.runs.replay import Replay, cover, describe_cut
-from eval.runs.run_files import Ties, read_run_file
-from retrievers.base import Progress
+from eval.runs.run_files import read_run_file
+from eval.runs.trec_runs import Ties
+from retrievers.base import AssayError, Progress
+from retrievers.store.cache import Cache, default_root
+from retrievers.store.digest import digest, digest_file, digest_sources
+
+KIND = "imports"
 
 
 def import_runs(
@@ -27,9 +39,15 @@ def import_runs(
     Runs are called `name`, with several systems followed by the system's. They keep `depth` hits a
     query, and `progress` is told where there are more. `missing` is what becomes of queries
     without a ranking (see `eval.runs.replay.cover`), `ties` by what hits of equal scores stand (see
-    `eval.runs.run_files.read_run_file`). With `again` an equal run that is stored does not stand
-    for a new one. Raises AssayError.
+    `eval.runs.run_files.read_run_file`). Where all that is read is as it was before, and the runs
+    stand, nothing is read again, but with `again`, which makes new ones. Raises AssayError.
     """
+    key = _identify(file, dataset, name, depth, missing, ties)
+    if key and not again and (known := _find_known(key)):
+        for note in known.notes:
+            progress.say(note)
+        yield from (Outcome(folder, reused=True) for folder in known.folders)
+        return
     runs = read_run_file(file, ties)
     whole = load(dataset)
     replays = {}
@@ -41,6 +59,7 @@ def import_runs(
     for note in notes:
         progress.say(note)
     chosen = {} if ties == "ranks" else {"ties": ties}
+    identities = []
     for system, (collection, replay) in replays.items():
         label = _label(name, system, len(replays) > 1)
         config = {
@@ -50,7 +69,51 @@ def import_runs(
             "imported": {"file": file.name, "tag": system} | chosen,
         }
         plan = Plan(label, config, depth, None, LatencySettings(queries=0), again=again)
-        yield execute(plan, replay, collection, reports_folder(), progress)
+        outcome = execute(plan, replay, collection, reports_folder(), progress)
+        identities.append(read_manifest(outcome.folder).identity)
+        yield outcome
+    if key:
+        with suppress(AssayError):  # where nothing can be written, all is read each time
+            kept = json.dumps({"notes": notes, "identities": identities}).encode()
+            Cache(default_root()).put_many(KIND, {key: kept})
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What was said of an import, and the folders of its runs."""
+
+    notes: Sequence[str]
+    folders: Sequence[Path]
+
+
+def _find_known(key: str) -> _Known | None:
+    """Return what was imported by the digest `key`; None where that is not known, or gone."""
+    with suppress(AssayError):
+        if stored := Cache(default_root()).get_many(KIND, [key]).get(key):
+            kept = json.loads(stored)
+            found = [find_stored(identity, reports_folder()) for identity in kept["identities"]]
+            folders = [folder for folder in found if folder]
+            return _Known(kept["notes"], folders) if len(folders) == len(found) else None
+    return None
+
+
+def _identify(
+    file: Path, dataset: str, name: str | None, depth: int, missing: str, ties: Ties
+) -> str:
+    """Return the digest of all that an import depends on; "" where not all of it is in files.
+
+    Nor where a file is missing, or anything else is wrong: reading it tells what.
+    """
+    with suppress(AssayError, OSError):
+        card, variant = find(dataset)
+        if card.has_folder:
+            names = filter(None, dict.fromkeys([*card.names(), card.contexts_file]))
+            return digest(
+                [str(file), digest_file(file), name, dataset, variant, depth, missing, ties],
+                [card, [measure_digest(card, each) for each in names]],
+                [environment.packages(), environment.digest_code(), digest_sources(Path(__file__))],
+            )
+    return ""
 
 
 def _label(name: str | None, system: str, several: bool) -> str:

@@ -14,6 +14,7 @@ from eval.analysis.cost import Cost, find_cost
 from eval.analysis.legs_alone import LegAlone, score_legs
 from eval.analysis.oracle import Ceiling
 from eval.analysis.summary import Summary, summarise, summarise_scores
+from eval.analysis.unjudged import Unjudged, examine
 from eval.collections.collection import GoldItem
 from eval.runs import answered, environment
 from eval.runs.manifest import MANIFEST
@@ -44,6 +45,15 @@ class KeptSummary(Summary):
     def legs(self) -> tuple[LegAlone, ...]:  # noqa: D102
         measure = choose_headline(self.scores)
         return self.kept.find(f"legs by {measure}", _legs(), lambda: score_legs(self.run, measure))
+
+    @cached_property
+    def unjudged(self) -> tuple[Unjudged, ...]:  # noqa: D102
+        def find() -> tuple[Unjudged, ...]:
+            return examine(self.run, self.scores)
+
+        if not all(map(_is_ours, self.scores)):
+            return find()
+        return self.kept.find(f"unjudged in {', '.join(self.scores)}", _unjudged(), find)
 
     @cached_property
     def cost(self) -> Cost | None:  # noqa: D102
@@ -156,6 +166,11 @@ def _fates() -> "TypeAdapter[_Fates]":
 @cache
 def _legs() -> "TypeAdapter[tuple[LegAlone, ...]]":
     return TypeAdapter(tuple[LegAlone, ...])
+
+
+@cache
+def _unjudged() -> "TypeAdapter[tuple[Unjudged, ...]]":
+    return TypeAdapter(tuple[Unjudged, ...])
 
 
 @cache

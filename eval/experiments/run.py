@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eval import report, tracking
-from eval.analysis.exports import export
+from eval.analysis import exports
 from eval.analysis.summary import Summary
 from eval.collections.loading import load
 from eval.experiments import standing
@@ -64,19 +64,23 @@ def write_report(
     named = _name_measures(run, measures)
     if not anew and standing.stands(run.folder, named):
         return summarise_kept(run, named), run.folder / report.PAGE
-    summary = export_summary(run, named)
+    summary = export_summary(run, named, anew=anew)
     page = report.write(summary)
     standing.note(run.folder, named)
     return summary, page
 
 
-def export_summary(run: StoredRun, measures: Sequence[str] = ()) -> Summary:
+def export_summary(run: StoredRun, measures: Sequence[str] = (), *, anew: bool = False) -> Summary:
     """Compute all figures of a run, and write the exports that go with them.
 
-    Without `measures` they are those that the run's config names.
+    Without `measures` they are those that the run's config names. Exports that stand there already
+    as they would be written are left, unless `anew`.
     """
-    summary = summarise_kept(run, _name_measures(run, measures))
-    export(summary)
+    named = _name_measures(run, measures)
+    summary = summarise_kept(run, named)
+    if anew or not standing.stands(run.folder, named, exports.FILES):
+        exports.export(summary)
+        standing.note(run.folder, named, exports.FILES)
     return summary
 
 

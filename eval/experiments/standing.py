@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from eval import report
 from eval.analysis import exports
@@ -15,27 +16,30 @@ WRITTEN = "written.json"
 OUTPUTS = (*exports.FILES, report.MARKDOWN, report.PAGE)
 
 
-def stands(folder: Path, measures: Sequence[str]) -> bool:
-    """Say whether exports and report in `folder` are whole, and those that would be written."""
+def stands(folder: Path, measures: Sequence[str], outputs: Sequence[str] = OUTPUTS) -> bool:
+    """Say whether `outputs` in `folder` are whole, and those that would be written."""
     try:
-        return bool(json.loads((folder / WRITTEN).read_bytes()) == _describe(folder, measures))
-    except (FileNotFoundError, ValueError):
+        noted = json.loads((folder / WRITTEN).read_bytes())
+        found = _describe(folder, measures, outputs)
+        return bool(noted["of"] == found["of"] and found["files"].items() <= noted["files"].items())
+    except (FileNotFoundError, ValueError, LookupError, TypeError, AttributeError):
         return False
 
 
-def note(folder: Path, measures: Sequence[str]) -> None:
-    """Keep of what, and as what, exports and report were written."""
-    write_atomically(folder / WRITTEN, json.dumps(_describe(folder, measures), indent=1).encode())
+def note(folder: Path, measures: Sequence[str], outputs: Sequence[str] = OUTPUTS) -> None:
+    """Keep of what, and as what, `outputs` were written."""
+    found = _describe(folder, measures, outputs)
+    write_atomically(folder / WRITTEN, json.dumps(found, indent=1).encode())
 
 
-def _describe(folder: Path, measures: Sequence[str]) -> dict[str, object]:
+def _describe(folder: Path, measures: Sequence[str], outputs: Sequence[str]) -> dict[str, Any]:
     """Raises FileNotFoundError where an output is missing."""
     others = {WRITTEN, LOGGED, *OUTPUTS}
     inputs = sorted(path for path in folder.iterdir() if path.name not in others and path.is_file())
     read = [(path.name, digest_file(path)) for path in inputs]
     return {
         "of": digest(read, list(measures), _digest_code()),
-        "files": {name: digest_file(folder / name) for name in OUTPUTS},
+        "files": {name: digest_file(folder / name) for name in outputs},
     }
 
 

@@ -97,7 +97,7 @@ def _hit(hit: Hit, joined: JoinedHit, relevant: list[GoldItem], library: Library
     }
     if joined.found:
         detail["grades"] = [item.grade for item in joined.found]
-    covered = [item for item in relevant if library.covers(hit.chunk, item)]
+    covered = library.list_covered(hit.chunk, relevant)
     if covered:
         detail["pieces"] = list_pieces(hit.chunk, covered, library.shelf.excerpt)
     if joined.judged and not joined.found:

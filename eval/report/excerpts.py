@@ -41,9 +41,10 @@ class Library:
         self._prescribed = run.prescribed
         self._gold_texts = run.gold_texts
 
-    def covers(self, chunk: Chunk, item: GoldItem) -> bool:
-        """Say whether `chunk` covers a gold item."""
-        return covers(self._retrieve(chunk), item)
+    def list_covered(self, chunk: Chunk, items: Sequence[GoldItem]) -> list[GoldItem]:
+        """Return those of the gold items that `chunk` covers."""
+        retrieved = self._retrieve(chunk)
+        return [item for item in items if covers(retrieved, item)]
 
     def join(self, hits: Sequence[Hit], gold: Sequence[GoldItem]) -> list[JoinedHit]:
         """Return what the first hits of a query count for, given its gold."""
@@ -54,13 +55,15 @@ class Library:
 
     def list_covering(self, ranking: Ranking, items: Sequence[GoldItem]) -> list[set[str]]:
         """Return for each gold item the ids of the chunks of a ranking that cover it."""
-        by_document: dict[str, list[Chunk]] = {}
+        found: list[set[str]] = [set() for _ in items]
+        wanted = {item.doc_id for item in items}
         for chunk in (*(hit.chunk for hit in ranking.hits), *ranking.others):
-            by_document.setdefault(chunk.doc_id, []).append(chunk)
-        return [
-            {chunk.id for chunk in by_document.get(item.doc_id, ()) if self.covers(chunk, item)}
-            for item in items
-        ]
+            if chunk.doc_id in wanted:
+                retrieved = self._retrieve(chunk)
+                for item, ids in zip(items, found, strict=True):
+                    if covers(retrieved, item):
+                        ids.add(chunk.id)
+        return found
 
     def quote(self, item: GoldItem) -> str:
         """Return the beginning of a gold item."""

@@ -148,6 +148,7 @@ def digest_code() -> str:
                 "replay",
                 "rows",
                 "run_folder",
+                "trec_runs",
             )
         ),
     ]

@@ -116,9 +116,12 @@ def make_ready(plan: Plan, retriever: Retriever, collection: Collection) -> Read
 
 def find_finished(ready: Ready, retriever: Retriever, reports: Path) -> Path | None:
     """Return the folder of the last finished run of this identity; None where that is degraded."""
-    if retriever.nondeterministic:
-        return None
-    stored = _list_stored(ready.identity, reports)
+    return None if retriever.nondeterministic else find_stored(ready.identity, reports)
+
+
+def find_stored(identity: str, reports: Path) -> Path | None:
+    """As `find_finished`, of a retriever that always answers the same."""
+    stored = _list_stored(identity, reports)
     finished = [path for path in stored if (path / MANIFEST).exists()]
     return finished[-1] if finished and not read_manifest(finished[-1]).degraded else None
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from eval.collections.collection import Collection
@@ -44,15 +45,17 @@ class Replay(Retriever):
                 f"(its first is {next(iter(rankings))})"
             )
         self._answers: dict[str, Sequence[Chunk]] = {}
+        find = cache(self._chunks.find)
         for query in collection.queries:
             try:
-                named = [self._chunks.find(place) for place in rankings.get(query.id, ())]
+                found = list(map(find, rankings.get(query.id, ())))
             except AssayError as error:
                 raise AssayError(
                     f"{file.path}: query {query.id}: {cut(str(error), MOST)}"
                 ) from None
-            # A place may have been named twice: by an id, by a span, by its text.
-            found = list({chunk.id: chunk for chunk in named[::-1]}.values())[::-1]
+            if len({chunk.id for chunk in found}) < len(found):
+                # A place was named twice: by an id, by a span, by its text.
+                found = list({chunk.id: chunk for chunk in found[::-1]}.values())[::-1]
             if self._answers.setdefault(query.text, found) != found:
                 raise AssayError(
                     f"{file.path}: query {query.id}: another query has the same text and "

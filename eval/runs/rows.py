@@ -2,11 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
 
 from retrievers.base import AssayError, Chunk, Hit, Placed, Ranking, StageTrace
 
@@ -27,12 +29,32 @@ class Line:
     def parse(self) -> dict[str, Any]:
         """Return the object that it holds. Raises AssayError, naming the line, where it is none."""
         try:
-            row = json.loads(self.content.decode())  # of bytes it takes halves of characters
-        except (ValueError, RecursionError):
+            row = from_json(self.content)
+        except ValueError:
             row = None
         if not isinstance(row, dict):
             raise AssayError(f"{self.path}:{self.number}: not a row of a stored run")
         return row
+
+
+class StoredLegs(Mapping[str, Placed]):
+    """Where legs placed a hit, as a row has it; of most hits no one ever asks."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: Mapping[str, Sequence[Any]]) -> None:
+        self._rows = rows
+
+    def __getitem__(self, leg: str) -> Placed:
+        """Return where a leg placed the hit. Raises KeyError where it did not."""
+        rank, score = self._rows[leg]
+        return Placed(rank, score)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -99,21 +121,18 @@ def encode_ranking(query_id: str, ranking: Ranking) -> dict[str, Any]:
 
 def read_ranking(row: Mapping[str, Any], chunks: Mapping[str, Chunk]) -> Ranking:
     """Read a ranking; `chunks` are those of the run by id."""
-    hits = tuple(
-        Hit(chunks[id_], score, {leg: Placed(*placed) for leg, placed in legs.items()})
-        for id_, score, legs in row["hits"]
-    )
+    hits = tuple(Hit(chunks[id_], score, StoredLegs(legs)) for id_, score, legs in row["hits"])
     trace = read_trace(row["trace"])
-    returned = {hit.chunk.id for hit in hits}
+    returned = {id_ for id_, *_ in row["hits"]}
     named = dict.fromkeys(id_ for entry in trace for id_, _ in entry.candidates)
-    others = tuple(chunks[id_] for id_ in named if id_ in chunks and id_ not in returned)
+    others = tuple(chunks[id_] for id_ in named if id_ not in returned and id_ in chunks)
     return Ranking(hits, trace, others, tuple(row["degraded"]))
 
 
 def read_trace(rows: Iterable[list[Any]]) -> tuple[StageTrace, ...]:
     """Read a trace; what was lost to retries is not in runs of earlier versions."""
     return tuple(
-        StageTrace(name, kind, taken, tuple((id_, score) for id_, score in candidates), *others)
+        StageTrace(name, kind, taken, tuple(map(tuple, candidates)), *others)
         for name, kind, taken, candidates, *others in rows
     )
 

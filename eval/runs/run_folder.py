@@ -88,7 +88,7 @@ class RunFolder:
 
     def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write a JSON Lines file in one piece."""
-        self.write_text(name, "".join(encode_row(row) for row in rows))
+        self.write_text(name, "".join(map(encode_row, rows)))
 
     def write_text(self, name: str, text: str) -> None:
         """Write a text file in one piece."""

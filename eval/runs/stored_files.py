@@ -4,13 +4,14 @@ Runs on one collection hold the same queries, gold and passages to the byte. Eve
 AssayError for a line that holds no object, and errors of other classes for one that holds another.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from pydantic_core import from_json
 
 from eval.collections.collection import GoldItem, Query
 from eval.runs.gold_ranks import Placement
@@ -92,7 +93,7 @@ def _index(path: Path) -> dict[str, Line]:
     found: dict[str, Line] = {}
     for line in read_lines(path):
         match = QUERY.match(line.content)
-        found[json.loads(match[1]) if match else line.parse()["query"]] = line
+        found[from_json(match[1]) if match else line.parse()["query"]] = line
     return found
 
 
@@ -109,6 +110,10 @@ class _Content:
 
     content: bytes
     path: Path = field(compare=False)
+
+    def __hash__(self) -> int:
+        """Go by the length: going through all of it takes longer than comparing it."""
+        return len(self.content)
 
     @classmethod
     def of(cls, path: Path) -> "_Content":

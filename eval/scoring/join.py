@@ -18,6 +18,7 @@ trec_eval's on plain qrels. docs/measures.md has the formulas.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from eval.collections.collection import GoldItem
 from retrievers.base import Chunk
@@ -98,8 +99,7 @@ def join(ranking: Sequence[Retrieved], gold: Sequence[GoldItem]) -> list[JoinedH
     return joined
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """What a rank measure sees at one place: a gold item, or a chunk that counts for nothing.
 
     `rank` is that of the hit, `id` the item's or the chunk's, `grade` 0 for a chunk.

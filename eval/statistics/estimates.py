@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
 TAIL = (1 - CONFIDENCE) / 2
@@ -53,11 +54,11 @@ def estimate_mean(sample: Sequence[float], within: Range = ANY) -> Estimate:
     The interval of Clopper and Pearson where a share's values are all 0 or 1. A single value has
     the whole of a bounded range for its interval; other equal values have one of no width.
     """
-    return estimate_grouped_mean(sample, range(len(sample)), within)
+    return estimate_grouped_mean(sample, np.arange(len(sample)), within)
 
 
 def estimate_grouped_mean(
-    sample: Sequence[float], groups: Sequence[int], within: Range = ANY
+    sample: Sequence[float], groups: Sequence[int] | NDArray[np.int64], within: Range = ANY
 ) -> Estimate:
     """Return the mean of `sample` with Student's interval over groups, cut to `within`.
 

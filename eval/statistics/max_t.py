@@ -9,7 +9,7 @@ The gate tests for drops in one step; a comparison tests both ways, step by step
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -29,13 +29,19 @@ SAME = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class FamilyTest:
-    """Two-sided p-values by test: each for itself, and adjusted for all."""
+    """Two-sided p-values by test: each for itself, and adjusted for all.
+
+    `apart` holds, for each part of the family that was asked for, those adjusted for it alone.
+    """
 
     p_values: tuple[float, ...]
     adjusted: tuple[float, ...]
+    apart: tuple[tuple[float, ...], ...] = ()
 
 
-def randomise_family(differences: NDArray[np.float64]) -> FamilyTest:
+def randomise_family(
+    differences: NDArray[np.float64], parts: Sequence[Sequence[int]] = ()
+) -> FamilyTest:
     """Test every column of `differences`, of shape (cases, tests), for a mean other than 0.
 
     A case that is no part of a test has a 0 there. With up to 13 rows that are not 0 all signs are
@@ -43,36 +49,55 @@ def randomise_family(differences: NDArray[np.float64]) -> FamilyTest:
     the other columns. Adjusted step by step down (Westfall and Young 1993, algorithm 2.8): what is
     found no longer counts against the rest. Draws need not grow with the family, for no p-value
     is multiplied by its size.
+
+    Each of `parts`, which are columns, is adjusted by the same draws as if it were the family.
     """
     tests = differences.shape[1]
     differences = np.where(np.abs(differences) > TIE, differences, 0.0)
     scale = np.sqrt(np.sum(differences**2, axis=0))
     moved = np.flatnonzero(scale > 0)
-    p_values, adjusted = np.ones(tests), np.ones(tests)
+    p_values = np.ones(tests)
+    families = [range(tests), *parts]
+    adjusted = [np.ones(tests) for _ in families]
     if len(moved):
         scaled = (differences[:, moved] / scale[moved]).astype(np.float32)
         rows = np.any(scaled != 0, axis=1)
         if np.count_nonzero(rows) <= MOST_ENUMERATED:
             scaled = scaled[rows]
         seen = np.abs(scaled.sum(axis=0))
-        order = np.argsort(-seen, kind="stable")
+        members = (np.flatnonzero(np.isin(moved, family)) for family in families)
+        orders = [own[np.argsort(-seen[own], kind="stable")] for own in members]
         above = np.zeros(len(moved))  # draws in which a column itself is as extreme
-        beyond = np.zeros(len(moved))  # draws in which it or any of smaller statistic is
+        # Draws in which it or any of smaller statistic is.
+        beyond = [np.zeros(len(order)) for order in orders]
         draws = 0
         for signs in _list_signs(scaled):
             drawn = np.abs(signs.T @ scaled)
             above += np.count_nonzero(drawn >= seen - SAME, axis=0)
-            largest = np.maximum.accumulate(drawn[:, order[::-1]], axis=1)[:, ::-1]
-            beyond[order] += np.count_nonzero(largest >= seen[order] - SAME, axis=0)
+            for order, count in zip(orders, beyond, strict=True):
+                largest = np.maximum.accumulate(drawn[:, order[::-1]], axis=1)[:, ::-1]
+                count += np.count_nonzero(largest >= seen[order] - SAME, axis=0)
             draws += len(drawn)
         extra = 0 if len(scaled) <= MOST_ENUMERATED else 1  # what was seen counts as a draw too
         alone = (above + extra) / (draws + extra)
         for at in np.flatnonzero(np.count_nonzero(scaled, axis=0) <= MOST_ENUMERATED):
             alone[at] = _enumerate_alone(scaled[:, at])
         p_values[moved] = alone
-        stepped = np.maximum((beyond + extra) / (draws + extra), alone)
-        adjusted[moved[order]] = np.maximum.accumulate(stepped[order])
-    return FamilyTest(tuple(p_values.tolist()), tuple(adjusted.tolist()))
+        for order, count, values in zip(orders, beyond, adjusted, strict=True):
+            stepped = np.maximum((count + extra) / (draws + extra), alone[order])
+            values[moved[order]] = np.maximum.accumulate(stepped)
+        for part, values in zip(parts, adjusted[1:], strict=True):
+            few = np.count_nonzero(np.any(differences[:, part] != 0, axis=1)) <= MOST_ENUMERATED
+            if few and extra:  # all signs can be tried of it, if not of the whole
+                values[list(part)] = randomise_family(differences[:, part]).adjusted
+    return FamilyTest(
+        tuple(p_values.tolist()),
+        tuple(adjusted[0].tolist()),
+        tuple(
+            tuple(values[list(part)].tolist())
+            for part, values in zip(parts, adjusted[1:], strict=True)
+        ),
+    )
 
 
 def _list_signs(rows: NDArray[np.float32]) -> Iterator[NDArray[np.float32]]:

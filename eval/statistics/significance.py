@@ -127,10 +127,16 @@ def find_detectable(differences: Sequence[float], largest: float) -> float | Non
 @lru_cache(maxsize=1000)
 def _find_shift(n: int, power: float, alpha: float) -> float:
     """Return the noncentrality at which the paired t-test of `n` differences has `power`."""
-    from scipy.optimize import brentq
     from scipy.special import nctdtr, stdtrit
 
     freedom = n - 1
     limit = float(stdtrit(freedom, 1 - alpha / 2))
-    # Twice the limit and more is beyond any power asked for here, at any n.
-    return float(brentq(lambda at: 1 - nctdtr(freedom, at, limit) - power, 0, 2 * limit + 5))
+    # Twice the limit and more is beyond any power asked for here, at any n. Halved by hand, since
+    # importing scipy.optimize takes longer than all tests of a page.
+    low, high = 0.0, 2 * limit + 5
+    while low < (middle := (low + high) / 2) < high:
+        if 1 - nctdtr(freedom, middle, limit) < power:
+            low = middle
+        else:
+            high = middle
+    return middle

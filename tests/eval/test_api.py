@@ -11,7 +11,8 @@ from pandas import DataFrame, read_csv
 from processes import ROOT
 from test_layout import HEAVY
 
-from eval import api, compare, load_runs, load_tracked_runs, run
+from eval import compare, load_runs, load_tracked_runs, run, search
+from eval.api import documents, runs, stored_runs
 from eval.frames.run import Result
 from eval.frames.tables import render
 from eval.runs import environment
@@ -51,10 +52,12 @@ def test_a_name_that_is_not_there() -> None:
         from eval import nothing_of_the_kind  # noqa: F401
 
 
-def test_the_examples_of_the_module() -> None:
-    failed, tried = doctest.testmod(api, optionflags=OPTIONS)
-    assert tried > 10
-    assert not failed
+def test_the_examples_of_the_functions() -> None:
+    found = [
+        doctest.testmod(module, optionflags=OPTIONS) for module in (runs, documents, stored_runs)
+    ]
+    assert all(tried > 1 for _, tried in found)
+    assert not any(failed for failed, _ in found)
 
 
 def test_the_examples_of_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -93,7 +96,7 @@ def test_a_search_tells_what_is_around_its_hits() -> None:
         "## § 1 Dues\n\nA berth costs ten crowns.\n\n## § 2 Late\n\nAs § 1 says.\n"
     )
     chunker = "documents.chunker={type: structure, max_tokens: 16, overlap_tokens: 0}"
-    found = api.search("bm25", "berth crowns", chunker, documents={"law.md": law})
+    found = search("bm25", "berth crowns", chunker, documents={"law.md": law})
     first = found.hits.iloc[0]
     assert (first["kind"], first["section"]) == ("content", "sec_1")
     assert (first["order"], first["total"], first["combined"]) == (2, 3, False)

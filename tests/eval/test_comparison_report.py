@@ -14,7 +14,8 @@ from markdown_it import MarkdownIt
 from planned_runs import make_run as make_planned
 from report_sample import HOSTILE, QUERIES, make_run
 
-from eval.analysis.comparison import Comparison, LatencyPair, compare
+from eval.analysis.comparison import Comparison, compare
+from eval.analysis.latency_pairs import LatencyPair
 from eval.analysis.run_labels import label_runs
 from eval.report.comparison import name_comparison, write
 from eval.report.comparison.circumstances import Contrast, contrast_configs

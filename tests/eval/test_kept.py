@@ -35,6 +35,7 @@ def tell(summary: Summary) -> list[object]:
         summary.legs,
         summary.cost,
         summary.run.without_hits,
+        {item.measure: item for item in summary.unjudged},
     ]
 
 
@@ -49,7 +50,7 @@ def test_figures_are_found_again_as_they_were_computed(
     def refuse(run: StoredRun, names: Sequence[str] = ()) -> None:
         assert not names, f"{names} of {run.folder} computed anew"
 
-    for name in ("attribute", "score_legs", "find_cost"):
+    for name in ("attribute", "score_legs", "find_cost", "examine"):
         monkeypatch.setattr(kept_summaries, name, refuse)
     monkeypatch.setattr(
         kept_summaries.answered, "score", lambda run, names: refuse(run, names) or {}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import permutation_test
 
-from eval.statistics.max_t import randomise_drops, randomise_family
+from eval.statistics.max_t import FamilyTest, randomise_drops, randomise_family
 
 
 def enumerate_rows(differences: np.ndarray) -> list[float]:
@@ -133,6 +133,28 @@ def test_a_family_equals_enumeration(differences: np.ndarray) -> None:
     assert family.adjusted == pytest.approx(step_down(differences))
     alone = [randomise_family(differences[:, [at]]).p_values[0] for at in range(len(differences.T))]
     assert family.p_values == pytest.approx(alone)
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables)
+def test_a_part_is_adjusted_as_a_family_of_its_own(differences: np.ndarray) -> None:
+    parts = [range(1), range(1, differences.shape[1])]
+    found = randomise_family(differences, parts)
+    assert (found.p_values, found.adjusted) == _tell(randomise_family(differences))
+    for part, adjusted in zip(parts, found.apart, strict=True):
+        assert adjusted == pytest.approx(randomise_family(differences[:, part]).adjusted)
+
+
+def test_a_part_in_which_little_moves_is_enumerated() -> None:
+    differences = np.random.default_rng(5).normal(0.1, 0.2, (40, 3))
+    differences[9:, 2] = 0
+    found = randomise_family(differences, [range(2), range(2, 3)])
+    assert found.apart[0] == randomise_family(differences[:, :2]).adjusted
+    assert found.apart[1] == randomise_family(differences[:, 2:]).adjusted
+
+
+def _tell(family: FamilyTest) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    return family.p_values, family.adjusted
 
 
 def test_each_p_value_of_a_family_is_scipys() -> None:

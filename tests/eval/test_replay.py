@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import os
+import random
 from pathlib import Path
 
 import pytest
@@ -76,9 +77,50 @@ def test_a_trec_run_is_ordered_by_score_then_by_rank(tmp_path: Path) -> None:
     assert read_run_file(path).systems == {"t": {"q": ("c", "a", "b")}}
 
 
+def make_lines(seed: int) -> list[str]:
+    """Return a run of two systems with equal scores, ranks that contradict, and mixed lines."""
+    rng = random.Random(seed)
+    lines = [
+        f"q{query} Q0 d{at} {rng.randint(1, 9)} {rng.choice(['1', '.5', '-2e-3', '+7.25'])} t{tag}"
+        for tag in range(2)
+        for query in range(3)
+        for at in rng.sample(range(20), 8)
+    ]
+    rng.shuffle(lines)
+    return lines
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_however_words_are_parted_the_rankings_are_the_same(tmp_path: Path, seed: int) -> None:
+    lines = make_lines(seed)
+    plain = read_run_file(write(tmp_path, "\n".join(lines)))
+    scored: dict[tuple[str, str], list[tuple[float, int, str]]] = {}
+    for query, _, id_, rank, score, tag in map(str.split, lines):
+        scored.setdefault((tag, query), []).append((float(score), -int(rank), id_))
+    for (tag, query), hits in scored.items():
+        assert plain.systems[tag][query] == tuple(id_ for *_, id_ in sorted(hits, reverse=True))
+    assert len(plain.notes) == 4
+    others = ["  ".join, "\t".join, "\u3000".join, " \t".join]
+    for join in others:
+        text = "\ufeff" + "\r\n".join(join(line.split()) for line in lines)
+        other = read_run_file(write(tmp_path, text))
+        assert (other.systems, other.notes) == (plain.systems, plain.notes)
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
+        ("q Q0  1 1 t\n", ":1: not 6 columns but 5"),
+        ("q Q0 a 1 1 t\n Q0 b 1 1 t\n", ":2: not 6 columns but 5"),
+        ("q Q0 a 1 1 \n", ":1: not 6 columns but 5"),
+        ("q Q0 a 0x1 1 t\n", ":1: the rank 0x1 is not a whole number"),
+        ("q Q0 a 1.0 1 t\n", ":1: the rank 1.0 is not a whole number"),
+        ("q Q0 a 1 0x1 t\n", ":1: the score 0x1 is not a number"),
+        ("q Q0 a 1 1e999 t\n", ":1: the score 1e999 is not a finite number"),
+        (f"q Q0 a {10**30} 1 t\n", ":1: the rank 1000"),
+        ("q Q0 a 1 1 t\nq Q0 b 1 1 t u\n", ":2: not 6 columns but 7"),
+        ("q Q0 \x85 1 1 t\n", ":1: not 6 columns but 5"),
+        ("\n \n\t\n\u3000", "empty"),
         ("", "empty"),
         ("q Q0 a 1 1.0\n", ":1: not 6 columns but 5; allowed: a TREC run"),
         ("\nq Q0 a 1 1,5 t\n", ":2: the score 1,5 is not a number"),

@@ -8,7 +8,7 @@ from planned_runs import make_run
 
 from eval import report
 from eval.experiments import standing
-from eval.experiments.run import write_report
+from eval.experiments.run import export_summary, write_report
 
 
 @pytest.fixture
@@ -60,6 +60,21 @@ def test_what_does_not_stand_is_written(
     assert (run.folder / "items.csv").read_text() != "other"
     write_report(run)
     assert len(written) == 2
+
+
+def test_exports_alone_stand_too(tmp_path: Path, written: list[Path]) -> None:
+    run = make_run(tmp_path, "run", [1, 2, 0])
+    export_summary(run)
+    items = run.folder / "items.csv"
+    times = [items.stat().st_mtime_ns]
+    for again in (export_summary, write_report):
+        again(run)
+        times.append(items.stat().st_mtime_ns)
+    assert len(set(times)) == 1
+    assert len(written) == 1
+    items.write_text("other")
+    export_summary(run)
+    assert items.read_text() != "other"
 
 
 def test_other_measures_and_who_asks_for_it_have_it_written(

@@ -100,8 +100,8 @@ def list_movers(
 
 def _moves(base: Attribution, other: Attribution, query: str) -> list[tuple[str, str]]:
     """Return the (fate in the base, fate in the other) of each gold item of a query."""
-    fates = {item.item.id: item.fate for item in other.items[query]}
-    return [(item.fate, fates[item.item.id]) for item in base.items[query]]
+    fates = other.fates[query]
+    return [(fate, fates[item]) for item, fate in base.fates[query].items()]
 
 
 def _cell(moves: Mapping[tuple[str, str], int], old: str, new: str) -> FlowCell:

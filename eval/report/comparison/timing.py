@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from eval.analysis.comparison import LatencyPair, Pair
+from eval.analysis.comparison import Pair
+from eval.analysis.latency_pairs import LatencyPair
 from eval.report.formats import amount
 from eval.report.plots import LogAxis, Tick, staircase
 from eval.report.timing import StageRow, stage_row

@@ -1,0 +1,114 @@
+"""Searching documents, and taking them in."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eval.collections.tables import Table
+from eval.frames.ingestion import IngestionResult
+from eval.frames.search import SearchResult
+from retrievers.base import AssayError
+
+if TYPE_CHECKING:
+    from eval.api.systems import Judged, System
+
+
+def search(
+    what: "System",
+    query: str,
+    *overrides: str,
+    collection: "Judged | None" = None,
+    documents: Table | None = None,
+    k: int = 10,
+) -> SearchResult:
+    """Search for one query, as `assay search` does; nothing is stored.
+
+    Args:
+        what: What searches, as `run` has it.
+        query: The text of the query.
+        overrides: Changes to a config, `key.path=value`.
+        collection: What is searched, as `run` has it.
+        documents: What is searched instead: {id: text}, a DataFrame, or rows; no judgments needed.
+        k: The most hits to return.
+
+    Returns:
+        The hits with their spans and scores, and what every step did, as DataFrames. Times of a
+        first search hold what is loaded for it.
+
+    Raises:
+        AssayError: What is given is wrong, or somebody's function failed.
+
+    Examples:
+        >>> from eval import search
+        >>> documents = {
+        ...     "ferry": "The ferry sails twice a day.",
+        ...     "dogs": "Dogs stay on deck.",
+        ...     "bikes": "Bicycles travel free of charge.",
+        ... }
+        >>> search("bm25", "When does the ferry sail?", documents=documents)
+        bm25 on in-memory: When does the ferry sail?
+        1. ferry 0–28 (0.8659)
+
+    """
+    from eval.collections.collection import Query
+    from eval.collections.in_memory import make_unjudged
+    from eval.experiments.experiment import make_experiment
+    from eval.experiments.search import survey
+    from eval.experiments.workshop import make_workshop
+    from eval.progress import ConsoleProgress
+    from eval.runs import searching
+
+    if documents is not None and collection is not None:
+        raise AssayError("documents: allowed without a collection only")
+    if not isinstance(k, int) or k < 1:
+        raise AssayError(f"k: must be a whole number from 1, not {k!r}")
+    searched = collection if documents is None else make_unjudged(documents)
+    experiment = make_experiment(what, overrides, searched, {}, ConsoleProgress())
+    with experiment.build() as retriever:
+        searching.index(retriever, experiment.collection)
+        asked = Query(repr(query), query)
+        ranking = searching.search(retriever, experiment.collection, asked, k)
+        around = survey(retriever, experiment.collection.documents, ranking.hits, make_workshop())
+    return SearchResult(query, experiment.plan.name, experiment.collection.name, ranking, around)
+
+
+def ingest(
+    documents: str | Path,
+    *overrides: str,
+    config: str | Path = "hybrid_rrf",
+    again: bool = False,
+) -> IngestionResult:
+    """Convert, cut, embed and index documents, as `assay ingest` does; no report is written.
+
+    Args:
+        documents: A folder of files, one file, or a collection by its name or folder.
+        overrides: Changes to the config, `key.path=value`.
+        config: The pipeline that takes them in, by its path or the name of one in `configs/`.
+        again: Find nothing but models in the cache: what times are measured on.
+
+    Returns:
+        The figures of all documents, and of each as a DataFrame.
+
+    Raises:
+        AssayError: The config or the documents are wrong, or there are none.
+
+    Examples:
+        >>> from eval import ingest
+        >>> taken = ingest("harbourline", config="combine_split")
+        >>> taken
+        <harbourline by combine_split: 18 documents, 138 chunks>
+        >>> taken.documents[["chunks", "tokens", "combined"]].nlargest(2, "tokens")
+                              chunks  tokens  combined
+        document
+        api/reference.md           8    1789         3
+        api/configuration.md       6    1521         3
+        >>> taken.figures["tokens"]["max"]
+        773
+
+    """
+    from eval.experiments.config import load_config
+    from eval.experiments.ingestion import run_ingestion
+    from eval.experiments.named_configs import find_config
+    from eval.experiments.workshop import make_workshop
+
+    settings = load_config(find_config(config), overrides)
+    return IngestionResult(run_ingestion(str(documents), settings, make_workshop(), again))

@@ -1,0 +1,166 @@
+"""Making runs, and comparing them."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eval.analysis.differences import EFFECT
+from eval.api.stored_runs import load_runs
+from eval.frames.comparison import ComparisonResult
+from eval.frames.run import Result
+from retrievers.base import AssayError
+
+if TYPE_CHECKING:
+    from eval.api.systems import Judged, System
+
+
+def run(
+    what: "System",
+    *overrides: str,
+    collection: "Judged | None" = None,
+    measures: Sequence[str] | None = None,
+    name: str | None = None,
+    depth: int | None = None,
+    limit: int | None = None,
+    track: bool = True,
+    again: bool = False,
+) -> Result:
+    """Run a retriever on a judged collection, as `assay run` does, and return the stored run.
+
+    Where an equal run is stored, that is returned. A function or an object is measured anew
+    unless all that it refers to is known (see `eval.runs.code_identity`).
+
+    Args:
+        what: A config by its path, by the name of one in `configs/`, as a mapping (its `base`
+            too is a path or a name) or as an object; a `retrievers.base.Retriever`; a function of
+            a query and a number of hits that returns (document id, score) or (document id, start,
+            end, score); or rankings: `{query id: [(document id, score), …]}`, a DataFrame, or the
+            path of a TREC run.
+        overrides: Changes to a config, `key.path=value`.
+        collection: A name, a folder, a `Collection`, or a mapping with `documents`, `queries`,
+            `judgments` and perhaps `name`, as `eval.collections.in_memory` has them; by default
+            the config's, or else the default one.
+        measures: What is reported, by either name: `Hit@5` or `Success@5`.
+        name: What the run is called.
+        depth: Hits kept a query; 100 unless the config says otherwise.
+        limit: Search only so many queries, evenly spaced.
+        track: Log to MLflow; where it does not answer, a line on standard error says so.
+        again: Make a new run though an equal one is stored.
+
+    Returns:
+        The stored run with its figures as DataFrames.
+
+    Raises:
+        AssayError: What is given is wrong, or somebody's function failed; it names the query.
+
+    Examples:
+        >>> from eval import run
+        >>> small = "dataset=harbourline"
+        >>> result = run("bm25", small, "retriever.legs.keyword.k1=0.9", "limit=12", track=False)
+        >>> result
+        <bm25 on harbourline: nDCG@10 0.536 (0.281 … 0.791), n = 12>
+        >>> result.measures.loc[["Hit@10", "nDCG@10"]].round(3)
+                  mean    low   high   n
+        measure
+        Hit@10   0.833  0.516  0.979  12
+        nDCG@10  0.536  0.281  0.791  12
+        >>> result.hits("q001").loc[1:3, ["document", "grade"]]
+                                                    document  grade
+        rank
+        1     policy/coastal-passenger-carriage-ordinance.md   <NA>
+        2     policy/coastal-passenger-carriage-ordinance.md      3
+        3                                   api/reference.md   <NA>
+        >>> result.attribution["fate"].value_counts()
+        fate
+        found        18
+        below k       9
+        in no leg     5
+        Name: count, dtype: int64
+
+    """
+    from eval.experiments.experiment import make_experiment, run_experiment
+    from eval.progress import ConsoleProgress
+
+    progress = ConsoleProgress()
+    options = {"name": name, "depth": depth, "limit": limit, "measures": measures}
+    experiment = make_experiment(what, overrides, collection, options, progress, again)
+    return Result(run_experiment(experiment, progress, tracked=track), experiment.measures)
+
+
+def compare(
+    base: "Result | System | Sequence[Result | System]",
+    *others: "Result | System",
+    collection: "Judged | None" = None,
+    measures: Sequence[str] | None = None,
+    effect: float = EFFECT,
+    names: Sequence[str] | None = None,
+    depth: int | None = None,
+    limit: int | None = None,
+) -> ComparisonResult:
+    """Compare with the first, query by query, as `assay compare` does.
+
+    Args:
+        base: What the others are compared with, or a list of all: results, whatever `run` takes
+            (run where no equal run is stored, and not logged), or stored runs as `load_runs` names
+            them.
+        others: The others, unless `base` is a list.
+        collection: What is to be run is run on this, as `run` has it.
+        measures: What is compared, by either name: `MRR@10` or `RR@10`. By default those of
+            `assay compare`.
+        effect: The smallest difference that would matter.
+        names: What the runs that are made are called, one for each, the base first.
+        depth: Hits kept a query, as `run` has it.
+        limit: Search only so many queries, as `run` has it.
+
+    Returns:
+        Means, paired differences with intervals, and a verdict.
+
+    Raises:
+        AssayError: Runs were not judged alike, or what `run` raises.
+
+    Examples:
+        >>> from eval import compare, run
+        >>> base = run("bm25", "dataset=harbourline", track=False)
+        >>> keyword = "retriever.legs.keyword"
+        >>> changed = ("name=flat", f"{keyword}.k1=0.4", f"{keyword}.b=0.1")
+        >>> flat = run("bm25", "dataset=harbourline", *changed, track=False)
+        >>> compared = compare(base, flat)
+        >>> compared  # doctest: +ELLIPSIS
+        100.0 % of the judgments these measures rest on are a model's (277 of 277; ...
+        flat: that nDCG@10 differs presumes that large gains are as rare as large losses: ...
+        flat is better than bm25: nDCG@10 rises from 0.480 to 0.504, by +0.024 (95 % interval ...
+        >>> compared.differences.loc["flat"].loc["nDCG@10", ["difference", "low", "high"]].round(3)
+        difference    0.024
+        low           0.006
+        high          0.042
+        Name: nDCG@10, dtype: float64
+        >>> compared.per_query("nDCG@10")["difference.flat"].nlargest(2).round(3)
+        query_id
+        q029    0.439
+        q026    0.198
+        Name: difference.flat, dtype: float64
+
+    """
+    from eval.experiments.comparison import compare_systems
+    from eval.experiments.experiment import find_collection, make_experiment, names_system
+    from eval.progress import ConsoleProgress
+    from eval.scoring.measures import check_names
+
+    wanted = check_names(measures) if measures is not None else None
+    progress = ConsoleProgress()
+    systems = [*base, *others] if isinstance(base, list | tuple) else [base, *others]
+    if names is not None and len(names) != len(systems):
+        raise AssayError(f"names: there are {len(names)} for {len(systems)} runs; give one each")
+    if isinstance(collection, Mapping):
+        collection = find_collection(collection)
+    options = {"depth": depth, "limit": limit}
+    found: list[Any] = []
+    for at, what in enumerate(systems):
+        if isinstance(what, Result):
+            found.append(what.stored)
+        elif isinstance(what, str | Path) and not names_system(what):
+            found.append(load_runs(what)[0].stored)
+        else:
+            given = {**options, "name": names and names[at]}
+            found.append(make_experiment(what, (), collection, given, progress))
+    return ComparisonResult(compare_systems(found, wanted, effect, progress))

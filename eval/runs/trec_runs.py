@@ -1,0 +1,205 @@
+"""Rankings in TREC run files, by falling score."""
+
+import io
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.collections.formats.rows import LARGEST
+from retrievers.base import AssayError, cut
+
+FORMATS = (
+    "allowed: a TREC run (query-id Q0 id rank score tag, separated by white space), or JSON Lines "
+    'with {"query_id": …, "ranking": [hits, best first] or null} and, if you like, "system"'
+)
+COLUMNS = ("query", "q0", "id", "rank", "score", "tag")
+# White space beside blank, tab and line ends: that of ASCII, and other.
+CONTROLS = "\v\f\x1c\x1d\x1e\x1f"
+SPACES = (
+    "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+
+# By what hits of equal scores are ordered.
+Ties = Literal["ranks", "ids"]
+Rankings = dict[str, dict[str, Sequence[str]]]
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Words:
+    """The words of a column, each once as they come first, and by line which of them it is."""
+
+    known: Sequence[str]
+    codes: Codes
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """A run by columns, in the order of its lines."""
+
+    tags: _Words
+    queries: _Words
+    ids: _Words
+    ranks: Codes
+    scores: NDArray[np.float64]
+
+
+def read_trec(path: Path, text: str, ties: Ties) -> tuple[Rankings, tuple[str, ...]]:
+    """Return the rankings by tag and query in the `text` of `path`, and lines on what is odd.
+
+    `ties` is that of `eval.runs.run_files.read_run_file`. Raises AssayError, naming the line, where
+    it is no TREC run, or an id stands twice.
+    """
+    lines = _read_plain(text) or _read_each(path, text)
+    count = len(lines.queries.known)
+    groups = lines.tags.codes * count + lines.queries.codes
+    ranked, by_id = _order(lines, groups)
+    order = by_id if ties == "ids" else ranked
+    ids = np.array(lines.ids.known, dtype=object)[lines.ids.codes[order]]
+    found, begins = np.unique(groups[order], return_index=True)
+    rankings: Rankings = {tag: {} for tag in lines.tags.known}
+    for group, ranking in zip(found.tolist(), np.split(ids, begins[1:]), strict=True):
+        tag, query = divmod(group, count)
+        rankings[lines.tags.known[tag]][lines.queries.known[query]] = tuple(ranking.tolist())
+    falls = np.append(False, np.diff(lines.ranks[ranked]) < 0) & _repeats(groups[ranked])
+    tied, against = (
+        Counter((np.unique(groups[odd]) // count).tolist())
+        for odd in (ranked[ranked != by_id], ranked[falls])
+    )
+    notes = []
+    for at, tag in enumerate(lines.tags.known):
+        where = f"{path}: {cut(tag)}: in %d of {len(rankings[tag])} queries"
+        if tied[at] and ties == "ranks":
+            notes.append(
+                f"{where % tied[at]} scores are equal; there the ranks decide, where trec_eval "
+                "goes by id (--ties ids)"
+            )
+        if against[at]:
+            notes.append(f"{where % against[at]} ranks contradict scores; the scores decide")
+    return rankings, tuple(notes)
+
+
+def split_lines(text: str) -> list[str]:
+    """Return the lines of a text; ends are those of Unix, Windows and the old Macintosh alone."""
+    return list(io.StringIO(text, newline=None))
+
+
+def _order(lines: _Lines, groups: Codes) -> tuple[Codes, Codes]:
+    """Return the lines' orders by group and falling score.
+
+    In the first, equal scores stand by rank, and by descending id where that is equal too. In the
+    second, of scores in single precision, they stand by descending id.
+    """
+    ranked = np.lexsort((lines.ranks, -lines.scores, groups))
+    with np.errstate(over="ignore"):
+        single = lines.scores.astype(np.float32)
+    if not np.any(_repeats(groups[ranked]) & _repeats(single[ranked])):
+        return ranked, ranked
+    alphabet = np.argsort(np.argsort(np.array(lines.ids.known, dtype=object)))
+    descending = -alphabet[lines.ids.codes]
+    ranked = np.lexsort((descending, lines.ranks, -lines.scores, groups))
+    return ranked, np.lexsort((descending, -single, groups))
+
+
+def _repeats(values: NDArray[np.generic]) -> NDArray[np.bool_]:
+    """Say of each value whether it is the one before it, too."""
+    return np.append(False, values[1:] == values[:-1])
+
+
+def _read_plain(text: str) -> _Lines | None:
+    """Read a run whose words are all parted by one blank, or all by one tab; None of another.
+
+    It takes a fraction of the time; whatever may be wrong is left to `_read_each`.
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    mark, other = (" ", "\t") if " " in text else ("\t", " ")
+    odd = (mark * 2, other, *CONTROLS, *("" if text.isascii() else SPACES))
+    if any(each in text for each in odd):
+        return None
+    word = pa.dictionary(pa.int32(), pa.string())
+    types = {name: pa.float64() if name == "score" else word for name in COLUMNS if name != "q0"}
+    try:
+        table = csv.read_csv(
+            io.BytesIO(text.encode()),
+            csv.ReadOptions(column_names=COLUMNS),
+            csv.ParseOptions(delimiter=mark, quote_char=False),
+            csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=[]),
+        ).unify_dictionaries()
+        tags, queries, ids, ranks = (
+            _Words(part.dictionary.to_pylist(), np.from_dlpack(part.indices).astype(np.int64))
+            for part in (table[name].combine_chunks() for name in ("tag", "query", "id", "rank"))
+        )
+        numbers = [int(text) for text in ranks.known]
+    except ValueError:
+        return None
+    # What pyarrow itself makes NumPy's array with imports pandas, for half a second.
+    scores = np.from_dlpack(table["score"].combine_chunks()).astype(np.float64)
+    blank = "" in tags.known or "" in queries.known
+    if blank or max(map(abs, numbers), default=0) > LARGEST or not np.all(np.isfinite(scores)):
+        return None
+    systems = tags.codes * len(queries.known) + queries.codes
+    places = systems * len(ids.known) + ids.codes
+    if len(np.unique(places)) < len(places):
+        return None
+    return _Lines(tags, queries, ids, np.array(numbers)[ranks.codes], scores)
+
+
+def _read_each(path: Path, text: str) -> _Lines:
+    """Read a run line by line. Raises AssayError."""
+    tags, queries, ids, ranks, scores = [], [], [], [], []
+    known = set()
+    for number, line in enumerate(split_lines(text), start=1):
+        parts = line.split()
+        if not parts:
+            continue
+        at = f"{path}:{number}"
+        query, id_, tag, score, rank = _read_line(parts, at)
+        if (tag, query, id_) in known:
+            raise AssayError(f"{at}: {cut(id_)} is ranked already by {cut(tag)} for {cut(query)}")
+        known.add((tag, query, id_))
+        tags.append(tag)
+        queries.append(query)
+        ids.append(id_)
+        ranks.append(rank)
+        scores.append(score)
+    return _Lines(
+        _encode(tags),
+        _encode(queries),
+        _encode(ids),
+        np.array(ranks, dtype=np.int64),
+        np.array(scores, dtype=np.float64),
+    )
+
+
+def _read_line(parts: Sequence[str], at: str) -> tuple[str, str, str, float, int]:
+    """Return query, id, tag, score and rank of a line. Raises AssayError with `at`."""
+    if len(parts) != len(COLUMNS):
+        raise AssayError(f"{at}: not {len(COLUMNS)} columns but {len(parts)}; {FORMATS}")
+    query, _, id_, place, text, tag = parts
+    try:
+        score = float(text)
+    except ValueError:
+        raise AssayError(f"{at}: the score {cut(text)} is not a number; {FORMATS}") from None
+    if not math.isfinite(score):
+        raise AssayError(f"{at}: the score {text} is not a finite number")
+    try:
+        rank = int(place)
+    except ValueError:
+        raise AssayError(f"{at}: the rank {cut(place)} is not a whole number; {FORMATS}") from None
+    if abs(rank) > LARGEST:
+        raise AssayError(f"{at}: the rank {cut(place)} is not within ±{LARGEST:,}")
+    return query, id_, tag, score, rank
+
+
+def _encode(words: Sequence[str]) -> _Words:
+    codes = {word: at for at, word in enumerate(dict.fromkeys(words))}
+    return _Words(list(codes), np.array([codes[word] for word in words], dtype=np.int64))

@@ -1,0 +1,107 @@
+"""An import that is known is not read again, and any other is."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from eval.experiments import importing
+from eval.experiments.importing import import_runs
+from eval.runs.execution import Outcome
+from retrievers.base import AssayError, Quiet
+
+CARD = """name: small
+title: Small
+format: beir
+judgments: {test: qrels.tsv}
+"""
+
+
+class Loud(Quiet):
+    """Keeps what is said."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, line: str) -> None:
+        """Keep a line."""
+        self.said.append(line)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A collection with a run of two systems, and a cache and a folder of reports of their own."""
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
+    documents = [{"_id": f"d{at}", "title": "", "text": f"Text {at}."} for at in range(3)]
+    (tmp_path / "corpus.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in documents))
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "Which?"}\n')
+    (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\td1\t1\n")
+    (tmp_path / "dataset.yaml").write_text(CARD)
+    lines = [f"q Q0 d{at} {at} {9 - at} {tag}\n" for tag in ("a", "b") for at in range(3)]
+    (tmp_path / "run.trec").write_text("".join(lines))
+    return tmp_path
+
+
+def take(folder: Path, depth: int = 2) -> tuple[list[Outcome], list[str]]:
+    progress = Loud()
+    runs = import_runs(folder / "run.trec", str(folder), None, depth, "fail", progress)
+    return list(runs), progress.said
+
+
+def test_what_is_unchanged_is_told_without_reading_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, said = take(folder)
+    assert [outcome.reused for outcome in made] == [False, False]
+    assert len(said) == 2
+    for name in ("read_run_file", "load"):
+        monkeypatch.setattr(importing, name, None)
+    again, said_again = take(folder)
+    assert [outcome.folder for outcome in again] == [outcome.folder for outcome in made]
+    assert all(outcome.reused for outcome in again)
+    assert said_again == said
+
+
+def append(name: str, text: str) -> Callable[[Path], object]:
+    def change(folder: Path) -> None:
+        with (folder / name).open("a") as file:
+            file.write(text)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        append("qrels.tsv", "q\td2\t1\n"),
+        append("corpus.jsonl", '{"_id": "d3", "title": "", "text": "More."}\n'),
+        append("dataset.yaml", "drop_self_matches: true\n"),
+        append("run.trec", "other Q0 d1 1 1 a\n"),
+        lambda folder: next((folder / "reports").glob("a-*/manifest.json")).unlink(),
+    ],
+    ids=["judgments", "documents", "card", "run", "a run lost"],
+)
+def test_whatever_changes_has_it_read(
+    folder: Path, change: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take(folder)
+    read: list[Path] = []
+    reading = importing.read_run_file
+    monkeypatch.setattr(
+        importing, "read_run_file", lambda path, ties: (read.append(path), reading(path, ties))[1]
+    )
+    change(folder)
+    take(folder)
+    assert len(read) == 1
+
+
+def test_what_is_wrong_is_told_as_before(folder: Path) -> None:
+    take(folder)
+    append("run.trec", "q Q0 d1\n")(folder)
+    with pytest.raises(AssayError, match=r"run\.trec:7: not a line"):
+        take(folder)
+    (folder / "run.trec").unlink()
+    with pytest.raises(AssayError, match=r"run\.trec: No such file"):
+        take(folder)
