@@ -9,6 +9,7 @@ import pytest
 from eval.experiments import importing
 from eval.experiments.importing import import_runs
 from eval.runs.execution import Outcome
+from eval.runs.trec_runs import Ties
 from retrievers.base import AssayError, Quiet
 
 CARD = """name: small
@@ -44,9 +45,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def take(folder: Path, depth: int = 2) -> tuple[list[Outcome], list[str]]:
+def take(
+    folder: Path, depth: int = 2, ties: Ties = "ranks", again: bool = False
+) -> tuple[list[Outcome], list[str]]:
     progress = Loud()
-    runs = import_runs(folder / "run.trec", str(folder), None, depth, "fail", progress)
+    file = folder / "run.trec"
+    runs = import_runs(file, str(folder), None, depth, "fail", ties, again, progress)
     return list(runs), progress.said
 
 
@@ -95,6 +99,12 @@ def test_whatever_changes_has_it_read(
     change(folder)
     take(folder)
     assert len(read) == 1
+
+
+def test_other_ties_and_again_make_other_runs(folder: Path) -> None:
+    made = {outcome.folder for outcome in take(folder)[0]}
+    for changed in (take(folder, ties="ids"), take(folder, again=True)):
+        assert not any(outcome.reused or outcome.folder in made for outcome in changed[0])
 
 
 def test_what_is_wrong_is_told_as_before(folder: Path) -> None:
