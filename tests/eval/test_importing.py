@@ -110,8 +110,8 @@ def test_other_ties_and_again_make_other_runs(folder: Path) -> None:
 def test_what_is_wrong_is_told_as_before(folder: Path) -> None:
     take(folder)
     append("run.trec", "q Q0 d1\n")(folder)
-    with pytest.raises(AssayError, match=r"run\.trec:7: not a line"):
+    with pytest.raises(AssayError, match=r"run\.trec:7: not 6 columns"):
         take(folder)
     (folder / "run.trec").unlink()
-    with pytest.raises(AssayError, match=r"run\.trec: No such file"):
+    with pytest.raises(AssayError, match=r"run\.trec: there is no such file"):
         take(folder)
