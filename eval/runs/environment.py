@@ -147,7 +147,9 @@ def digest_code() -> str:
                 "python_retrievers",
                 "replay",
                 "rows",
+                "run_files",
                 "run_folder",
+                "searching",
                 "trec_runs",
             )
         ),
