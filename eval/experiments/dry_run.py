@@ -14,7 +14,8 @@ from retrievers.documents.preparation import prepare
 from retrievers.language_models.prices import FREE, Prices, Usage
 from retrievers.legs.base import LegSettings
 from retrievers.models.base import CrossEncoder
-from retrievers.models.encoders import CachingEncoder, EncoderChoice
+from retrievers.models.caching import CachingEncoder
+from retrievers.models.encoders import EncoderChoice
 from retrievers.models.served.ordering import OrderingSettings
 from retrievers.pipeline import PipelineSettings
 from retrievers.query.expand import ExpandSettings

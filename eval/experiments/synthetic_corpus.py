@@ -16,7 +16,8 @@ from eval.experiments.config import RunConfig
 from retrievers.base import Document, Passage
 from retrievers.documents.preparation import DocumentSettings, prepare
 from retrievers.models.base import Encoder, Vectors
-from retrievers.models.encoders import CachingEncoder, EncoderChoice
+from retrievers.models.caching import CachingEncoder
+from retrievers.models.encoders import EncoderChoice
 from retrievers.settings import Workshop
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")

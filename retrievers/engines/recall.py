@@ -9,13 +9,8 @@ from retrievers.ranking import Scored
 
 QUERIES = 50
 DEPTH = 100
-
-
-def search_exactly(vectors: Vectors, query: Vectors, depth: int) -> set[int]:
-    """Return the positions of the `depth` rows of `vectors` nearest to `query`."""
-    scores = vectors @ query
-    depth = min(depth, len(scores))
-    return {int(at) for at in np.argpartition(-scores, depth - 1)[:depth]}
+ROWS_PER_BLOCK = 1 << 14
+ROUNDING = 1e-6  # by which scores of one pair differ
 
 
 def measure_recall(
@@ -42,11 +37,24 @@ def measure_shares(
     depth: int,
 ) -> list[float]:
     """Return, for each query, the share of the `depth` nearest texts that `dense` finds."""
+    depth = min(depth, len(vectors))
     shares = []
-    for query in queries:
-        scores = vectors @ query
-        exact = search_exactly(vectors, query, depth)
-        least = min(scores[at] for at in exact) - 1e-6
-        found = {position for position, _ in dense(query, depth)}
-        shares.append(min(sum(scores[position] >= least for position in found) / len(exact), 1.0))
+    for query, least in zip(queries, _find_least(vectors, queries, depth), strict=True):
+        found = list({position for position, _ in dense(query, depth)})
+        near = vectors[found] @ query >= least - ROUNDING
+        shares.append(min(int(near.sum()) / depth, 1.0))
     return shares
+
+
+def _find_least(vectors: Vectors, queries: Sequence[Vectors], depth: int) -> Vectors:
+    """Return the score of the last of the `depth` nearest rows to each query.
+
+    Vectors may be more than memory holds: all queries are compared in one pass over them.
+    """
+    asked = np.stack(queries)
+    best: Vectors = np.empty((len(asked), 0), np.float32)
+    for begin in range(0, len(vectors), ROWS_PER_BLOCK):
+        scores = asked @ vectors[begin : begin + ROWS_PER_BLOCK].T
+        best = np.concatenate([best, scores], axis=1)
+        best = -np.partition(-best, min(depth, best.shape[1]) - 1)[:, :depth]
+    return np.asarray(best.min(axis=1))

@@ -16,7 +16,8 @@ from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.legs.compression import CompressedVectors, Quantisation
 from retrievers.legs.reading import find_bill, find_window, split
 from retrievers.models.base import Vectors
-from retrievers.models.encoders import Encoded, EncoderSettings
+from retrievers.models.caching import Encoded
+from retrievers.models.encoders import EncoderSettings
 from retrievers.models.registry import AnyEncoder
 from retrievers.models.tokens import Tokenizer
 from retrievers.ranking import Scored, best
@@ -208,7 +209,7 @@ class DenseLeg(Leg):
         starts = np.cumsum(counts) - counts
         if self._settings.windows == "max":
             self._starts = starts
-            return Encoded(encoded.vectors.copy(), encoded.fresh), texts
+            return encoded, texts
         sums = np.add.reduceat(encoded.vectors, starts, axis=0)
         means = sums / np.linalg.norm(sums, axis=1, keepdims=True)
         return Encoded(means.astype(np.float32, copy=False), encoded.fresh), texts

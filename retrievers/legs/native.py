@@ -19,7 +19,8 @@ from retrievers.engines.retries import count_retries
 from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.legs.reading import find_bill
 from retrievers.models.base import Vectors
-from retrievers.models.encoders import CachingEncoder, EncoderSettings
+from retrievers.models.caching import CachingEncoder
+from retrievers.models.encoders import EncoderSettings
 from retrievers.models.registry import AnyEncoder
 from retrievers.ranking import Scored
 from retrievers.settings import Workshop

@@ -6,7 +6,8 @@ from typing import Any
 
 from retrievers.base import Quiet
 from retrievers.legs.base import LegSettings
-from retrievers.models.encoders import CachingEncoder, EncoderChoice
+from retrievers.models.caching import CachingEncoder
+from retrievers.models.encoders import EncoderChoice
 from retrievers.models.sparse import CachingSparseEncoder, SparseEncoderSettings
 from retrievers.models.token_vectors import CachingTokenEncoder, TokenEncoderSettings
 from retrievers.models.tokens import Tokenizer

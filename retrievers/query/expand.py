@@ -13,7 +13,8 @@ from pydantic import Field
 from retrievers.corpus import Corpus
 from retrievers.legs.base import Kind
 from retrievers.models.base import Vectors
-from retrievers.models.encoders import CachingEncoder, EncoderSettings
+from retrievers.models.caching import CachingEncoder
+from retrievers.models.encoders import EncoderSettings
 from retrievers.models.registry import AnyEncoder
 from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
 from retrievers.query.words import Words

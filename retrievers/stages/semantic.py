@@ -7,7 +7,8 @@ from pydantic import Field
 
 from retrievers.base import Hit
 from retrievers.corpus import Corpus
-from retrievers.models.encoders import CachingEncoder, EncoderSettings
+from retrievers.models.caching import CachingEncoder
+from retrievers.models.encoders import EncoderSettings
 from retrievers.models.registry import AnyEncoder
 from retrievers.settings import Workshop
 from retrievers.stages.base import Stage, StageResult, StageSettings

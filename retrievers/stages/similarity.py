@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from retrievers.base import Hit
 from retrievers.corpus import Corpus
 from retrievers.models.base import Vectors
-from retrievers.models.encoders import CachingEncoder
+from retrievers.models.caching import CachingEncoder
 
 
 class Similarity:

@@ -19,7 +19,7 @@ from retrievers.corpus import Corpus
 from retrievers.engines.qdrant.edge import QdrantEdgeEngine, QdrantEdgeSettings
 from retrievers.legs.native import NativeHybridLeg, NativeHybridSettings
 from retrievers.models.base import Encoder, Vectors
-from retrievers.models.encoders import CachingEncoder
+from retrievers.models.caching import CachingEncoder
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 

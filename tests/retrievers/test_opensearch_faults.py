@@ -25,7 +25,7 @@ from retrievers.engines.opensearch.engine import OpenSearchSettings
 from retrievers.legs.native import EngineKeywordLeg
 from retrievers.legs.opensearch import OpenSearchLeg, OpenSearchLegSettings
 from retrievers.models.base import Encoder, Vectors
-from retrievers.models.encoders import CachingEncoder
+from retrievers.models.caching import CachingEncoder
 from retrievers.pipeline import Pipeline
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root

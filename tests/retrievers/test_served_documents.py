@@ -17,8 +17,8 @@ from retrievers.corpus import Corpus
 from retrievers.legs.dense import DenseLegSettings
 from retrievers.legs.native import EngineDenseSettings
 from retrievers.models.base import Passages
+from retrievers.models.caching import CachingEncoder
 from retrievers.models.conformance import check_encoder
-from retrievers.models.encoders import CachingEncoder
 from retrievers.settings import Workshop
 
 TEXTS = ["the red fox", "a grey heron", "two otters", "an old badger", "the tawny owl"]

@@ -22,8 +22,8 @@ from retrievers import charges
 from retrievers.base import AssayError, Chunk
 from retrievers.corpus import Corpus
 from retrievers.legs.dense import DenseLegSettings
+from retrievers.models.caching import CACHE_KIND
 from retrievers.models.conformance import check_encoder
-from retrievers.models.encoders import CACHE_KIND
 from retrievers.models.registry import AnyEncoder
 from retrievers.pipeline import PipelineSettings
 from retrievers.settings import Workshop, validate

@@ -13,7 +13,7 @@ from listed import apply, ids, make_chunk, make_hits
 
 from retrievers.base import Chunk, Hit
 from retrievers.models.base import Encoder, Vectors
-from retrievers.models.encoders import CachingEncoder
+from retrievers.models.caching import CachingEncoder
 from retrievers.settings import Workshop
 from retrievers.stages.base import Stage
 from retrievers.stages.content_hash import ContentHash

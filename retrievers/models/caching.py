@@ -1,0 +1,268 @@
+"""The cache that every encoder stands behind."""
+
+import struct
+from array import array
+from collections.abc import Container, Iterator, Mapping, Sequence, Set
+from contextlib import ExitStack
+from dataclasses import dataclass
+from math import fsum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from retrievers import charges
+from retrievers.base import AssayError
+from retrievers.engines.retries import count_wait
+from retrievers.language_models.prices import FREE, Prices, Usage
+from retrievers.models.base import Encoder, Passages, Vectors, list_apart, list_documents
+from retrievers.settings import Workshop
+from retrievers.store.arrays import ArrayFile
+from retrievers.store.digest import digest, digest_texts
+
+CACHE_KIND = "embeddings"
+SECONDS_KIND = "embedding_seconds"  # of each vector, by the same key
+TOKENS_KIND = "embedding_tokens"  # of each vector that a service was asked for
+MAPPED_KIND = "vectors"  # of all texts of a large corpus, in their order
+VECTORS = "vectors.npy"
+MOST_HELD = 1 << 17  # texts whose vectors are held in memory
+PART = 1 << 15  # texts of more that are looked up and encoded at once
+NUMBER = struct.Struct("<d")
+ROUNDING = 1e-6  # a mean of unit vectors no longer than this has no direction
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """One row a text, and how many distinct texts had to be encoded for it."""
+
+    vectors: Vectors
+    fresh: int
+
+
+class CachingEncoder(Encoder):
+    """Keeps the vector of every passage by its text. Queries are encoded each time.
+
+    Safe in several threads and processes: at worst two of them encode the same text. `source` is
+    the digest of its code, where that is not this project's.
+    """
+
+    def __init__(self, encoder: Encoder, name: str, workshop: Workshop, source: str = "") -> None:
+        self._source = source
+        self._encoder = encoder
+        self._name = name
+        self._workshop = workshop
+        self._size = 0  # of the vectors seen
+
+    @property
+    def identity(self) -> str:
+        """The identity of the encoder behind the cache."""
+        identity = self._encoder.identity
+        return digest(identity, self._source) if self._source else identity
+
+    def encode_passages(self, texts: Sequence[str]) -> Vectors:
+        """Return one row a text; of no texts, shape (0, 0)."""
+        return self.encode(texts).vectors
+
+    @property
+    def prices(self) -> Prices | None:  # type: ignore[override]
+        """The prices of the encoder behind the cache."""
+        return self._encoder.prices
+
+    @property
+    def contextual(self) -> bool:  # type: ignore[override]
+        """Whether the encoder behind the cache reads a document's texts together."""
+        return self._encoder.contextual
+
+    def identify(self, texts: Sequence[str]) -> str:
+        """Return the digest of all that decides the vectors of `texts` beside these themselves."""
+        if not self.contextual:
+            return self.identity
+        return digest(self.identity, [list(document) for document in list_documents(texts)])
+
+    @property
+    def charged(self) -> bool:
+        """Whether a service is asked that charges, or of which that is not known."""
+        return self.prices != FREE
+
+    def encode(self, texts: Sequence[str]) -> Encoded:
+        """Return the vectors of `texts` and how many were not in the cache."""
+        if not texts:
+            return Encoded(np.empty((0, 0), np.float32), 0)
+        held = len(texts) <= MOST_HELD or self.contextual
+        encoded = self._encode_held(texts) if held else self._encode_mapped(texts)
+        self._size = encoded.vectors.shape[1]
+        return encoded
+
+    def find_missing(self, texts: Sequence[str]) -> list[str]:
+        """Return the distinct `texts` whose vectors are not in the cache."""
+        keys = self._keys(texts)
+        known = self._workshop.cache.get_many(CACHE_KIND, keys)
+        return list(self._list_missing(keys, texts, known)[1])
+
+    def keep(self, texts: Sequence[str]) -> int:
+        """Encode what is not in the cache yet, and return how many texts that were."""
+        return self.encode(texts).fresh
+
+    def recall_seconds(self, texts: Sequence[str]) -> float | None:
+        """Return the seconds that encoding the distinct `texts` took, whenever that was done.
+
+        None where some vector comes from a time when this was not kept.
+        """
+        return self._recall(SECONDS_KIND, texts)
+
+    def recall_bill(self, texts: Sequence[str]) -> Mapping[str, Any] | None:
+        """Return the tokens that a service counted for the distinct `texts`, and their cost in
+        US dollars today, None where no price is known; None where no service is asked.
+        """
+        if not self.charged or (tokens := self._recall(TOKENS_KIND, texts)) is None:
+            return None
+        usage = Usage(round(tokens))
+        return {"tokens": usage.input, "usd": self.prices and self.prices.cost(usage)}
+
+    def encode_query(self, text: str) -> Vectors:
+        """Return the vector of a query: float32, shape (dimensions,)."""
+        vector = self._encoder.encode_query(text)
+        if self._size and len(vector) != self._size:
+            raise AssayError(
+                f"{self._name}: the vector of a query has {len(vector)} dimensions, those of"
+                f" passages {self._size}"
+            )
+        return vector
+
+    def encode_near(self, query: str, passages: Sequence[str]) -> Vectors:
+        """Return the mean of the vectors of `query` and of `passages`, at unit length.
+
+        It is the query's alone where there are no passages, or where all cancel out. Passages are
+        encoded each time, as queries are: they are of one query.
+        """
+        vector = self.encode_query(query)
+        if not passages:
+            return vector
+        rows = [vector]
+        for part in self._encoder.encode_parts(passages):
+            charges.record(part.usage, self.prices)
+            count_wait(part.retries, part.waited / 1e3)
+            rows.extend(part.vectors)
+        mean = np.mean(rows, axis=0, dtype=np.float64)
+        length = np.linalg.norm(mean)
+        return np.asarray(mean / length, np.float32) if length > ROUNDING else vector
+
+    def expect(self, texts: Sequence[str]) -> Usage:
+        """As the encoder behind the cache expects it."""
+        return self._encoder.expect(texts)
+
+    def expect_query(self, text: str) -> Usage:
+        """As the encoder behind the cache expects it."""
+        return self._encoder.expect_query(text)
+
+    def facts(self) -> Mapping[str, Any]:
+        """The facts of the encoder behind the cache."""
+        return self._encoder.facts()
+
+    def _encode_held(self, texts: Sequence[str]) -> Encoded:
+        keys = self._keys(texts)
+        known = self._workshop.cache.get_many(CACHE_KIND, keys)
+        missing, wanted = self._list_missing(keys, texts, known)
+        if missing:
+            fresh = self._encode_missing(missing, wanted)
+            what = f"embedding with {self._name}"
+            known.update(self._workshop.progress.track(fresh, what, len(missing)))
+        rows = [known[key] for key in keys]
+        self._check_sizes({len(row) // 4 for row in rows})
+        # A copy: numpy asks the system for large memory pages for arrays of its own, and scanning
+        # 100,000 vectors then takes three quarters of the time.
+        vectors = np.frombuffer(b"".join(rows), np.float32).reshape(len(rows), -1).copy()
+        return Encoded(vectors, len(missing))
+
+    def _encode_mapped(self, texts: Sequence[str]) -> Encoded:
+        """Return the vectors in a file of the cache, which is mapped into memory."""
+        fresh, sizes = 0, set[int]()
+
+        def make(folder: Path) -> None:
+            nonlocal fresh
+            with ExitStack() as stack:
+                for begin in range(0, len(texts), PART):
+                    part = self._encode_held(texts[begin : begin + PART])
+                    fresh += part.fresh
+                    size = part.vectors.shape[1]
+                    sizes.add(size)
+                    self._check_sizes(sizes)
+                    if not begin:
+                        file = ArrayFile(folder / VECTORS, np.float32, len(texts), size)
+                        stack.enter_context(file)
+                    file.add(part.vectors)
+
+        def read(folder: Path) -> Vectors:
+            # A plain view: numpy is slower on its memmap class.
+            return np.asarray(np.load(folder / VECTORS, mmap_mode="r"))
+
+        key = digest(self.identity, digest_texts(texts))
+        return Encoded(self._workshop.cache.load(MAPPED_KIND, key, make, read)[1], fresh)
+
+    def _check_sizes(self, sizes: Set[int]) -> None:
+        if len(sizes) > 1:
+            raise AssayError(
+                f"{self._name}: its vectors have {min(sizes)} or {max(sizes)} dimensions: another"
+                " model answers by this name; `assay cache clear embeddings` forgets those before"
+            )
+
+    def _keys(self, texts: Sequence[str]) -> list[str]:
+        """Return the key of each text: of a contextual encoder, of all texts of its document."""
+        identity = self.identity
+        if not self.contextual:
+            return [digest(identity, text) for text in texts]
+        keys: dict[int, str] = {}
+        for document in list_documents(texts):
+            whole = digest(identity, [texts[at] for at in document])
+            keys |= {at: digest(whole, place) for place, at in enumerate(document)}
+        return [keys[at] for at in range(len(texts))]
+
+    def _list_missing(
+        self, keys: Sequence[str], texts: Sequence[str], known: Container[str]
+    ) -> tuple[list[str], Passages]:
+        """Return the distinct keys that are not `known`, and their texts: whole documents where
+        these are read together.
+        """
+        missing: dict[str, str] = {}
+        documents: list[Sequence[int]] = []
+        for together in list_documents(texts) if self.contextual else list_apart(texts):
+            if all(keys[at] in known or keys[at] in missing for at in together):
+                continue
+            begin = len(missing)
+            missing |= {keys[at]: texts[at] for at in together}
+            documents.append(range(begin, len(missing)))
+        return list(missing), Passages(missing.values(), documents)
+
+    def _recall(self, kind: str, texts: Sequence[str]) -> float | None:
+        names, numbers = array("Q"), array("d")
+        part = len(texts) if self.contextual else PART
+        for begin in range(0, len(texts), part):
+            keys = self._keys(texts[begin : begin + part])
+            known = self._workshop.cache.get_many(kind, keys)
+            if not known.keys() >= set(keys):
+                return None
+            for key in keys:
+                names.append(int(key[:16], 16))  # of millions, no two begin alike
+                numbers.append(NUMBER.unpack(known[key])[0])
+        _, first = np.unique(np.asarray(names), return_index=True)
+        return fsum(np.asarray(numbers)[first])
+
+    def _encode_missing(self, keys: Sequence[str], texts: Passages) -> Iterator[tuple[str, bytes]]:
+        """Yield (key, vector), each part stored before its first is yielded."""
+        cache = self._workshop.cache
+        for part in self._encoder.encode_parts(texts):
+            block = [keys[at] for at in part.positions]
+            share = NUMBER.pack(part.seconds / len(block))
+            cache.put_many(SECONDS_KIND, dict.fromkeys(block, share))
+            if self.charged:
+                sizes = [len(texts[at].encode()) + 1 for at in part.positions]
+                cache.put_many(TOKENS_KIND, _share(part.usage.prompt, block, sizes))
+            values = {key: row.tobytes() for key, row in zip(block, part.vectors, strict=True)}
+            cache.put_many(CACHE_KIND, values)
+            yield from values.items()
+
+
+def _share(tokens: int, keys: Sequence[str], sizes: Sequence[int]) -> dict[str, bytes]:
+    """Return each text's share of the tokens of a call, by its size."""
+    total = sum(sizes)
+    return {key: NUMBER.pack(tokens * size / total) for key, size in zip(keys, sizes, strict=True)}
