@@ -29,10 +29,10 @@ class Consumed:
 
 
 def consume(
-    command: Sequence[str | Path], environment: Mapping[str, str], limit: float | None = None
+    what: str, command: Sequence[str | Path], environment: Mapping[str, str], limit: float | None
 ) -> Consumed:
-    """Run a process to its end. Raises AssayError with the last line of what it says where it
-    fails, or where it takes longer than `limit` seconds.
+    """Run a process to its end. Raises AssayError, of `what`, with the last line of what it says
+    where it fails, or where it takes longer than `limit` seconds.
     """
     with tempfile.TemporaryFile("w+") as told, tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(
@@ -40,9 +40,11 @@ def consume(
         )
         try:
             own = _watch(process.pid, limit)
-        except BaseException:
+        except BaseException as error:
             process.kill()
             process.wait()
+            if isinstance(error, TimeoutError):
+                raise AssayError(f"{what}: not done after {limit:g} seconds") from None
             raise
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -50,19 +52,19 @@ def consume(
         said.seek(0)
         if process.returncode:
             last = (said.read().strip().splitlines() or [f"ended with {process.returncode}"])[-1]
-            raise AssayError(last)
+            raise AssayError(f"{what}: {last}")
         peak = used.ru_maxrss * 1024 / MEGABYTE
         return Consumed(told.read(), used.ru_utime + used.ru_stime, peak, own)
 
 
 def _watch(pid: int, limit: float | None) -> float:
     """Return the most memory in MB, mapped files left out, that a process is seen to have, until it
-    ends.
+    ends. Raises TimeoutError after `limit` seconds.
     """
     begin, most = time.monotonic(), float("nan")
     while not os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
         if limit and time.monotonic() - begin > limit:
-            raise AssayError(f"not done after {limit:g} seconds")
+            raise TimeoutError
         try:
             lines = Path(f"/proc/{pid}/status").read_text().splitlines()
         except OSError:

@@ -18,7 +18,6 @@ from pydantic import TypeAdapter
 
 from benchmarks.consumption import MEGABYTE, consume
 from benchmarks.synthetic_vectors import draw_vectors
-from retrievers.base import AssayError
 from retrievers.engines.base import StoreSettings
 from retrievers.engines.registry import EngineSettings
 from retrievers.settings import Workshop
@@ -68,10 +67,7 @@ def measure_engine(data: Path, name: str, vectors: int, limit: float | None) -> 
     """Run one engine in a process of its own. Raises AssayError where it fails."""
     draw_vectors(data, vectors)
     command = [sys.executable, "-m", __spec__.name, name, data, str(vectors)]
-    try:
-        used = consume(command, ONE_THREAD, limit)
-    except AssayError as error:
-        raise AssayError(f"{name}, {vectors:,} vectors: {error}") from None
+    used = consume(f"{name}, {vectors:,} vectors", command, ONE_THREAD, limit)
     found = json.loads(used.output)
     each = found["cpu"] / vectors * 1e6
     return DenseRow(name, vectors, microseconds=each, peak=used.peak, own=used.own, **found)

@@ -144,7 +144,7 @@ def _measure(data: Path, passages: int, limit: float | None) -> Row:
     with tempfile.TemporaryDirectory(dir=data) as name:
         rooms = {"ASSAY_CACHE": f"{name}/cache", "ASSAY_REPORTS": f"{name}/reports"}
         command = [ASSAY, "run", CONFIG, "--dataset", folder, "--no-track", "--json"]
-        used = consume(command, rooms, limit)
+        used = consume(f"{passages:,} passages", command, rooms, limit)
     result: Mapping[str, Any] = json.loads(used.output)
     return Row(
         passages=passages,

@@ -194,6 +194,8 @@ def test_trec_documents_in_their_files_are_those_held(
     assert tuple(left.documents) == held.documents
     assert [item.id for item in held.documents] == [f"d{at}" for at in range(1, 7)]
     assert (left.digest, left.gold) == (held.digest, held.gold)
+    monkeypatch.setattr(mapped, "MOST_FILES", len(TREC_FILES) - 1)
+    assert not isinstance(load_both(tmp_path / "large", monkeypatch)[1].documents, Shelf)
 
 
 BROKEN = {

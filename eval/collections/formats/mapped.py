@@ -6,7 +6,7 @@ import mmap
 import shutil
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from retrievers.store.digest import digest_file
 from retrievers.store.shelf import ById, Shelf
 
 LARGEST_HELD = 1 << 28  # bytes of a corpus that is held in memory
+MOST_FILES = 256  # that are mapped: each stays open
 PACKING = 4  # by which packed texts are smaller, about
 UNPACKED_KIND = "unpacked"  # packed files that are mapped, by their digest
 UNPACKED = "content"
@@ -44,14 +45,16 @@ class _File(NamedTuple):
     first: int  # of its documents, among all
 
 
-def is_large(paths: Iterable[Path], most: int) -> bool:
-    """Say whether files hold more than `most` bytes; of packed ones that is a guess."""
+def is_large(paths: Sequence[Path], most: int) -> bool:
+    """Say whether files that can be mapped hold more than `most` bytes; of packed ones that is a
+    guess.
+    """
     sizes = (
         path.stat().st_size * (PACKING if path.suffix == GZIP else 1)
         for path in paths
         if path.is_file()
     )
-    return sum(sizes) > most
+    return len(paths) <= MOST_FILES and sum(sizes) > most
 
 
 def shelve(
