@@ -1,4 +1,4 @@
-"""`python -m benchmarks.dense_index ENGINE FOLDER VECTORS`: one engine on so many vectors.
+"""`python -m benchmarks.dense_index ENGINE FOLDER VECTORS CACHE`: one engine on so many vectors.
 
 Prints as JSON what making its index and asking it took. It is run by `benchmarks.scale`, in a
 process of its own.
@@ -66,35 +66,35 @@ class DenseRow:
 def measure_engine(data: Path, name: str, vectors: int, limit: float | None) -> DenseRow:
     """Run one engine in a process of its own. Raises AssayError where it fails."""
     draw_vectors(data, vectors)
-    command = [sys.executable, "-m", __spec__.name, name, data, str(vectors)]
-    used = consume(f"{name}, {vectors:,} vectors", command, ONE_THREAD, limit)
+    with tempfile.TemporaryDirectory(dir=data) as cache:
+        command = [sys.executable, "-m", __spec__.name, name, data, str(vectors), cache]
+        used = consume(f"{name}, {vectors:,} vectors", command, ONE_THREAD, limit)
     found = json.loads(used.output)
     each = found["cpu"] / vectors * 1e6
     return DenseRow(name, vectors, microseconds=each, peak=used.peak, own=used.own, **found)
 
 
-def _measure(name: str, data: Path, vectors: int) -> dict[str, float]:
+def _measure(name: str, data: Path, vectors: int, cache: Path) -> dict[str, float]:
     """Make the index, find it again, and ask it. What finding it takes is no part of making it:
     opening, and the measurement of recall.
     """
     drawn = draw_vectors(data, vectors)
     texts = Texts(vectors, lambda at: f"text {at % WORDS}")
     settings: StoreSettings = TypeAdapter[Any](EngineSettings).validate_python(ENGINES[name])
-    with tempfile.TemporaryDirectory(dir=data) as cache:
-        engine = settings.build(Workshop(Cache(Path(cache)), threads=1))
-        _ = texts.digest
-        times = [time.process_time()]
-        for _ in range(2):
-            report = engine.index(texts, drawn.vectors, "drawn")
-            times.append(time.process_time())
-        taken, hits = [], 0
-        for query, answer in zip(drawn.queries, drawn.answers, strict=True):
-            begin = time.perf_counter()
-            found = engine.dense(query, DEPTH)
-            taken.append((time.perf_counter() - begin) * 1e3)
-            hits += found[0][0] == answer
-        recall = engine.facts()["recall_against_exact"]
-        engine.close()
+    engine = settings.build(Workshop(Cache(cache), threads=1))
+    _ = texts.digest
+    times = [time.process_time()]
+    for _ in range(2):
+        report = engine.index(texts, drawn.vectors, "drawn")
+        times.append(time.process_time())
+    taken, hits = [], 0
+    for query, answer in zip(drawn.queries, drawn.answers, strict=True):
+        begin = time.perf_counter()
+        found = engine.dense(query, DEPTH)
+        taken.append((time.perf_counter() - begin) * 1e3)
+        hits += found[0][0] == answer
+    recall = engine.facts()["recall_against_exact"]
+    engine.close()
     p50, p95 = np.percentile(taken, (50, 95))
     return {
         "cpu": times[1] - times[0] - (times[2] - times[1]),
@@ -107,5 +107,5 @@ def _measure(name: str, data: Path, vectors: int) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    engine, folder, size = sys.argv[1:]
-    print(json.dumps(_measure(engine, Path(folder), int(size))))
+    engine, folder, size, room = sys.argv[1:]
+    print(json.dumps(_measure(engine, Path(folder), int(size), Path(room))))
