@@ -235,9 +235,9 @@ class CachingEncoder(Encoder):
 
     def _recall(self, kind: str, texts: Sequence[str]) -> float | None:
         names, numbers = array("Q"), array("d")
-        part = len(texts) if self.contextual else PART
-        for begin in range(0, len(texts), part):
-            keys = self._keys(texts[begin : begin + part])
+        blocks = (texts[begin : begin + PART] for begin in range(0, len(texts), PART))
+        for block in [texts] if self.contextual else blocks:
+            keys = self._keys(block)
             known = self._workshop.cache.get_many(kind, keys)
             if not known.keys() >= set(keys):
                 return None
