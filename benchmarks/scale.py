@@ -1,22 +1,22 @@
 """`python -m benchmarks.scale`: what `assay run` costs by number of passages, cold, from files on.
 
 Each size is a BEIR collection of `benchmarks.synthetic_collection`, and a process of its own with
-an empty cache, which reads, indexes, searches, times and reports.
+an empty cache, which reads, indexes, searches, times and reports. With `--dense`, what engines take
+for so many vectors of `benchmarks.synthetic_vectors`, through the adapters of pipelines.
 """
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.consumption import MEGABYTE, consume
+from benchmarks.dense_index import ENGINES, DenseRow, measure_engine
 from benchmarks.latency import positive
 from benchmarks.tables import WIDTH
 from eval import telemetry
@@ -24,9 +24,8 @@ from retrievers.base import AssayError
 
 CONFIG = Path(__file__).resolve().parents[1] / "configs" / "bm25.yaml"
 ASSAY = Path(sys.executable).with_name("assay")
-SECONDS = 0.2  # between two looks at a process
-MEGABYTE = 1e6
 FIGURES = {
+    "passages": "passages",
     "cpu": "CPU s",
     "microseconds": "µs a passage",
     "peak": "most memory, MB",
@@ -34,6 +33,13 @@ FIGURES = {
     "bytes": "index, MB",
     "p50": "p50 ms",
     "p95": "p95 ms",
+    "hits": "Hit@1",
+}
+DENSE_FIGURES = {
+    "engine": "engine",
+    "vectors": "vectors",
+    **{name: FIGURES[name] for name in ("cpu", "peak", "own", "bytes", "p50", "p95")},
+    "recall": "recall",
     "hits": "Hit@1",
 }
 PLOTTED = ("microseconds", "own", "bytes", "p50")
@@ -65,12 +71,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _read_options(arguments)
     telemetry.disable()
     rows: list[Row] = []
+    dense: list[DenseRow] = []
     try:
         with _place(options.data) as data:
-            for passages in options.passages:
-                rows.append(_measure(data, passages))
-                print(json.dumps(asdict(rows[-1])), file=sys.stderr)
-        if options.plot:
+            for size in options.passages:
+                if options.dense is None:
+                    rows.append(_measure(data, size, options.limit))
+                    print(json.dumps(asdict(rows[-1])), file=sys.stderr)
+                else:
+                    dense += _measure_engines(data, size, options.dense, options.limit)
+        if options.plot and rows:
             _plot(rows, options.plot)
     except AssayError as error:
         print(f"benchmark: {error}", file=sys.stderr)
@@ -78,9 +88,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     if options.json:
-        print(json.dumps([asdict(row) for row in rows], indent=1))
+        print(json.dumps([asdict(row) for row in rows or dense], indent=1))
+    elif rows:
+        _print(rows, FIGURES)
     else:
-        _print(rows)
+        _print(dense, DENSE_FIGURES)
 
 
 def _read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -96,10 +108,22 @@ def _read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--data", type=Path, metavar="FOLDER", help="keep the collections here, and take those kept"
     )
+    parser.add_argument(
+        "--dense",
+        nargs="*",
+        choices=ENGINES,
+        metavar="ENGINE",
+        help="measure engines on so many vectors instead: all, or some of %(choices)s",
+    )
+    parser.add_argument(
+        "--limit", type=positive, metavar="SECONDS", help="leave what takes longer than this"
+    )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the figures (.svg, .png)")
     parser.add_argument("--json", action="store_true", help="print one JSON array, no table")
     options = parser.parse_args(arguments)
     options.passages = sorted(set(options.passages))
+    if options.plot and options.dense is not None:
+        parser.error("--plot draws the figures of runs; with --dense there are none")
     return options
 
 
@@ -112,7 +136,7 @@ def _place(kept: Path | None) -> Iterator[Path]:
         yield Path(name)
 
 
-def _measure(data: Path, passages: int) -> Row:
+def _measure(data: Path, passages: int, limit: float | None) -> Row:
     """Run the pipeline on a collection of so many passages. Raises AssayError where it fails."""
     from benchmarks.synthetic_collection import write_collection
 
@@ -120,22 +144,14 @@ def _measure(data: Path, passages: int) -> Row:
     with tempfile.TemporaryDirectory(dir=data) as name:
         rooms = {"ASSAY_CACHE": f"{name}/cache", "ASSAY_REPORTS": f"{name}/reports"}
         command = [ASSAY, "run", CONFIG, "--dataset", folder, "--no-track", "--json"]
-        output, errors = Path(name, "output"), Path(name, "errors")
-        with output.open("w") as told, errors.open("w") as said:
-            process = subprocess.Popen(command, env=os.environ | rooms, stdout=told, stderr=said)
-            own = _watch(process.pid)
-            _, status, used = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise AssayError(f"{folder.name}: {errors.read_text().strip().splitlines()[-1]}")
-        result: Mapping[str, Any] = json.loads(output.read_text())
-    cpu = used.ru_utime + used.ru_stime
+        used = consume(f"{passages:,} passages", command, rooms, limit)
+    result: Mapping[str, Any] = json.loads(used.output)
     return Row(
         passages=passages,
-        cpu=cpu,
-        microseconds=cpu / passages * 1e6,
-        peak=used.ru_maxrss * 1024 / MEGABYTE,
-        own=own,
+        cpu=used.cpu,
+        microseconds=used.cpu / passages * 1e6,
+        peak=used.peak,
+        own=used.own,
         bytes=result["index"]["bytes"] / MEGABYTE,
         p50=result["latency_ms"]["p50"],
         p95=result["latency_ms"]["p95"],
@@ -143,32 +159,37 @@ def _measure(data: Path, passages: int) -> Row:
     )
 
 
-def _watch(pid: int) -> float:
-    """Return the most memory in MB, mapped files left out, that a process is seen to have, until it
-    ends; NaN where the system does not tell.
-    """
-    most = float("nan")
-    while not os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
+def _measure_engines(
+    data: Path, vectors: int, names: Sequence[str], limit: float | None
+) -> Iterator[DenseRow]:
+    """Yield what each engine took; of one that fails it is said."""
+    for name in names or ENGINES:
         try:
-            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-        except OSError:
-            lines = []
-        for line in lines:
-            if line.startswith("RssAnon:"):
-                most = max(int(line.split()[1]) * 1024 / MEGABYTE, most)
-        time.sleep(SECONDS)
-    return most
+            row = measure_engine(data, name, vectors, limit)
+        except AssayError as error:
+            print(f"benchmark: {error}", file=sys.stderr)
+            continue
+        print(json.dumps(asdict(row)), file=sys.stderr)
+        yield row
 
 
-def _print(rows: Sequence[Row]) -> None:
+def _print(rows: Sequence[Row] | Sequence[DenseRow], figures: Mapping[str, str]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("passages", *FIGURES.values())
+    table = Table(*figures.values(), padding=(0, 0))
     for row in rows:
-        table.add_row(f"{row.passages:,}", *(f"{getattr(row, name):,.1f}" for name in FIGURES))
+        table.add_row(*(_write(getattr(row, name)) for name in figures))
     console = Console(highlight=False)
     Console(highlight=False, width=None if console.is_terminal else WIDTH).print(table)
+
+
+def _write(value: str | float) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.1f}" if value > 1 else f"{value:.2f}"
 
 
 def _plot(rows: Sequence[Row], path: Path) -> None:

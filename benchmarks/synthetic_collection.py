@@ -45,13 +45,14 @@ def write_collection(folder: Path, passages: int) -> Path:
         for words, row in zip(asked, targets, strict=True)
         for at, passage in enumerate(row)
     }
+    words = list(map(_spell, range(WORDS)))
     with (root / "corpus.jsonl").open("w") as file:
         for number, ranks in enumerate(_draw_passages(draw, passages)):
             if number in planted:
                 ranks[: len(planted[number])] = planted[number]
                 draw.shuffle(ranks)
-            text = " ".join(map(_spell, ranks.tolist()))
-            file.write(json.dumps({"_id": f"p{number}", "title": "", "text": text}) + "\n")
+            text = " ".join(map(words.__getitem__, ranks.tolist()))
+            file.write(f'{{"_id": "p{number}", "title": "", "text": "{text}"}}\n')
     with (root / "queries.jsonl").open("w") as file:
         for at, ranks in enumerate(asked.tolist()):
             text = " ".join(map(_spell, ranks))

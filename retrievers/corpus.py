@@ -9,8 +9,8 @@ from retrievers.documents.structure import Structure, parse_document
 from retrievers.models.base import Passages
 from retrievers.models.caching import CachingEncoder, Encoded
 from retrievers.settings import Workshop
-from retrievers.store.digest import digest, digest_texts
-from retrievers.store.shelf import ById, Lazy, Shelf
+from retrievers.store.digest import Texts, digest, digest_texts
+from retrievers.store.shelf import ById, Shelf
 from retrievers.text.analyzers import AnyAnalyzerSettings
 from retrievers.text.base import Analyzer
 from retrievers.text.term_counts import Counted, find_counts
@@ -40,12 +40,14 @@ class Corpus:
         """The `searchable` text of each chunk."""
         chunks = self.chunks
         if isinstance(chunks, Shelf):
-            return Lazy(len(chunks), lambda at: chunks[at].searchable)
+            return Texts(len(chunks), lambda at: chunks[at].searchable)
         return [chunk.searchable for chunk in chunks]
 
     @cached_property
-    def passages(self) -> Passages:
-        """`texts`, and which of them are of one document."""
+    def passages(self) -> Sequence[str]:
+        """`texts`, and which of them are of one document, where not each is one of its own."""
+        if isinstance(self.chunks, Shelf):
+            return self.texts
         return Passages(self.texts, list(self.by_document.values()))
 
     @cached_property
@@ -89,10 +91,7 @@ class Corpus:
     def encode(self, encoder: CachingEncoder) -> Encoded:
         """Return the vectors of the chunks' `searchable` texts, shape (chunks, dimensions)."""
         if encoder.identity not in self._encoded:
-            encoded = encoder.encode(self.passages)
-            # A copy: numpy asks the system for large memory pages for arrays of its own, and
-            # scanning 100,000 vectors then takes three quarters of the time.
-            self._encoded[encoder.identity] = Encoded(encoded.vectors.copy(), encoded.fresh)
+            self._encoded[encoder.identity] = encoder.encode(self.passages)
         return self._encoded[encoder.identity]
 
     def count_terms(self, analyzer: AnyAnalyzerSettings, workshop: Workshop) -> Counted:

@@ -20,10 +20,10 @@ MAY_LACK = {"passages", "by_model"}  # sizes that are told only where there are 
 
 def measure_sizes(documents: Iterable[Document], gold: Iterable[Collection[GoldItem]]) -> Sizes:
     """Return the sizes of a collection; `gold` is the gold items of each judged query."""
-    known, judged = list(documents), list(gold)
+    passages, judged = [len(document.passages) for document in documents], list(gold)
     return Sizes(
-        documents=len(known),
-        passages=sum(len(document.passages) for document in known),
+        documents=len(passages),
+        passages=sum(passages),
         queries=len(judged),
         judgments=sum(map(len, judged)),
         by_model=sum(item.by_model for items in judged for item in items),

@@ -36,8 +36,8 @@ SOURCES = (
     "../base/__init__.py", "../base/frontmatter.py", "../base/markdown.py", "../settings/files.py",
     "admonitions.py", "blocks.py", "chunk_kinds.py", "chunkers", "cutting.py", "definitions.py",
     "forms.py", "identifiers.py", "jurisdictions.yaml", "numbered_lines.py", "numerals.py",
-    "paragraphs.py", "reference_patterns.py", "references.py", "sentences.py", "structure.py",
-    "tokens.py",
+    "paragraphs.py", "reference_patterns.py", "reference_units.py", "references.py",
+    "sentences.py", "structure.py", "tokens.py",
 )  # fmt: skip
 
 NO_TEXT = "the collection has no text to search: every document is empty"

@@ -10,16 +10,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from retrievers.documents import reference_patterns as patterns
-from retrievers.documents.identifiers import (
-    DASH,
-    LABEL,
-    NAMES,
-    join_id,
-    name_division,
-    split_title,
-)
+from retrievers.documents.identifiers import DASH, join_id, split_title
 from retrievers.documents.numerals import count_on
 from retrievers.documents.paragraphs import label_styles
+from retrievers.documents.reference_units import (
+    Unit,
+    divide,
+    find_division,
+    find_shape,
+    find_style,
+    list_beside,
+    list_labels,
+    reach,
+)
 from retrievers.documents.structure import Structure
 
 
@@ -56,17 +59,6 @@ class Reference:
 def find_references(structure: Structure) -> list[Reference]:
     """Return the references of a document in order, those in code left out."""
     return list(_Reader(structure).read())
-
-
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    """One of the places that a mention names."""
-
-    start: int
-    end: int
-    section: str
-    labels: tuple[str, ...] = ()
-    through: tuple[str, ...] = ()
 
 
 class _Reader:
@@ -131,35 +123,35 @@ class _Reader:
                 unit.through,
             )
 
-    def _list_numbers(self, match: re.Match[str]) -> list[_Unit]:
+    def _list_numbers(self, match: re.Match[str]) -> list[Unit]:
         """Return what § 4(a), § 4(a) or (b), §§ 4 through 7 and 9 list, ranges as one."""
         plural = re.search(r"§§|s\s*$|s\.\s*$", self._text[match.start() : match.start("number")])
         units = [self._number(match, match.start(), bool(plural))]
         while True:
             last = units[-1]
             if spread := patterns.RANGE.match(self._text, last.end):
-                units[-1] = _reach(last, spread, bool(plural))
+                units[-1] = reach(last, spread, bool(plural))
                 continue
             following = patterns.NEXT_NUMBER.match(self._text, last.end) if plural else None
-            if following and _shape(following["number"]) == _shape(match["number"]):
+            if following and find_shape(following["number"]) == find_shape(match["number"]):
                 units.append(self._number(following, following.start("number"), True))
             elif (more := patterns.NEXT_LABELS.match(self._text, last.end)) and (
-                labels := _beside(last.labels, _labels(more["labels"]))
+                labels := list_beside(last.labels, list_labels(more["labels"]))
             ):
-                units.append(_Unit(more.start("labels"), more.end(), last.section, labels))
+                units.append(Unit(more.start("labels"), more.end(), last.section, labels))
             else:
                 return units
 
     def _read_labelled(self, match: re.Match[str], depth: int = 0) -> Iterator[Reference]:
-        spans = [(match.start(), match.end(), _labels(match["labels"]))]
+        spans = [(match.start(), match.end(), list_labels(match["labels"]))]
         while True:
             start, end, labels = spans[-1]
             if spread := patterns.RANGE.match(self._text, end):
                 spans[-1] = (start, spread.end(), labels)
-            elif (more := patterns.NEXT_LABELS.match(self._text, end)) and _beside(
-                labels, _labels(more["labels"])
+            elif (more := patterns.NEXT_LABELS.match(self._text, end)) and list_beside(
+                labels, list_labels(more["labels"])
             ):
-                spans.append((more.start("labels"), more.end(), _labels(more["labels"])))
+                spans.append((more.start("labels"), more.end(), list_labels(more["labels"])))
             else:
                 break
         base, end = self._read_base(match, spans[-1][1], depth)
@@ -171,7 +163,7 @@ class _Reader:
     def _read_base(self, match: re.Match[str], end: int, depth: int) -> tuple[Reference, int]:
         """Return what the labels of `match`, which end at `end`, belong to, and where that ends."""
         if this := patterns.THIS.match(self._text, end):
-            style = _style(this["unit"])
+            style = find_style(this["unit"])
             labels = self._labels_above(match.start(), style, inclusive=True) if style else ()
             return self._here(match.start(), labels), this.end()
         if of := patterns.OF.match(self._text, end):
@@ -186,23 +178,23 @@ class _Reader:
                 return reference, reference.end
         if patterns.OTHER_LAW.match(self._text, end):
             return Reference(0, 0, "", external=True), end
-        styles = label_styles(_labels(match["labels"])[0])
-        style = level if (level := _style(match["level"])) in styles else styles[0]
+        styles = label_styles(list_labels(match["labels"])[0])
+        style = level if (level := find_style(match["level"])) in styles else styles[0]
         return self._here(match.start(), self._labels_above(match.start(), style)), end
 
     def _read_named(self, match: re.Match[str]) -> Iterator[Reference]:
-        name = _name(match)
+        name = find_division(match)
         known = join_id(name, match["number"]) in self._ids
         if match["name"].endswith(".") and match["name"].islower() and not known:
             return  # ch. 5 may be a channel, or the chapter of another law
-        units = [_divide(name, match, match.start())]
+        units = [divide(name, match, match.start())]
         while True:
             if spread := patterns.RANGE.match(self._text, units[-1].end):
-                units[-1] = _reach(units[-1], spread, match["name"].lower().endswith("s"))
+                units[-1] = reach(units[-1], spread, match["name"].lower().endswith("s"))
             following = patterns.NEXT_DIVISION.match(self._text, units[-1].end)
-            if following is None or _shape(following["number"]) != _shape(match["number"]):
+            if following is None or find_shape(following["number"]) != find_shape(match["number"]):
                 break
-            units.append(_divide(name, following, following.start("number")))
+            units.append(divide(name, following, following.start("number")))
         external = patterns.OTHER_LAW.match(self._text, units[-1].end) is not None
         within, end = self._read_within(units[-1].end)
         for unit in units:
@@ -218,7 +210,7 @@ class _Reader:
             named = patterns.NAMED.match(self._text, of.end())
             if named is None:
                 break
-            within.append(join_id(_name(named), named["number"]))
+            within.append(join_id(find_division(named), named["number"]))
             end = named.end()
         if this := patterns.THIS.match(self._text, end):
             end = this.end()
@@ -239,16 +231,16 @@ class _Reader:
             start = match.end()
             yield Reference(start, start + len(name), self._titles[name])
 
-    def _number(self, match: re.Match[str], start: int, plural: bool) -> _Unit:
+    def _number(self, match: re.Match[str], start: int, plural: bool) -> Unit:
         """Return what a number means; 4–6 after a plural sign is a range unless a § 4–6 is here."""
-        number, labels = match["number"], _labels(match["labels"])
+        number, labels = match["number"], list_labels(match["labels"])
         section = join_id("sec", number)
         first, *last = re.split(rf"\s?{DASH}\s?", number)
         if plural and len(last) == 1 and not labels and section not in self._ids:
             through = tuple(join_id("sec", other) for other in count_on(first, last[0]))
             section = join_id("sec", first) if through else section
-            return _Unit(start, match.end(), section, (), through)
-        return _Unit(start, match.end(), section, labels)
+            return Unit(start, match.end(), section, (), through)
+        return Unit(start, match.end(), section, labels)
 
     def _here(self, offset: int, labels: tuple[str, ...]) -> Reference:
         return Reference(offset, offset, self._structure.section_at(offset).id, labels)
@@ -262,53 +254,3 @@ class _Reader:
         limit = patterns.ORDER.index(style) + inclusive
         pairs = zip(paragraphs[number].labels, paragraphs[number].styles, strict=True)
         return tuple(label for label, kind in pairs if kind in patterns.ORDER[:limit])
-
-
-def _name(match: re.Match[str]) -> str:
-    """Return the division that a match of patterns.NAMED is of: article for Arts. and Articles."""
-    word = match["name"].lower()
-    return name_division(word.removesuffix("s") if word.removesuffix("s") in NAMES else word)
-
-
-def _divide(name: str, match: re.Match[str], start: int) -> _Unit:
-    return _Unit(start, match.end(), join_id(name, match["number"]), _labels(match["labels"]))
-
-
-def _reach(first: _Unit, spread: re.Match[str], plural: bool) -> _Unit:
-    """Return `first` with what follows on it up to the end of a range.
-
-    After one section by itself, as in Section 5 to 10 days, no more of them follow.
-    """
-    if not (plural or spread["again"]):
-        return _Unit(first.start, spread.end(), first.section, first.labels)
-    name, _, number = first.section.partition("_")
-    numbers = count_on(number, "_".join(re.findall(r"\w+", spread["number"] or "")))
-    through = tuple(join_id(name, other.replace("_", " ")) for other in numbers)
-    return _Unit(first.start, spread.end(), first.section, first.labels, through)
-
-
-def _style(level: str) -> str:
-    """Return how the labels of a level are written; nothing for what is no such level."""
-    *deeper, name = level.lower().replace("sub-", "sub- ").split()
-    if name not in patterns.LEVELS:
-        return ""
-    return patterns.ORDER[
-        min(patterns.ORDER.index(patterns.LEVELS[name]) + len(deeper), len(patterns.ORDER) - 1)
-    ]
-
-
-def _labels(text: str) -> tuple[str, ...]:
-    return tuple(label[1:-1] for label in re.findall(LABEL, text))
-
-
-def _beside(labels: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the path of `other` where it lists a sibling of one of `labels`, else nothing."""
-    for level in range(len(labels) - 1, -1, -1):
-        if set(label_styles(labels[level])) & set(label_styles(other[0])):
-            return (*labels[:level], *other)
-    return ()
-
-
-def _shape(number: str) -> tuple[bool, bool]:
-    """Return what two numbers of one list have in common: digits first, and joined by marks."""
-    return number[0].isdigit(), bool(re.search(rf"\.|{DASH}", number))

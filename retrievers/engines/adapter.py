@@ -13,7 +13,7 @@ from retrievers.engines.recall import measure_recall
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored, ordered
 from retrievers.settings import Workshop, name_type
-from retrievers.store.digest import digest, digest_sources
+from retrievers.store.digest import digest, digest_sources, digest_texts
 
 S = TypeVar("S", bound=StoreSettings)
 H = TypeVar("H")
@@ -110,8 +110,8 @@ class Adapter(Engine, Generic[S, H]):
 
     def _key(self, texts: Sequence[str], identity: str) -> str:
         """Return the digest of all on which the index depends; vectors follow from the others."""
-        sources = digest_sources(*self.sources)
-        return digest(sources, self._list_versions(), self._shape(), identity, texts)
+        sources, content = digest_sources(*self.sources), digest_texts(texts)
+        return digest(sources, self._list_versions(), self._shape(), identity, content)
 
     def _list_versions(self) -> Sequence[str]:
         """Return the versions on which the index depends."""

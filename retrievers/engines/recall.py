@@ -9,13 +9,8 @@ from retrievers.ranking import Scored
 
 QUERIES = 50
 DEPTH = 100
-
-
-def search_exactly(vectors: Vectors, query: Vectors, depth: int) -> set[int]:
-    """Return the positions of the `depth` rows of `vectors` nearest to `query`."""
-    scores = vectors @ query
-    depth = min(depth, len(scores))
-    return {int(at) for at in np.argpartition(-scores, depth - 1)[:depth]}
+ROWS_PER_BLOCK = 1 << 14
+ROUNDING = 1e-6  # by which scores of one pair differ
 
 
 def measure_recall(
@@ -42,14 +37,35 @@ def measure_shares(
     depth: int,
 ) -> list[float]:
     """Return, for each query, the share of the `depth` nearest texts that `dense` finds."""
-    return [measure_share(vectors, query, dense(query, depth), depth) for query in queries]
+    return [
+        _share(vectors, query, dense(query, depth), least, depth)
+        for query, least in zip(queries, _find_least(vectors, queries, depth), strict=True)
+    ]
 
 
 def measure_share(vectors: Vectors, query: Vectors, found: Sequence[Scored], depth: int) -> float:
     """Return the share of the `depth` texts nearest to one query that are among those `found`."""
-    scores = vectors @ query
-    exact = search_exactly(vectors, query, depth)
-    least = min(scores[at] for at in exact) - 1e-6
-    positions = {position for position, _ in found}
-    near = sum(bool(scores[position] >= least) for position in positions)
-    return min(near / len(exact), 1.0)
+    (least,) = _find_least(vectors, [query], depth)
+    return _share(vectors, query, found, least, depth)
+
+
+def _share(
+    vectors: Vectors, query: Vectors, found: Sequence[Scored], least: float, depth: int
+) -> float:
+    positions = list({position for position, _ in found})
+    near = vectors[positions] @ query >= least - ROUNDING
+    return min(int(near.sum()) / min(depth, len(vectors)), 1.0)
+
+
+def _find_least(vectors: Vectors, queries: Sequence[Vectors], depth: int) -> Vectors:
+    """Return the score of the last of the `depth` nearest rows to each query.
+
+    Vectors may be more than memory holds: all queries are compared in one pass over them.
+    """
+    asked = np.stack(queries)
+    best: Vectors = np.empty((len(asked), 0), np.float32)
+    for begin in range(0, len(vectors), ROWS_PER_BLOCK):
+        scores = asked @ vectors[begin : begin + ROWS_PER_BLOCK].T
+        best = np.concatenate([best, scores], axis=1)
+        best = -np.partition(-best, min(depth, best.shape[1]) - 1)[:, :depth]
+    return np.asarray(best.min(axis=1))

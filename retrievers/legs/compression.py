@@ -48,8 +48,9 @@ class CompressedVectors:
         self._quantisation = quantisation
         self._rescore = rescore
         # Of int8, what a step of each row is worth.
-        self._steps = np.empty(0, np.float32)
-        self._codes = self._encode(_shorten(vectors, self._dimensions))
+        self._steps = np.empty(len(vectors) * (quantisation == "int8"), np.float32)
+        blocks = [slice(at, at + ROWS_PER_BLOCK) for at in range(0, len(vectors), ROWS_PER_BLOCK)]
+        self._codes = np.concatenate([self._encode(block) for block in blocks or [slice(0)]])
 
     @property
     def bytes(self) -> int:
@@ -79,13 +80,14 @@ class CompressedVectors:
             rescored += [(position, score - lowered) for position, score in others]
         return rescored[:depth]
 
-    def _encode(self, vectors: Vectors) -> NDArray[Any]:
+    def _encode(self, block: slice) -> NDArray[Any]:
+        vectors = _shorten(self._vectors[block], self._dimensions)
         if self._quantisation == "binary":
             return np.packbits(vectors > 0, axis=1)
         if self._quantisation == "int8":
             greatest = np.abs(vectors).max(axis=1, initial=1e-12)
-            self._steps = (greatest / STEPS).astype(np.float32, copy=False)
-            return np.round(vectors / self._steps[:, None]).astype(np.int8)
+            self._steps[block] = greatest / STEPS
+            return np.round(vectors / self._steps[block, None]).astype(np.int8)
         return vectors
 
     def _score(self, vector: Vectors) -> NDArray[np.floating]:

@@ -209,7 +209,7 @@ class DenseLeg(Leg):
         starts = np.cumsum(counts) - counts
         if self._settings.windows == "max":
             self._starts = starts
-            return Encoded(encoded.vectors.copy(), encoded.fresh), texts
+            return encoded, texts
         sums = np.add.reduceat(encoded.vectors, starts, axis=0)
         means = sums / np.linalg.norm(sums, axis=1, keepdims=True)
         return Encoded(means.astype(np.float32, copy=False), encoded.fresh), texts

@@ -8,15 +8,15 @@ from numpy.typing import DTypeLike, NDArray
 
 
 class ArrayFile:
-    """A `.npy` file of one dimension and of known length, written piece by piece."""
+    """A `.npy` file of known `shape`, written piece by piece along its first axis."""
 
-    def __init__(self, path: Path, dtype: DTypeLike, length: int) -> None:
+    def __init__(self, path: Path, dtype: DTypeLike, *shape: int) -> None:
         self._dtype = np.dtype(dtype)
         self._file = path.open("wb")
         header = {
             "descr": np.lib.format.dtype_to_descr(self._dtype),
             "fortran_order": False,
-            "shape": (length,),
+            "shape": shape,
         }
         np.lib.format.write_array_header_1_0(self._file, header)
 

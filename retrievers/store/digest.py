@@ -3,10 +3,13 @@
 import hashlib
 import json
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
+
+from retrievers.store.shelf import Lazy
 
 
 def digest(*parts: Any) -> str:
@@ -21,8 +24,21 @@ def digest(*parts: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+class Texts(Lazy[str]):
+    """Texts made anew when they are asked for; their digest is computed once."""
+
+    @cached_property
+    def digest(self) -> str:
+        """What `digest_texts` returns."""
+        return _digest_each(self)
+
+
 def digest_texts(texts: Iterable[str]) -> str:
     """Return what `digest` returns of a list of `texts`, of which one at a time is held."""
+    return texts.digest if isinstance(texts, Texts) else _digest_each(texts)
+
+
+def _digest_each(texts: Iterable[str]) -> str:
     encode = json.JSONEncoder(ensure_ascii=False).encode
     content, before = hashlib.sha256(b"[["), ""
     for text in texts:

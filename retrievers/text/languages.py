@@ -96,6 +96,8 @@ class _LanguageAnalyzer(Analyzer):
         return list(chain.from_iterable(map(self._memo.__getitem__, tokens)))
 
     def _terms(self, token: str) -> tuple[str, ...]:
+        if token.isascii() and token.isalpha() and token.islower():  # most are: a word, no name
+            return self._word(token)
         if "'" in token:
             return self._contracted(token)
         if not self._identifiers or len(token) > LONGEST_SPLIT:

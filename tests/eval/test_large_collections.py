@@ -1,9 +1,11 @@
 """Collections that stay in their file are those that are held, to the bit."""
 
 import gc
+import gzip
 import json
+import shutil
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from eval.collections.card_files import read_card
+from eval.collections.check import check
 from eval.collections.collection import Collection
-from eval.collections.formats import beir
+from eval.collections.formats import beir, mapped, trec
 from eval.collections.loading import load
 from eval.experiments.config import load_config
 from eval.experiments.point_order import take_in_order
@@ -50,8 +54,27 @@ def write(folder: Path, corpus: bytes, judged: str) -> Path:
 def load_both(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Collection, Collection]:
     held = load(str(folder))
     with monkeypatch.context() as patch:
-        patch.setattr(beir, "LARGEST_HELD", 0)
+        leave_in_files(patch)
         return held, load(str(folder))
+
+
+def leave_in_files(patch: pytest.MonkeyPatch, most: int = 0) -> None:
+    for format_ in (beir, trec):
+        patch.setattr(format_, "LARGEST_HELD", most)
+
+
+def write_trec(folder: Path, files: Mapping[str, bytes], judged: str = "d1") -> Path:
+    (folder / "docs").mkdir(parents=True)
+    (folder / "dataset.yaml").write_text(
+        "name: large\ntitle: Large\nformat: trec\ndocuments: docs\nqueries: topics.tsv\n"
+        "judgments: {test: qrels.txt}\n"
+    )
+    for name, content in files.items():
+        packed = name.endswith(".gz")
+        (folder / "docs" / name).write_bytes(gzip.compress(content) if packed else content)
+    (folder / "topics.tsv").write_text("q\ta b\n")
+    (folder / "qrels.txt").write_text(f"q 0 {judged} 1\n")
+    return folder
 
 
 @pytest.fixture
@@ -132,12 +155,109 @@ def test_what_is_wrong_is_told_alike(
     folder = write(tmp_path / "large", corpus, "a")
     told = []
     for limit in (1 << 28, 0):
-        monkeypatch.setattr(beir, "LARGEST_HELD", limit)
+        leave_in_files(monkeypatch, limit)
         with pytest.raises(AssayError) as raised:
             load(str(folder))
         told.append(str(raised.value))
     assert told[0] == told[1]
     assert "corpus.jsonl:" in told[0]
+
+
+def test_a_packed_corpus_is_unpacked_once(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = large / "corpus.jsonl"
+    (large / "corpus.jsonl.gz").write_bytes(gzip.compress(corpus.read_bytes()))
+    corpus.unlink()
+    with (large / "dataset.yaml").open("a") as card:
+        card.write("documents: corpus.jsonl.gz\n")
+    held, first = load_both(large, monkeypatch)
+    assert isinstance(first.documents, Shelf)
+    assert tuple(first.documents) == held.documents
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copyfileobj", None)
+        assert load_both(large, patch)[1].digest == held.digest
+    packed = (large / "corpus.jsonl.gz").read_bytes()
+    (large / "corpus.jsonl.gz").write_bytes(packed[:-30] + b"broken" * 5)
+    leave_in_files(monkeypatch)
+    with pytest.raises(AssayError, match=r"corpus\.jsonl\.gz: cannot be unpacked"):
+        load(str(large))
+
+
+TREC_FILES = {
+    "a.jsonl": b'{"id": "d1", "contents": "a b"}\n\n{"_id": "d2", "title": "t", "text": ""}',
+    "b.jsonl.gz": b'{"docno": "d3", "text": "b c"}\n',
+    "c": "\ufeff<DOC><DOCNO> d4 </DOCNO>\n<TITLE>\u00e9</TITLE> a &amp; b</DOC>\n\n"
+    "<doc><docno>d5</docno><TEXT>x</TEXT><TEXT>y\u4e00</TEXT></doc>".encode(),
+    "d": b"",
+    "e.gz": b"<DOC>\n<DOCNO>d6</DOCNO><HEAD>h</HEAD>z</DOC>",
+}
+
+
+def test_trec_documents_in_their_files_are_those_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, left = load_both(write_trec(tmp_path / "large", TREC_FILES, "d5"), monkeypatch)
+    assert isinstance(left.documents, Shelf)
+    assert tuple(left.documents) == held.documents
+    assert [item.id for item in held.documents] == [f"d{at}" for at in range(1, 7)]
+    assert (left.digest, left.gold) == (held.digest, held.gold)
+    monkeypatch.setattr(mapped, "MOST_FILES", len(TREC_FILES) - 1)
+    assert not isinstance(load_both(tmp_path / "large", monkeypatch)[1].documents, Shelf)
+
+
+BROKEN = {
+    "taken in another file": {"e": b"<DOC><DOCNO>d1</DOCNO></DOC>"},
+    "taken, then open": {"c": b"<DOC><DOCNO>d1</DOCNO></DOC>\n<DOC>"},
+    "open": {"c": b"<DOC><DOCNO>d7</DOCNO></DOC>\n<DOC>"},
+    "none": {"c": b"some text"},
+    "no id": {"c": b"\n\n<DOC>x</DOC>", "e": b"<DOC>y</DOC>"},
+    "not UTF-8": {"c": b"<DOC><DOCNO>d7</DOCNO>\n\xc3</DOC>\n"},
+    "not UTF-8 in a line": {"a.jsonl": b'{"id": "d7", "text": "x"}\n{"\xff"}\n{\n', "c": b""},
+    "not JSON": {"a.jsonl": b'{"id": "d7", "text": "x"}\n{\n{"id": "d7", "text": "x"}\n[]'},
+    "texts twice, or none": {"a.jsonl": b'{"id": "d1", "text": "b c"}\n{"id": "d7", "text": " "}'},
+}
+
+
+@pytest.mark.parametrize("changed", BROKEN.values(), ids=BROKEN.keys())
+def test_what_is_wrong_with_trec_files_is_told_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, bytes]
+) -> None:
+    folder = write_trec(tmp_path / "large", TREC_FILES | changed)
+    told, found = [], []
+    for limit in (1 << 28, 0):
+        leave_in_files(monkeypatch, limit)
+        try:
+            told.append(load(str(folder)).digest)
+        except AssayError as error:
+            told.append(str(error))
+        found.append(check(read_card(folder / "dataset.yaml")))
+    assert told[0] == told[1]
+    assert found[0] == found[1]
+    assert found[0]
+
+
+def test_what_is_wrong_with_rows_is_found_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [REPEATED, "{", '{"_id": "b", "text": "x"}', REPEATED, '{"_id": "c", "text": ""}', "[]"]
+    folder = write(tmp_path / "large", "\n".join(lines).encode(), "a")
+    with (folder / "dataset.yaml").open("a") as card:
+        card.write("sizes: {documents: 3, passages: 2, queries: 1, judgments: 1}\n")
+    held = check(read_card(folder / "dataset.yaml"))
+    leave_in_files(monkeypatch)
+    assert check(read_card(folder / "dataset.yaml")) == held
+    assert {problem.line for problem in held if "corpus" in problem.file} == {2, 3, 4, 5, 6}
+
+
+@given(st.binary(max_size=9), st.integers(1, 4))
+def test_undecodable_bytes_are_found_where_decoding_finds_them(content: bytes, piece: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mapped, "PIECE", piece)
+        found = mapped.find_undecodable(content)
+    assert content.decode(errors="ignore").encode() == content or found is not None
+    if found is not None:
+        with pytest.raises(UnicodeDecodeError) as raised:
+            content.decode()
+        assert raised.value.start == found
 
 
 def test_ids_with_one_hash_are_told_apart() -> None:

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from eval.collections.card import FileCard, VariantName
 from eval.collections.collection import Label, Query
-from eval.collections.formats.mapped import shelve
-from eval.collections.formats.reading import GZIP, read_beir_qrels, read_jsonl
+from eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD, is_large, shelve
+from eval.collections.formats.reading import read_beir_qrels, read_jsonl
 from eval.collections.formats.rows import Row, RowError
 from eval.collections.formats.source import (
     GoldBook,
@@ -20,8 +20,6 @@ from eval.collections.formats.source import (
     read_query_rows,
 )
 from retrievers.base import Chunk, Context, Document, Passage
-
-LARGEST_HELD = 1 << 28  # bytes of a corpus that is held in memory
 
 
 class BeirCard(FileCard):
@@ -83,8 +81,9 @@ class BeirSource(Source[BeirCard]):
 
     def documents(self) -> Mapping[str, Document]:
         """Return the documents by id, in the order of their files."""
-        if self._is_large():
-            return shelve(self._root / self._card.documents, _read_row, self._problems)
+        path = self._root / self._card.documents
+        if self._stand_alone and is_large([path], LARGEST_HELD):
+            return shelve([(path, JSON_LINES)], _read_row, self._problems)
         rows = self._read_corpus()
         if self._card.whole_documents is None:
             return {row.id: row.document() for row in rows}
@@ -114,15 +113,10 @@ class BeirSource(Source[BeirCard]):
         """Return the row of a judgment."""
         return f"{label.query_id}\t{label.passage_id}\t{label.grade}\n"
 
-    def _is_large(self) -> bool:
-        """Whether the corpus is one to leave in its file: it is loaded, of rows that stand alone.
-
-        What is wrong with a collection is found where all of it is held.
-        """
-        card, path = self._card, self._root / self._card.documents
-        alone = card.whole_documents is None and card.contexts is None
-        plain = alone and self._problems.strict and path.suffix != GZIP and path.is_file()
-        return plain and path.stat().st_size > LARGEST_HELD
+    @property
+    def _stand_alone(self) -> bool:
+        """Whether a row is all that there is of its document."""
+        return self._card.whole_documents is None and self._card.contexts is None
 
     def _read_corpus(self) -> list[_CorpusRow]:
         register: Register[_CorpusRow] = Register("document", self._problems)

@@ -26,6 +26,10 @@ SHOWN = 40  # characters of a cell that is refused
 BEIR_COLUMNS = ("query-id", "corpus-id", "score")
 
 
+class EncodingError(RowError):
+    """A line is not UTF-8, and what follows it may not be either."""
+
+
 def read_text(path: Path, problems: Problems, *, encoding: str = "utf-8-sig") -> str:
     """Return the text of `path`, unpacked if it ends in .gz, line ends as they are; report it and
     return "" if unreadable.
@@ -76,12 +80,12 @@ def read_lines(path: Path, problems: Problems) -> Iterator[tuple[int, str]]:
 def decode_line(content: bytes, number: int) -> str:
     """Return line `number` of a file without its end, the first without a byte-order mark.
 
-    Raises RowError.
+    Raises EncodingError.
     """
     try:
         return content.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
     except UnicodeDecodeError:
-        raise RowError(NOT_UTF_8) from None
+        raise EncodingError(NOT_UTF_8) from None
 
 
 def read_jsonl(path: Path, problems: Problems) -> Iterator[Row]:

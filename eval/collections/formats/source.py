@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -86,6 +87,11 @@ def describe_taken(what: str, identifier: str, line: int) -> str:
     return f'{what} id "{identifier}" is taken by line {line}; ids must be unique'
 
 
+def digest_text(text: str) -> bytes:
+    """Return 16 bytes by which a text is known: of millions, no two have the same."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
 class Register(Generic[T]):
     """Items by id, in order, and where each stands. An id twice is an error, a text twice a
     warning.
@@ -104,7 +110,7 @@ class Register(Generic[T]):
         self._what = what
         self._problems = problems
         self._copies = copies or {}
-        self._texts: dict[str, str] = {}
+        self._texts: dict[bytes, str] = {}
 
     def add(self, row: Row, identifier: str, text: str, item: T) -> None:
         """Keep `item`. Raises RowError when its id is empty or taken."""
@@ -116,7 +122,7 @@ class Register(Generic[T]):
         if self._problems.strict:  # warnings are dropped, so that texts need not be held
             return
         bare = text.strip()
-        same = self._texts.setdefault(bare, identifier)
+        same = self._texts.setdefault(digest_text(bare), identifier)
         if not bare:
             self._problems.warn(row.file, row.line, f'{self._what} "{identifier}" has no text')
         elif same != identifier and not self._is_known_copy(identifier, same):

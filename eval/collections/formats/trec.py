@@ -4,13 +4,23 @@ import html
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from eval.collections.card import FileCard
 from eval.collections.collection import Label, Query
+from eval.collections.formats.mapped import (
+    JSON_LINES,
+    LARGEST_HELD,
+    Content,
+    Layout,
+    find_undecodable,
+    is_large,
+    shelve,
+)
 from eval.collections.formats.reading import (
+    NOT_UTF_8,
     find_suffix,
     read_jsonl,
     read_lines,
@@ -30,6 +40,8 @@ from retrievers.base import Document, Passage
 
 DOC = re.compile(r"<DOC>(.*?)</DOC>", re.S | re.I)
 OPENING = re.compile(r"<DOC>", re.I)
+DOC_BYTES = re.compile(DOC.pattern.encode(), re.S | re.I)
+OPENING_BYTES = re.compile(OPENING.pattern.encode(), re.I)
 DOCNO = re.compile(r"<DOCNO>(.*?)</DOCNO>", re.S | re.I)
 TITLE = re.compile(r"<(TITLE|HEADLINE|HEAD)>(.*?)</\1>", re.S | re.I)
 TEXT = re.compile(r"<(TEXT|BODY)>(.*?)</\1>", re.S | re.I)
@@ -62,16 +74,16 @@ class TrecSource(Source[TrecCard]):
     card_class = TrecCard
     takes_labels = "copy"
 
-    def documents(self) -> dict[str, Document]:
+    def documents(self) -> Mapping[str, Document]:
         """Return the documents by id, in the order of their files."""
+        paths = self._card.list_files(self._root / self._card.documents)
+        if is_large(paths, LARGEST_HELD):
+            files = [(path, JSON if _has_lines(path) else TRECTEXT) for path in paths]
+            return shelve(files, _make_document, self._problems)
         register: Register[Document] = Register("document", self._problems)
-        for path in self._card.list_files(self._root / self._card.documents):
-            rows = (
-                _read_json_documents(path, self._problems)
-                if find_suffix(path) == ".jsonl"
-                else _read_trectext(path, self._problems)
-            )
-            for row in rows:
+        for path in paths:
+            read = _read_json_documents if _has_lines(path) else _read_trectext
+            for row in read(path, self._problems):
                 with self._problems.of(row):
                     document = _make_document(row)
                     text = f"{document.title}\n{document.text}"
@@ -118,13 +130,20 @@ class TrecSource(Source[TrecCard]):
                 self._problems.error(path, number, message)
 
 
+def _has_lines(path: Path) -> bool:
+    return find_suffix(path) == ".jsonl"
+
+
 def _read_json_documents(path: Path, problems: Problems) -> Iterator[Row]:
-    """Yield rows with an id (`docno`, `id` or `_id`) and text (`text` or `contents`)."""
-    for row in read_jsonl(path, problems):
-        identifier = next((row.values[key] for key in ("docno", "id", "_id") if row.has(key)), None)
-        text = next((row.values[key] for key in ("text", "contents") if row.has(key)), None)
-        values = {"docno": identifier, "text": text, "title": row.values.get("title")}
-        yield Row(path, row.line, values)
+    """Return rows with an id (`docno`, `id` or `_id`) and text (`text` or `contents`)."""
+    return map(_rename, read_jsonl(path, problems))
+
+
+def _rename(row: Row) -> Row:
+    identifier = next((row.values[key] for key in ("docno", "id", "_id") if row.has(key)), None)
+    text = next((row.values[key] for key in ("text", "contents") if row.has(key)), None)
+    values = {"docno": identifier, "text": text, "title": row.values.get("title")}
+    return Row(row.file, row.line, values)
 
 
 def _read_trectext(path: Path, problems: Problems) -> Iterator[Row]:
@@ -132,25 +151,68 @@ def _read_trectext(path: Path, problems: Problems) -> Iterator[Row]:
     line, at = 1, 0
     for record in DOC.finditer(content):
         line, at = line + content.count("\n", at, record.start()), record.start()
-        body = record[1]
-        number = DOCNO.search(body)
-        title = TITLE.search(body)
-        texts = [match[2] for match in TEXT.finditer(body)]
-        if not texts:  # everything but the fields already taken
-            texts = [TITLE.sub("", DOCNO.sub("", body))]
-        yield Row(
-            path,
-            line,
-            {
-                "docno": number[1].strip() if number else None,
-                "title": _plain(title[2]) if title else "",
-                "text": _plain("\n".join(texts)),
-            },
-        )
-    if content and not DOC.search(content):
+        yield _read_record(path, line, record[1])
+    _check_records(path, content, OPENING, DOC, problems)
+
+
+def _read_record(path: Path, line: int, body: str) -> Row:
+    number = DOCNO.search(body)
+    title = TITLE.search(body)
+    texts = [match[2] for match in TEXT.finditer(body)]
+    if not texts:  # everything but the fields already taken
+        texts = [TITLE.sub("", DOCNO.sub("", body))]
+    values = {
+        "docno": number[1].strip() if number else None,
+        "title": _plain(title[2]) if title else "",
+        "text": _plain("\n".join(texts)),
+    }
+    return Row(path, line, values)
+
+
+def _check_records(
+    path: Path,
+    content: str | Content,
+    opening: re.Pattern[Any],
+    record: re.Pattern[Any],
+    problems: Problems,
+) -> None:
+    whole, opened = (sum(1 for _ in each.finditer(content)) for each in (record, opening))
+    if len(content) and not whole:
         problems.error(path, 0, "holds no <DOC>…</DOC>; documents must be trectext or .jsonl")
-    elif line := _find_unclosed(content, OPENING, DOC):
+    elif opened != whole:
+        line = _find_unclosed(content, opening, record)
         problems.error(path, line, "the <DOC> is not closed by </DOC> before the next one")
+
+
+def _scan_trectext(
+    path: Path, content: Content, problems: Problems
+) -> Iterator[tuple[Row, int, int]]:
+    if (bad := find_undecodable(content)) is not None:
+        problems.error(path, content[:bad].count(b"\n") + 1, NOT_UTF_8)
+        return
+    line, at = 1, 0
+    for record in DOC_BYTES.finditer(content):
+        start, end = record.span()
+        line, at = line + content[at:start].count(b"\n"), start
+        yield _parse_trectext(path, line, content[start:end]), start, end
+    _check_records(path, content, OPENING_BYTES, DOC_BYTES, problems)
+
+
+def _parse_trectext(path: Path, line: int, content: bytes) -> Row:
+    return _read_record(path, line, content.decode()[len("<DOC>") : -len("</DOC>")])
+
+
+def _scan_json(path: Path, content: Content, problems: Problems) -> Iterator[tuple[Row, int, int]]:
+    for row, start, end in JSON_LINES.scan(path, content, problems):
+        yield _rename(row), start, end
+
+
+def _parse_json(path: Path, line: int, content: bytes) -> Row:
+    return _rename(JSON_LINES.parse(path, line, content))
+
+
+TRECTEXT = Layout(_scan_trectext, _parse_trectext)
+JSON = Layout(_scan_json, _parse_json)
 
 
 def _make_document(row: Row) -> Document:
@@ -164,14 +226,18 @@ def _plain(marked: str) -> str:
     return html.unescape(TAG.sub(" ", marked)).strip()
 
 
-def _find_unclosed(text: str, opening: re.Pattern[str], record: re.Pattern[str]) -> int:
+def _find_unclosed(
+    content: str | Content, opening: re.Pattern[Any], record: re.Pattern[Any]
+) -> int:
     """Return the line of the first record that is not closed before the next one; 0 for none."""
-    ends = {found.start(): found.end() for found in record.finditer(text)}
+    ends = {found.start(): found.end() for found in record.finditer(content)}
     begun = 0
-    for found in opening.finditer(text):
+    for found in opening.finditer(content):
         if found.start() not in ends:
             first = begun if found.start() < ends.get(begun, 0) else found.start()
-            return text.count("\n", 0, first) + 1
+            before = content[:first]
+            breaks = before.count("\n") if isinstance(before, str) else before.count(b"\n")
+            return breaks + 1
         begun = found.start()
     return 0
 

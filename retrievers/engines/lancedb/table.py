@@ -1,6 +1,6 @@
 """Building and opening a table of LanceDB."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 TABLE = "texts"
+ROWS_PER_BATCH = 1 << 14
 # Of unit vectors the cosine. With `cosine` a quantised index gives the squared distance instead.
 METRIC = "dot"
 
@@ -44,13 +45,20 @@ def build_table(
     import lancedb
     import pyarrow as pa
 
-    columns = {
-        "text": pa.array(texts, pa.string()),
-        "vector": pa.FixedSizeListArray.from_arrays(
-            pa.array(vectors.ravel(), pa.float32()), vectors.shape[1]
-        ),
-    }
-    table = lancedb.connect(path).create_table(TABLE, pa.table(columns))
+    size = vectors.shape[1]
+    schema = pa.schema({"text": pa.string(), "vector": pa.list_(pa.float32(), size)})
+
+    def batch() -> Iterator[pa.RecordBatch]:
+        for begin in range(0, len(texts), ROWS_PER_BATCH):
+            rows = slice(begin, begin + ROWS_PER_BATCH)
+            numbers = pa.array(vectors[rows].ravel(), pa.float32())
+            columns = [
+                pa.array(texts[rows], pa.string()),
+                pa.FixedSizeListArray.from_arrays(numbers, size),
+            ]
+            yield pa.record_batch(columns, schema)
+
+    table = lancedb.connect(path).create_table(TABLE, batch(), schema)
     table.create_index("text", config=_configure_terms(settings.fts))
     if settings.index.type != "flat":
         table.create_index("vector", config=_configure_vectors(settings.index))

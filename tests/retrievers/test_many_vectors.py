@@ -1,0 +1,142 @@
+"""Vectors of more texts than memory should hold: mapped, and the same as those that are held."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter
+
+from retrievers.base import AssayError, Document, Passage
+from retrievers.corpus import Corpus
+from retrievers.documents.preparation import DocumentSettings, prepare
+from retrievers.engines.lancedb import table
+from retrievers.engines.recall import measure_recall, measure_shares
+from retrievers.engines.registry import EngineSettings
+from retrievers.language_models.prices import Prices, Usage
+from retrievers.legs.compression import CompressedVectors
+from retrievers.models import caching
+from retrievers.models.base import Encoder, Part, Vectors
+from retrievers.models.caching import CachingEncoder
+from retrievers.ranking import Scored, best
+from retrievers.settings import Workshop
+from retrievers.store.shelf import Shelf
+
+TEXTS = [f"text {number % 17}" for number in range(23)]
+
+
+class Drawing(Encoder):
+    """Draws a vector by the text; some have other dimensions; a service that counts 2 each."""
+
+    identity = "drawing"
+    prices = Prices(input=1.0, cache_write=1.0, cache_read=1.0, output=0.0)
+
+    def __init__(self, *odd: str) -> None:
+        self._odd = odd
+        self.asked: list[str] = []
+
+    def encode_query(self, text: str) -> Vectors:
+        size = 5 if text in self._odd else 8
+        drawn = np.random.default_rng(crc32(text.encode())).standard_normal(size, np.float32)
+        return np.asarray(drawn / np.linalg.norm(drawn))
+
+    def encode_passages(self, texts: Sequence[str]) -> Vectors:
+        self.asked += texts
+        return np.stack([self.encode_query(text) for text in texts])
+
+    def encode_parts(self, texts: Sequence[str]) -> Iterator[Part]:
+        for at, text in enumerate(texts):
+            yield Part((at,), self.encode_passages([text]), 0.25, Usage(2))
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Map the vectors of more than three texts, five texts at a time."""
+    monkeypatch.setattr(caching, "MOST_HELD", 3)
+    monkeypatch.setattr(caching, "PART", 5)
+
+
+@pytest.mark.usefixtures("small")
+def test_mapped_vectors_are_those_held(workshop: Workshop) -> None:
+    encoder = CachingEncoder(Drawing(), "drawing", workshop)
+    first = encoder.encode(TEXTS)
+    assert first.vectors.base is not None
+    assert not first.vectors.flags.writeable
+    assert np.array_equal(first.vectors, Drawing().encode_passages(TEXTS))
+    assert first.fresh == 17
+    assert encoder.recall_seconds(TEXTS) == 17 * 0.25
+    assert encoder.recall_bill(TEXTS) == {"tokens": 34, "usd": 34e-6}
+    assert encoder.recall_seconds([*TEXTS, "another"]) is None
+    again = CachingEncoder(asked := Drawing(), "drawing", workshop)
+    assert np.array_equal(again.encode(TEXTS).vectors, first.vectors)
+    assert again.encode(TEXTS).fresh == 0
+    assert again.encode(TEXTS[::-1]).fresh == 0
+    assert np.array_equal(again.encode(TEXTS[::-1]).vectors, first.vectors[::-1])
+    assert asked.asked == []
+
+
+@pytest.mark.usefixtures("small")
+def test_vectors_of_two_sizes_leave_no_file(workshop: Workshop) -> None:
+    encoder = CachingEncoder(Drawing("text 16"), "drawing", workshop)
+    with pytest.raises(AssayError, match="5 or 8 dimensions"):
+        encoder.encode(TEXTS)
+    assert not list(workshop.cache.root.glob("vectors/*/*.npy"))
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("engine", [{"type": "lancedb"}, {"type": "qdrant-edge"}])
+def test_engines_take_mapped_texts_and_vectors_as_held_ones(
+    engine: dict[str, Any], workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip(engine["type"].replace("-", "_"))
+    monkeypatch.setattr(table, "ROWS_PER_BATCH", 4)
+    documents = [
+        Document(f"d{at:02}", text, passages=(Passage(f"d{at:02}", 0, len(text)),))
+        for at, text in enumerate(TEXTS)
+    ]
+    shelf = Shelf(np.array([hash(item.id) for item in documents]), documents.__getitem__)
+    found, reports = [], []
+    for given in (shelf, documents):
+        corpus = Corpus(prepare(given, DocumentSettings(), workshop).chunks)
+        encoded = corpus.encode(encoder := CachingEncoder(Drawing(), "drawing", workshop))
+        opened = TypeAdapter[Any](EngineSettings).validate_python(engine).build(workshop)
+        try:
+            identity = encoder.identify(corpus.passages)
+            reports.append(opened.index(corpus.texts, encoded.vectors, identity))
+            vector = encoder.encode_query("text 3")
+            found.append([opened.dense(vector, 23), opened.keyword("text 3", 23)])
+        finally:
+            opened.close()
+    assert found[0] == found[1]
+    assert {at for at, _ in found[0][0]} == set(range(23))
+    assert [report.cached for report in reports] == [(), ("engine",)]
+
+
+def test_recall_is_of_the_nearest_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retrievers.engines.recall.ROWS_PER_BLOCK", 7)
+    vectors = Drawing().encode_passages([str(number) for number in range(40)])
+
+    def search(lost: int) -> Any:
+        def dense(vector: Vectors, limit: int) -> list[Scored]:
+            return best(vectors @ vector, limit)[lost:]
+
+        return dense
+
+    assert measure_recall(search(0), vectors, depth=10) == 1
+    assert measure_shares(search(3), vectors, list(vectors[:4]), 10) == [0.7] * 4
+    assert measure_recall(search(0), vectors, depth=99) == 1
+
+
+def test_vectors_are_compressed_block_by_block(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    vectors = Drawing().encode_passages([str(number) for number in range(40)])
+    for form in ("none", "int8", "binary"):
+        whole = CompressedVectors(vectors, 6, form, None)
+        with monkeypatch.context() as patch:
+            patch.setattr("retrievers.legs.compression.ROWS_PER_BLOCK", 9)
+            parts = CompressedVectors(vectors, 6, form, None)
+            assert parts.search(vectors[3], 40) == whole.search(vectors[3], 40)
+        assert parts.bytes == whole.bytes
