@@ -158,6 +158,11 @@ def test_overlapping_passages_are_placed(parted: Path) -> None:
 
 BROKEN = {
     "not JSON": ("corpus.jsonl", '{"_id": "c", "text": "x"', "corpus.jsonl:3: not JSON: "),
+    "half a character": (
+        "corpus.jsonl",
+        r'{"_id": "c", "text": "\ud83d"}',
+        "corpus.jsonl:3: holds half a surrogate pair",
+    ),
     "no object": ("corpus.jsonl", "[1]", "corpus.jsonl:3: not a JSON object"),
     "no id": ("corpus.jsonl", '{"text": "x"}', 'corpus.jsonl:3: key "_id" is missing'),
     "wrong type": (

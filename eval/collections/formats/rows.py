@@ -1,6 +1,7 @@
 """Rows of JSON Lines and of tables, with the place they come from and typed access."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,7 @@ KINDS = {
     list: "a list",
     dict: "an object",
 }
-
-
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 LARGEST = 2**53  # all whole numbers up to it are exact in every format
 
 
@@ -83,4 +83,9 @@ def parse_json_row(file: Path, line: int, text: str) -> Row:
         raise RowError(f"not JSON that can be read: {error}") from None
     if not isinstance(values, dict):
         raise RowError("not a JSON object; each line must be one, in curly brackets")
+    if SURROGATE.search(text):  # of a pair it is one character, and alone it is none
+        try:
+            json.dumps(values, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise RowError("holds half a surrogate pair, which is no character") from None
     return Row(file, line, values)
