@@ -195,7 +195,7 @@ def test_answers_are_kept_scored_compared_and_gated(server: LanguageModelServer)
     call("baseline", "accept", run["run"], *gated)
     verdict = call_json("gate", "mine", *gated)
     assert {item["measure"] for item in verdict["measures"]} == {"AnswerF1", "nDCG@10"}
-    assert verdict["verdict"] == "pass"
+    assert verdict["verdict"] == "cannot tell"  # so few queries could find no drop
     call("answer", "mine", *ASKED, "--context-tokens", "30")
     assert "was answered by openai m" in fail("gate", "mine", *gated)
     assert "are not compared" in fail(
