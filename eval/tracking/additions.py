@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from eval.runs.stored import StoredRun
-from eval.tracking.delivery import LOGGED, find_logged, log_metrics
+from eval.tracking.delivery import LOGGED, find_logged
 from eval.tracking.store import connect, tracking_uri
+from eval.tracking.writing import log_metrics
 
 
 def add_to_run(run: StoredRun, metrics: Mapping[str, float], file: Path) -> str | None:

@@ -9,18 +9,11 @@ from eval.analysis.comparison import Comparison
 from eval.analysis.summary import Summary
 from eval.runs.stored import StoredRun
 from eval.scoring.measures import choose_headline
-from eval.tracking.delivery import (
-    find_logged,
-    find_noted,
-    log_table,
-    log_values,
-    mlflow_run,
-    note_logged,
-    send,
-)
+from eval.tracking.delivery import find_logged, find_noted, note_logged, send
 from eval.tracking.description import NOTE, add_link, describe_comparison, tag_source
 from eval.tracking.record import FigureRow, describe, metric_name, with_interval
 from eval.tracking.store import connect, find_experiment, redact, tracking_uri
+from eval.tracking.writing import log_table, log_values, mlflow_run
 
 COMPARISON = "assay.comparison"
 MEDIAN = 50  # the percentile of latency that comparisons are listed by

@@ -2,11 +2,9 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +12,7 @@ from eval.analysis.summary import Summary
 from eval.runs.files import encode_json
 from eval.tracking.description import NOTE, add_link
 from eval.tracking.local import database, holds
-from eval.tracking.record import FIGURES, FIGURES_COLUMNS, FigureRow, Record, describe
+from eval.tracking.record import Record, describe
 from eval.tracking.store import (
     EXPERIMENT,
     TrackingError,
@@ -24,6 +22,7 @@ from eval.tracking.store import (
     redact,
     tracking_uri,
 )
+from eval.tracking.writing import log_table, log_values, mlflow_run
 from eval.untracked import add_failure
 from retrievers.base import Progress, T
 from retrievers.store.files import write_atomically
@@ -246,83 +245,3 @@ def _send(client: "MlflowClient", experiment: str, parent: str, record: Record) 
         if record.folder:
             log_table(client, run_id, record.figures)
     return run_id
-
-
-def log_table(client: "MlflowClient", run_id: str, rows: Sequence[FigureRow]) -> None:
-    """Log figures as an artifact that MLflow shows as a table."""
-    from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS
-
-    client.log_dict(run_id, {"columns": FIGURES_COLUMNS, "data": rows}, FIGURES)
-    listed = json.dumps([{"path": FIGURES, "type": "table"}])
-    client.set_tag(run_id, MLFLOW_LOGGED_ARTIFACTS, listed)
-
-
-@contextmanager
-def mlflow_run(
-    client: "MlflowClient",
-    experiment: str,
-    name: str,
-    tags: Mapping[str, str],
-    ended: int | None = None,
-    begin: int | None = None,
-) -> Iterator[str]:
-    """Yield the id of a new MLflow run, which ends as FINISHED, or FAILED if the block raises.
-
-    It lasted from `begin` to `ended`, in ms since 1970; where these are not given, no time or the
-    time of the block.
-    """
-    from mlflow.utils.validation import MAX_TAG_VAL_LENGTH
-
-    cut = {key: text[:MAX_TAG_VAL_LENGTH] for key, text in tags.items()}
-    run_id = client.create_run(
-        experiment, begin or ended, cut, name[:MAX_TAG_VAL_LENGTH]
-    ).info.run_id
-    try:
-        yield run_id
-        client.set_terminated(run_id, "FINISHED", ended)
-    except BaseException:
-        # With the store gone the run stays RUNNING, which is not finished either.
-        with suppress(Exception):
-            client.set_terminated(run_id, "FAILED")
-        raise
-
-
-def log_metrics(client: "MlflowClient", run_id: str, values: Mapping[str, float], at: int) -> None:
-    """Log metrics, measured at `at` ms since 1970."""
-    log_values(client, run_id, values, at, {}, {})
-
-
-def log_values(
-    client: "MlflowClient",
-    run_id: str,
-    metrics: Mapping[str, float],
-    at: int,
-    params: Mapping[str, str],
-    tags: Mapping[str, str],
-) -> None:
-    """Log metrics, measured at `at` ms since 1970, parameters and tags, in as few calls as MLflow
-    allows: each of them is a transaction.
-    """
-    from mlflow.entities import Metric, Param, RunTag
-    from mlflow.utils.validation import (
-        MAX_ENTITIES_PER_BATCH,
-        MAX_PARAM_VAL_LENGTH,
-        MAX_PARAMS_TAGS_PER_BATCH,
-    )
-
-    measured = [Metric(name, value, at, step=0) for name, value in metrics.items()]
-    given = [Param(key, text[:MAX_PARAM_VAL_LENGTH]) for key, text in params.items()]
-    most = MAX_PARAMS_TAGS_PER_BATCH
-    batches = zip_longest(
-        _parts(measured, MAX_ENTITIES_PER_BATCH - 2 * most),
-        _parts(given, most),
-        _parts([RunTag(key, text) for key, text in tags.items()], most),
-        fillvalue=(),
-    )
-    for ours in batches:
-        client.log_batch(run_id, *ours, synchronous=True)
-
-
-def _parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    for begin in range(0, len(items), size):
-        yield items[begin : begin + size]
