@@ -2,8 +2,9 @@
 
 `python -m benchmarks.ratios` asks all of them each query by turns, in one process on one core: the
 legs of `bm25` and `semantic` beside bm25s and FAISS' flat index, the adapters of tantivy and
-qdrant-edge beside their clients. Each wants 100 hits with their scores. What embeds queries is left
-out on both sides; bm25s, which has no analyzer, is given the terms. It ends with 1 where a ratio of
+qdrant-edge beside their clients. Each goes from a query's words or vector to 100 hits with their
+scores: whoever calls a client has its request to make, too. What embeds queries is left out on
+both sides; bm25s, which has no analyzer, is given the terms. It ends with 1 where a ratio of
 medians lies above its stated one with its whole interval.
 """
 
@@ -231,7 +232,7 @@ def _ask_adapter(adapter: Any, choose: Callable[[str], Any], query: str) -> floa
 
 
 def _ask_client(client: Any, choose: Callable[[str], Any], query: str) -> float:
-    return clock(client(choose(query), DEPTH))
+    return clock(lambda: client(choose(query), DEPTH)())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
