@@ -5,7 +5,8 @@ legs of `bm25` and `semantic` beside bm25s and FAISS' flat index, the adapters o
 qdrant-edge beside their clients. Each goes from a query's words or vector to 100 hits with their
 scores: whoever calls a client has its request to make, too. What embeds queries is left out on
 both sides; bm25s, which has no analyzer, is given the terms. It ends with 1 where a ratio of
-medians lies above its stated one with its whole interval.
+medians lies above its stated one with its whole interval. With `--control` each of ours stands
+beside itself: how far such a ratio lies from 1 is what the others may be wrong by.
 """
 
 import argparse
@@ -15,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -71,8 +72,11 @@ class Ratio:
         return "over" if self.ratio.low > self.stated else "cannot tell"
 
 
-def measure(chunks: int, queries: int, progress: Progress) -> list[Ratio]:
-    """Return all ratios. Raises AssayError where a library, an input or memory is missing."""
+def measure(chunks: int, queries: int, control: bool, progress: Progress) -> list[Ratio]:
+    """Return all ratios; with `control` to itself.
+
+    Raises AssayError where a library, an input or memory is missing.
+    """
     from benchmarks import texts
     from benchmarks.memory import check_memory
     from eval.experiments import synthetic_corpus as growth
@@ -102,6 +106,8 @@ def measure(chunks: int, queries: int, progress: Progress) -> list[Ratio]:
             *pair_engine("tantivy", corpus, encoded, workshop, stack),
             *pair_engine("qdrant-edge", corpus, encoded, workshop, stack),
         ]
+        if control:
+            pairs = [replace(pair, library="itself", direct=pair.ours) for pair in pairs]
         asks = [ask for pair in pairs for ask in (pair.ours, pair.direct)]
         taken = iter(time_apart(asks, asked, progress))
         return [find_ratio(pair, next(taken), next(taken)) for pair in pairs]
@@ -240,6 +246,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ratios", description=__doc__)
     parser.add_argument("--chunks", type=positive, default=10_000)
     parser.add_argument("--queries", type=positive, default=200)
+    parser.add_argument("--control", action="store_true", help="ask each of ours beside itself")
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     options = parser.parse_args(arguments)
     telemetry.disable()
@@ -247,7 +254,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from eval.progress import ConsoleProgress
 
     try:
-        ratios = measure(options.chunks, options.queries, ConsoleProgress())
+        ratios = measure(options.chunks, options.queries, options.control, ConsoleProgress())
     except AssayError as error:
         print(f"benchmark: {error}", file=sys.stderr)
         sys.exit(2)
