@@ -4,8 +4,6 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from eval.collections.collection import Collection, Query
 
-GROUPINGS = ("text", "document")
-
 
 def group(queries: Sequence[Query], collection: Collection, by: str) -> list[str]:
     """Return a name for the group of each query.
