@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -155,12 +156,13 @@ def test_points_as_they_are_sent(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(qdrant_collection, "POINTS_PER_UPDATE", 3)
     with closing(make()) as e:
         vectors = index(e, FEW)
-    first, second = [
+    updates = [
         it.json["points"]
         for it in proxy.asked
         if it.path.endswith("/points") and it.method == "PUT"
     ]
-    points = first + second
+    assert sorted(map(len, updates)) == [2, 3]  # both are under way at once
+    points = sorted(chain.from_iterable(updates), key=lambda point: point["id"])
     assert [point["id"] for point in points] == [0, 1, 2, 3, 4]
     assert points[2]["vector"]["dense"] == pytest.approx(vectors[2].tolist())
     assert ["keyword" in point["vector"] for point in points] == [True, True, True, False, False]
