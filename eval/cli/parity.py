@@ -20,6 +20,9 @@ from eval.cli.output import present
     metavar="NAME",
     help="With --all: this engine alone; the page keeps what it has of others. Repeatable.",
 )
+@click.option(
+    "--missing", is_flag=True, help="With --all: only engines that the page does not have yet."
+)
 @options.LIMIT
 @click.option(
     "--output",
@@ -33,6 +36,7 @@ def parity(
     every: bool,
     only: tuple[str, ...],
     fusions: bool,
+    missing: bool,
     limit: int | None,
     output: Path | None,
     no_track: bool,
@@ -49,7 +53,9 @@ def parity(
     With --all there is no ENGINE: every engine that runs here is looked at as it is by default,
     and with each other fusion that it has, on each COLLECTION. Those that lack an extra or a
     server's address are left out with a line. Those that --engine names are measured alone, and
-    put into the page beside the others that it has.
+    put into the page beside the others that it has. The page is written after each engine; a call
+    that was broken off goes on with --missing, which passes over engines of which the page tells
+    the same queries and vectors.
 
     With --fusions there is no ENGINE either: every fusion that an engine offers is held against
     the config hybrid, our reciprocal ranks, and the better list alone, all of the same two lists.
@@ -66,19 +72,18 @@ def parity(
     from eval.report.fusions import write
     from retrievers.base import AssayError
 
-    if output and not every and not fusions:
-        raise AssayError("--output: goes with --all or --fusions")
     workshop = make_workshop()
     if fusions:
-        if every or only:
-            raise AssayError(f"--fusions: not with {'--all' if every else '--engine'}")
+        for option, given in (("--all", every), ("--engine", only), ("--missing", missing)):
+            if given:
+                raise AssayError(f"--fusions: not with {option}")
         found = compare_offers(words, limit, workshop)
         places = write(found, output or reports_folder() / "fusions")
         present(found, as_json, print_fusions, page=places[0])
         return
-    request = read_request(words, every, only)
-    parities = list(examine_all(request, limit, workshop))
-    delivered = deliver(parities, request, output, not no_track, workshop.progress)
+    request = read_request(words, every, only, missing, output)
+    parities = examine_all(request, limit, workshop)
+    delivered = deliver(parities, request, not no_track, workshop.progress)
     present(delivered, as_json, print_all if every else print_one)
     if any(item.failed for item in delivered.absent):
         sys.exit(1)

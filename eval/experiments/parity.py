@@ -1,6 +1,6 @@
 """Engines on collections: which are looked at, what is found of each, and where it is put."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,13 +29,16 @@ from retrievers.settings import Workshop
 class Request(NamedTuple):
     """What is to be looked at; `engines` is the one engine, or with `every` all of them.
 
-    With `some` they are those that were named, and what was found of others stays.
+    With `some` they are those that were named, and what was found of others stays. With `missing`
+    no engine is looked at of which the page in `folder` tells the same queries and vectors.
     """
 
     engines: list[ConfiguredEngine]
     collections: list[str]
     every: bool
     some: bool
+    missing: bool
+    folder: Path
 
 
 @dataclass(frozen=True)
@@ -70,11 +73,21 @@ class Delivered:
         return {"engines": found, "absent": absent, "files": [str(file) for file in self.files]}
 
 
-def read_request(words: Sequence[str], every: bool, only: Sequence[str] = ()) -> Request:
+def read_request(
+    words: Sequence[str],
+    every: bool,
+    only: Sequence[str] = (),
+    missing: bool = False,
+    output: Path | None = None,
+) -> Request:
     """Return what the arguments ask for; with `every`, `only` are the types of the engines.
 
     Raises AssayError before any work starts.
     """
+    if missing and not every:
+        raise AssayError("--missing: goes with --all")
+    if output and not every:
+        raise AssayError("--output: goes with --all or --fusions")
     overrides = [word for word in words if "=" in word]
     names = [word for word in words if "=" not in word]
     if every and overrides:
@@ -94,7 +107,8 @@ def read_request(words: Sequence[str], every: bool, only: Sequence[str] = ()) ->
         find(name)
     if len(collections) > 1 and not every:
         raise AssayError(f"{collections[1]}: one COLLECTION at a time, or --all")
-    return Request(engines, collections, every, bool(only))
+    folder = output or reports_folder() / "engines"
+    return Request(engines, collections, every, bool(only), missing, folder)
 
 
 def examine_all(
@@ -104,43 +118,69 @@ def examine_all(
 
     Where every engine is looked at, what goes wrong in one becomes an absence; else an AssayError.
     """
-    missing: set[str] = set()
+    lacking: set[str] = set()
+    rows = engines.read_rows(request.folder) if request.missing else []
     for name in request.collections:
         bench = open_bench(name, limit, workshop)
+        told = {row["label"] for row in rows if _is_of(row, bench)}
         for configured in request.engines:
-            if configured.type in missing:
+            if configured.type in lacking:
+                continue
+            if configured.label in told:
+                workshop.progress.say(f"{configured.label} on {name}: was measured before")
                 continue
             if not request.every:
                 yield _examine(bench, configured, workshop)
                 continue
             found = _attempt(bench, configured, workshop)
             if isinstance(found, Absence) and not found.failed:
-                missing.add(configured.type)
+                lacking.add(configured.type)
             yield found
 
 
 def deliver(
-    found: Sequence[Parity | Absence],
-    request: Request,
-    output: Path | None,
-    track: bool,
-    progress: Progress,
+    found: Iterable[Parity | Absence], request: Request, track: bool, progress: Progress
 ) -> Delivered:
-    """Write a report of each parity, with `every` engine the page of all, and tell MLflow."""
-    parities = tuple(item for item in found if isinstance(item, Parity))
-    absent = tuple(item for item in found if isinstance(item, Absence))
-    pages = {item.id: parity.write(item, reports_folder()) for item in parities}
+    """Write a report of each parity as it comes, and tell MLflow of all.
+
+    With `every` engine the page of all is written after each, where the others' rows stay until all
+    have been looked at: a call that is broken off loses no engine.
+    """
+    parities: list[Parity] = []
+    absent: list[Absence] = []
+    pages: dict[str, Path] = {}
+    facts = engines.EngineFacts(list_features(), list_met())
+    for item in found:
+        if isinstance(item, Absence):
+            absent.append(item)
+            continue
+        parities.append(item)
+        pages[item.id] = parity.write(item, reports_folder())
+        if request.every:
+            keep: engines.Keep = "all" if request.some else "fitting"
+            engines.write(parities, absent, facts, request.folder, keep)
     files: list[Path] = []
     if request.every:
-        folder = output or reports_folder() / "engines"
-        facts = engines.EngineFacts(list_features(), list_met())
-        files = engines.write(parities, absent, facts, folder, keep=request.some)
+        keep = "all" if request.some else "fitting" if request.missing else "none"
+        files = engines.write(parities, absent, facts, request.folder, keep)
 
     def log() -> dict[str, str]:
         return {item.id: log_parity(item, pages[item.id].parent) for item in parities}
 
     tracked = tracking.attempt(log, "the reports are kept", progress) if track else None
-    return Delivered(parities, absent, pages, tracked or {}, tuple(files))
+    return Delivered(tuple(parities), tuple(absent), pages, tracked or {}, tuple(files))
+
+
+def _is_of(row: Mapping[str, Any], bench: Bench) -> bool:
+    """Whether a row of the page is of the queries and the vectors of `bench`."""
+    asked = (
+        bench.collection.name,
+        len(bench.queries),
+        bench.sampled,
+        bench.encoder,
+        bench.identity,
+    )
+    return tuple(map(row.get, ("collection", *engines.SHARED))) == asked
 
 
 def _examine(bench: Bench, configured: ConfiguredEngine, workshop: Workshop) -> Parity:

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from eval.parity.quality import MEASURES, TIMED
 from eval.parity.results import Absence, Parity
@@ -25,6 +25,9 @@ SHARED = ("queries", "sampled", "encoder", "identity")
 # needs.
 Features = Sequence[Mapping[str, str]]
 SHOWN = ("nDCG@10", "Recall@20")
+# Of rows that are there and were not measured anew: none stays, those that were asked the same
+# queries of the same vectors, or all, which must have been.
+Keep = Literal["none", "fitting", "all"]
 
 
 @dataclass(frozen=True)
@@ -40,16 +43,16 @@ def write(
     absent: Sequence[Absence],
     facts: EngineFacts,
     folder: Path,
-    keep: bool = False,
+    keep: Keep = "none",
 ) -> list[Path]:
     """Write both files into `folder`, which is made, each in one piece; return their paths.
 
-    With `keep` the rows of other engines stay that are there. Raises AssayError when they cannot
-    be written, or where those that are there were asked other queries.
+    Raises AssayError when they cannot be written, or where `keep` is "all" and rows that are there
+    were asked other queries, or cannot be read.
     """
     found = collect(parities, absent, facts)
-    if keep and (before := folder / FACTS).is_file():
-        found = _merge(_read_facts(before), found, before)
+    if keep != "none" and (before := _read_facts(folder, keep)):
+        found = _merge(before, found, folder / FACTS, keep)
     return write_together(folder, {PAGE: render(found).encode(), FACTS: encode_json(found)})
 
 
@@ -76,32 +79,54 @@ def collect(
     }
 
 
-def _read_facts(path: Path) -> dict[str, Any]:
-    """Return what the file at `path` holds. Raises AssayError where it is not such a file."""
+def read_rows(folder: Path) -> list[dict[str, Any]]:
+    """Return what the page in `folder` says of each engine; nothing where it cannot be read."""
+    return list(_read_facts(folder, "fitting").get("parities", ()))
+
+
+def _read_facts(folder: Path, keep: Keep) -> dict[str, Any]:
+    """Return what the file in `folder` holds, nothing where there is none.
+
+    Where it is not such a file that is nothing, too, unless `keep` is "all": then an AssayError.
+    """
+    path = folder / FACTS
+    if not path.exists():
+        return {}
     try:
         found = json.loads(path.read_text())
+        if isinstance(found, dict) and {"measurements", "parities", "absent"} <= found.keys():
+            return found
+        reason = "was made by another version"
     except (OSError, ValueError) as error:
-        raise AssayError(f"{path}: cannot be read: {error}") from None
-    if not isinstance(found, dict) or not {"measurements", "parities", "absent"} <= found.keys():
-        raise AssayError(f"{path}: was made by another version: measure all, without --engine")
-    return found
+        reason = f"cannot be read: {error}"
+    if keep == "all":
+        raise AssayError(f"{path}: {reason}: measure all, without --engine")
+    return {}
 
 
-def _merge(before: Mapping[str, Any], found: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Return `found` with the rows of `before` that it has none in place of."""
-    new = {(item["engine"], item["collection"]) for item in found["parities"]}
+def _merge(
+    before: Mapping[str, Any], found: Mapping[str, Any], path: Path, keep: Keep
+) -> dict[str, Any]:
+    """Return `found` with the rows of `before` that it has none in place of, as `keep` says."""
+    new = {(item["label"], item["collection"]) for item in found["parities"]}
     asked = new | {(item["engine"], item["collection"]) for item in found["absent"]}
-    kept = [item for item in before["parities"] if (item["engine"], item["collection"]) not in new]
+    measured = {item["collection"]: item for item in reversed(found["parities"])}
+    kept = []
+    for item in before["parities"]:
+        if (item["label"], item["collection"]) in new:
+            continue
+        first = measured.get(item["collection"], item)
+        unlike = [key for key in SHARED if item.get(key) != first.get(key)]
+        if unlike and keep == "all":
+            key = unlike[0]
+            raise AssayError(
+                f"{path}: {item['label']} on {item['collection']} has {key} {item.get(key)}, and "
+                f"{first['label']} {first.get(key)}: ask as many queries of the same vectors, or "
+                "measure all again, without --engine"
+            )
+        if not unlike:
+            kept.append(item)
     parities = [*kept, *found["parities"]]
-    for item in parities:
-        first = next(one for one in parities if one["collection"] == item["collection"])
-        for key in SHARED:
-            if item.get(key) != first.get(key):
-                raise AssayError(
-                    f"{path}: {first['label']} on {item['collection']} has {key} "
-                    f"{first.get(key)}, and {item['label']} {item.get(key)}: ask as many queries "
-                    "of the same vectors, or measure all again, without --engine"
-                )
     used = {item["measured"] for item in parities}
     measurements = {**before["measurements"], **found["measurements"]}
     return {

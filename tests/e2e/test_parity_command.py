@@ -65,9 +65,11 @@ def test_recall_by_a_setting(assay_json: Assay) -> None:
         (["parity", "qdrant-edge", "harbourline", "scifact"], "scifact: one COLLECTION at a time"),
         (["parity", "--all", "k=2"], "k=2: settings go with one ENGINE"),
         (["parity", "qdrant-edge", "--output", "x"], "--output: goes with --all or --fusions"),
+        (["parity", "qdrant-edge", "--missing"], "--missing: goes with --all"),
         (["parity", "sqlite", "--engine", "faiss"], "--engine: goes with --all; without it ENGINE"),
         (["parity", "--all", "--engine", "fais"], "engine fais: no such engine; allowed: "),
         (["parity", "--all", "--fusions"], "--fusions: not with --all"),
+        (["parity", "--fusions", "--missing"], "--fusions: not with --missing"),
         (["parity", "--fusions", "nowhere"], "nowhere: there is no such collection"),
         (["recall", "qdrant-edge", "--sweep", "ef"], "ef: an axis is key.path=v1,v2,v3"),
         (["recall", "qdrant-edge", "--sweep", "ef=0"], "engine qdrant-edge: ef: input should be"),
@@ -98,3 +100,8 @@ def test_all_engines_but_those_that_are_missing(
     ]
     assert [item["engine"] for item in facts["absent"]] == ["opensearch"]
     assert (tmp_path / "docs" / engines.PAGE).read_text() == engines.render(facts)
+    done = CliRunner().invoke(parity, [*arguments, "--no-track", "--missing"])
+    assert done.stderr.count("on harbourline: was measured before") == 2
+    assert (
+        json.loads((tmp_path / "docs" / engines.FACTS).read_text())["parities"] == facts["parities"]
+    )

@@ -1,6 +1,7 @@
 """What is written of engines: pages of hostile texts, and the page of all made of its JSON."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
@@ -13,6 +14,7 @@ from report_sample import HOSTILE
 
 from eval.experiments.ann_sweep import list_variants, run_sweep
 from eval.experiments.engine_settings import list_features, list_met, read_engine
+from eval.experiments.parity import deliver, read_request
 from eval.experiments.recall_subjects import read_subject
 from eval.parity.results import Absence, Parity
 from eval.parity.timing import Timing, time_systems
@@ -145,7 +147,7 @@ def test_engines_that_are_measured_again_stand_beside_the_others(
     absent = [Absence(name, "harbour", "no address", failed=False) for name in ("qdrant", "milvus")]
     engines.write([other, honest], absent, FACTS, tmp_path)
     again = replace(lying, created="2026-02-03T00:00:00+00:00")
-    page, facts = engines.write([again], absent[:1], FACTS, tmp_path, keep=True)
+    page, facts = engines.write([again], absent[:1], FACTS, tmp_path, keep="all")
     found = json.loads(facts.read_text())
     assert [(item["label"], item["verdict"]) for item in found["parities"]] == [
         ("sqlite", "identical"),
@@ -157,13 +159,40 @@ def test_engines_that_are_measured_again_stand_beside_the_others(
     assert "qdrant-edge: measured on 2026-02-03" in page.read_text()
     assert "| milvus | harbour | no address | by contract, never met live |" in page.read_text()
     with pytest.raises(AssayError, match=r"sqlite on harbour has queries 8, and qdrant-edge 7"):
-        engines.write([replace(again, queries=7)], [], FACTS, tmp_path, keep=True)
+        engines.write([replace(again, queries=7)], [], FACTS, tmp_path, keep="all")
     with pytest.raises(AssayError, match=r"has identity hashing, and qdrant-edge other"):
-        engines.write([replace(again, identity="other")], [], FACTS, tmp_path, keep=True)
+        engines.write([replace(again, identity="other")], [], FACTS, tmp_path, keep="all")
     assert json.loads(facts.read_text()) == found
+    _, facts = engines.write([replace(again, queries=7)], [], FACTS, tmp_path, keep="fitting")
+    assert [item["label"] for item in json.loads(facts.read_text())["parities"]] == ["qdrant-edge"]
     facts.write_text("{}")
     with pytest.raises(AssayError, match=r"made by another version"):
-        engines.write([again], [], FACTS, tmp_path, keep=True)
+        engines.write([again], [], FACTS, tmp_path, keep="all")
+    _, facts = engines.write([again], [], FACTS, tmp_path, keep="fitting")
+    assert len(engines.read_rows(tmp_path)) == 1
+
+
+def test_a_call_that_is_broken_off_loses_no_engine(
+    honest: Parity, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
+    last = replace(honest, engine="sqlite", label="sqlite")
+    engines.write([replace(honest, queries=7, collection="old"), last], [], FACTS, tmp_path)
+
+    def find(stop: bool) -> Iterator[Parity]:
+        yield honest
+        if stop:
+            raise KeyboardInterrupt
+        yield replace(last, created="2030-01-01T00:00:00+00:00")
+
+    request = read_request(["harbourline"], every=True, output=tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        deliver(find(stop=True), request, False, Quiet())
+    rows = {(row["label"], row["collection"]) for row in engines.read_rows(tmp_path)}
+    assert rows == {("qdrant-edge", "harbour"), ("sqlite", "harbour"), ("qdrant-edge", "old")}
+    deliver(find(stop=False), request, False, Quiet())
+    assert [row["label"] for row in engines.read_rows(tmp_path)] == ["qdrant-edge", "sqlite"]
+    assert engines.read_rows(tmp_path)[1]["created"].startswith("2030")
 
 
 def test_the_curve_of_recall(cache: Path, tmp_path: Path) -> None:
