@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -108,22 +109,26 @@ def test_what_passes_is_asked_again_and_counted(url: str, status: int) -> None:
     with Proxy(url, on("_search", fail(status), fail(status), None)) as proxy:
         leg = make_leg(proxy.url, retries={"attempts": 3, "pause": 0.1})
         leg.index(CORPUS)
+        begin = perf_counter()
         result = leg.search("ferry 3", 5)
+        whole = (perf_counter() - begin) * 1e3
     assert result.candidates[0][0] == 3
     assert result.counts == {"retries": 2}
     assert result.waited > 230  # 0.1 and 0.2 s, each less a fifth at most
-    assert result.milliseconds["search"] < 200
+    assert result.milliseconds["search"] + result.waited <= whole
 
 
 def test_a_slow_answer_is_asked_for_again(url: str) -> None:
     with Proxy(url, on("_search", Reply({}, seconds=1.5), None)) as proxy:
         leg = make_leg(proxy.url)
         leg.index(CORPUS)
+        begin = perf_counter()
         result = leg.search("ferry 3", 5)
+        whole = (perf_counter() - begin) * 1e3
     assert len(result.candidates) == 5
     assert result.counts == {"retries": 1}
-    assert 1000 <= result.waited < 1500
-    assert result.milliseconds["search"] < 500
+    assert result.waited >= 1000
+    assert result.milliseconds["search"] + result.waited <= whole
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -123,12 +124,15 @@ def test_passages_beside_a_query_are_billed_and_their_waits_are_in_no_latency(
         workshop
     )
     leg.index(Corpus([Chunk("c", "d", 0, 1, "x y")]))
+    begin = perf_counter()
     result = leg.search_near("a", ["b c", "d"], 1)
+    whole = (perf_counter() - begin) * 1e3
     mean = np.mean([unit(text) for text in ("a", "b c", "d")], axis=0)
     expected = unit("x y") @ (mean / np.linalg.norm(mean))
     assert result.candidates[0][1] == pytest.approx(expected, abs=1e-6)
     assert result.counts["retries"] == 1
-    assert result.waited >= 200 > result.milliseconds["encode"]
+    assert result.waited >= 200
+    assert result.milliseconds["encode"] + result.waited <= whole
     assert result.counts["tokens"] == 2 + 3 + 2
 
 
@@ -137,10 +141,12 @@ def test_the_wait_of_retries_is_not_in_the_seconds_of_passages(
 ) -> None:
     server = serve(lambda call: None if call.number else Status(429, {"retry-after": "0.4"}))
     encoder = choose_encoder(server).build(workshop)
+    begin = perf_counter()
     encoder.encode(["fox"])
+    whole = perf_counter() - begin
     seconds = encoder.recall_seconds(["fox"])
     assert seconds is not None
-    assert 0 < seconds < 0.4
+    assert 0 < seconds <= whole - 0.4
 
 
 @pytest.mark.parametrize(

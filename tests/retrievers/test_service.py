@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -129,10 +130,12 @@ def test_a_call_is_made_again_and_its_pause_is_in_no_latency(url: str, tmp_path:
     settings = HttpSettings(type="http", url=url, retries=RetrySettings(pause=0.3))
     with settings.build(DocumentSettings(), Workshop(Cache(tmp_path))) as retriever:
         retriever.index(DOCUMENTS[:1])
+        begin = perf_counter()
         (trace,) = retriever.search("what?", 3).trace
+        whole = (perf_counter() - begin) * 1e3
     assert trace.counts == {"retries": 1}
     assert trace.waited > 200
-    assert trace.milliseconds < 200
+    assert trace.milliseconds + trace.waited <= whole
 
 
 def test_an_answer_has_so_much_time_and_so_many_bytes(url, tmp_path, monkeypatch) -> None:
