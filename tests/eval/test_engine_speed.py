@@ -107,7 +107,7 @@ class Lagging(FaissRows):
 
 def test_what_a_store_does_with_changes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss", reason="needs the extra `faiss`")
-    monkeypatch.setattr(store_changes, "PATIENCE", 0.3)
+    monkeypatch.setattr(store_changes, "PATIENCE", 1.0)
     monkeypatch.setattr(store_changes, "PROBES", 3)
     vectors = scatter(make_vectors(), 1200)
     queries = list(make_vectors()[:6])
@@ -127,7 +127,7 @@ def test_what_a_store_does_with_changes_is_found(monkeypatch: pytest.MonkeyPatch
     assert min(honest.rate, honest.rate_beside, honest.latency_beside["p50"].value) > 0
     assert all(0.2 < item.recall.value < 0.8 for item in lagging.filters)
     assert lagging.updates == Sight((None, None, None))
-    assert all(waited is not None and 0 < waited < 0.3 for waited in lagging.deletions.seconds)
+    assert all(waited is not None and 0 < waited < 1.0 for waited in lagging.deletions.seconds)
 
 
 def test_callers_ask_at_once_and_systems_take_turns() -> None:
