@@ -213,8 +213,8 @@ def _open_session(
     except Exception as error:  # neither library has an exception class of its own for this
         first = str(error).partition("\n")[0] or type(error).__name__
         raise AssayError(
-            f"{model}: cannot be loaded: {first}; where it or {tokenizer.name} is damaged, delete "
-            f"{tokenizer.parent} to fetch a pinned model anew, or copy one of your own again"
+            f"{model}: cannot be loaded: {first}; if it or {tokenizer.name} is damaged, copy it "
+            f"again, or delete {tokenizer.parent} where that lies in the cache: it is fetched anew"
         ) from None
     # Files of tokenizers come with a truncation and padding of their publisher's.
     reader.no_padding()
