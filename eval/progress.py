@@ -45,14 +45,19 @@ class ConsoleProgress:
                 self._live = None
 
     def _lines(self, items: Iterable[T], what: str, total: int) -> Iterator[T]:
-        begin = last = time.monotonic()
+        begin = last = first = time.monotonic()
         for number, item in enumerate(items, start=1):
             yield item
             now = time.monotonic()
+            if number == 1:
+                first = now
             if now - last >= SECONDS_BETWEEN_LINES and number < total:
                 last = now
-                left = (now - begin) / number * (total - number)
-                self.say(f"{what}: {number} of {total}, {now - begin:.0f} s, about {left:.0f} left")
+                # Until the first, models load and workers start. What comes in batches comes with
+                # its first when all of it is done: a pace is counted from first to first.
+                pace = (now - first) / (number - 1) if number > 1 else None
+                left = "" if pace is None else f", about {pace * (total - number):.0f} left"
+                self.say(f"{what}: {number} of {total}, {now - begin:.0f} s{left}")
 
 
 def _make_live() -> "Progress":

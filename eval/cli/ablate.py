@@ -85,7 +85,7 @@ def ablate(
 
 
 def _list(plan: "Plan", as_json: bool) -> None:
-    from eval.analysis.ablation import describe
+    from eval.analysis.ablation_weighing import describe
 
     tables = {"removals": plan.removals, "additions": plan.additions}
     if as_json:

@@ -44,7 +44,8 @@ def check(card: Card) -> list[Problem]:
 
     An error keeps the collection, or a variant of its judgments, from loading, or says that the
     data is not what the card promises; a warning is something to look at; a note is as it was
-    meant.
+    meant. They come as the data is read, documents first, then queries, then judgments, so that a
+    cause comes before what follows from it.
     """
     problems = Problems(strict=False)
     place = card.path or Path(card.name)
@@ -56,28 +57,30 @@ def check(card: Card) -> list[Problem]:
         _check_digests(card, place, problems)
     except AssayError as error:
         problems.error(place, 0, str(error))
-    return sorted(set(problems.found))
+    return list(dict.fromkeys(problems.found))
 
 
 def _check_content(card: Card, source: Source[Any], place: Path, problems: Problems) -> None:
     documents = source.documents()
     queries = source.queries()
     books = {variant: source.gold(variant, documents, queries.items) for variant in card.variants}
-    legible = not any(problem.severity == "error" for problem in problems.found)
+    legible = not problems.broken
     for variant, book in books.items():
-        _check_grades(book, queries.items, problems)
         if legible and queries.items and not _can_measure(book, queries.items):
             message = "has no relevant judgment (a grade of 1 or more): nothing can be measured"
             problems.error(place, 0, f'judgments: "{variant}" {message}')
+        _check_grades(book, queries.items, problems)
         _check_judges(card, book, problems)
     if card.by_model:
         by = f"judged_by: a model gave the grades that name nobody ({card.judged_by})"
         problems.note(place, by)
+    judged = set().union(*(book.items for book in books.values()))
     for name, row in queries.rows.items():
-        if not any(name in book.items for book in books.values()):
+        # Where none is judged, that has been told, or why.
+        if judged and name not in judged:
             problems.warn(row.file, row.line, f'query "{name}" has no judgment')
     _check_language(card, documents, place, problems)
-    if card.sizes is not None:
+    if card.sizes is not None and legible:
         first = [items.values() for items in books[card.variants[0]].items.values()]
         actual = measure_sizes(documents.values(), first)
         _check_sizes(card.sizes, actual, place, problems)
@@ -135,11 +138,13 @@ def _check_sizes(stated: Sizes, actual: Sizes, place: Path, problems: Problems) 
 
 
 def _check_digests(card: Card, place: Path, problems: Problems) -> None:
+    legible = not problems.broken
     for name, stated in card.digests.items():
         try:
             actual = measure_digest(card, name)
         except AssayError as error:
-            problems.error(place, 0, f"digests.{name}: {error}")
+            if legible:  # else it has been told
+                problems.error(place, 0, f"digests.{name}: {error}")
             continue
         if actual != stated:
             problems.error(place, 0, f"digests.{name}: its SHA-256 is now {actual}{MEND}")

@@ -7,7 +7,7 @@ from re import fullmatch
 from eval.collections.card import NAME, Card
 from eval.collections.collection import Collection, GoldItem, Query
 from eval.collections.formats.places import resolve_judgment
-from eval.collections.formats.rows import Row, RowError
+from eval.collections.formats.rows import Row, RowError, describe_unknown
 from eval.collections.formats.source import GoldBook, QueryRegister, Register
 from eval.collections.problems import Problems
 from eval.collections.tables import DOCUMENTS, JUDGMENTS, QUERIES, Table, read_rows
@@ -126,7 +126,7 @@ def _locate(row: Row, documents: Mapping[str, Document], locator: Locator) -> Ro
     if row.has("target") and quote in documents:
         return replace(row, values={**row.values, "path": quote})
     if row.has("path") and row.string("path") not in documents:
-        raise RowError(f'there is no document "{row.string("path")}"')
+        raise RowError(describe_unknown("document", row.string("path"), documents))
     places = locator.find(quote, [row.string("path")] if row.has("path") else ())
     if not places:
         raise RowError(f'"{_shorten(quote)}" is neither a document nor found in any')

@@ -15,7 +15,7 @@ MOST = 1000  # characters of a message or a file: a name in it may be of any len
 Severity = Literal["error", "warning", "note"]
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Problem:
     """One thing wrong at `line` of `file`, counted from 1; 0 when the whole file is meant."""
 
@@ -38,6 +38,11 @@ class Problems:
     def __init__(self, *, strict: bool) -> None:
         self.strict = strict
         self.found: list[Problem] = []
+
+    @property
+    def broken(self) -> bool:
+        """Whether an error has been reported."""
+        return any(problem.severity == "error" for problem in self.found)
 
     def error(self, file: Path, line: int, message: str) -> None:
         """Report what makes the collection unusable."""
@@ -80,8 +85,8 @@ class _Reading:
 def summarise(problems: Sequence[Problem]) -> list[str]:
     """Return a line for each fault: the first three of its places, and how many there are.
 
-    Errors come first, then warnings, then notes; of each what is wrong with a whole file, since it
-    may be the cause of the others.
+    Errors come first, then warnings, then notes; of each what was found first, since it may be the
+    cause of the others.
     """
     order = get_args(Severity)
     groups: dict[tuple[str, str], list[Problem]] = {}
@@ -89,9 +94,7 @@ def summarise(problems: Sequence[Problem]) -> list[str]:
         fault = re.sub(r'"[^"]*"|\d+', "…", problem.message)
         groups.setdefault((problem.severity, fault), []).append(problem)
     lines = []
-    for (severity, _), group in sorted(
-        groups.items(), key=lambda item: (order.index(item[0][0]), bool(item[1][0].line))
-    ):
+    for (severity, _), group in sorted(groups.items(), key=lambda item: order.index(item[0][0])):
         shown, more = group[:SHOWN], len(group) - SHOWN
         if len(group) == 1:
             lines.append(str(group[0]))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from eval.analysis.ablation import TOKENS, Ablation, Observed, Row, Weighed, describe, judge, weigh
+from eval.analysis.ablation import Ablation, Row
 from eval.analysis.ablation_variants import (
     Part,
     Plain,
@@ -20,6 +20,7 @@ from eval.analysis.ablation_variants import (
     plan_additions,
     plan_removals,
 )
+from eval.analysis.ablation_weighing import TOKENS, Observed, Weighed, describe, judge, weigh
 from eval.analysis.differences import describe_symmetry
 from eval.experiments.config import RunConfig
 from eval.experiments.runner import Done, Helpers, Runner, Task

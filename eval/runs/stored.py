@@ -11,7 +11,7 @@
 Everything a report says is computed from these files alone.
 """
 
-from collections.abc import Container, Mapping, Set
+from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +33,8 @@ from eval.scoring.join import JoinedHit, Retrieved, join
 from retrievers.base import AssayError, Ranking, T
 from retrievers.base.suggestions import suggest
 from retrievers.store.paths import parse_path
+
+SHOWN = 5  # ids in a line that lists them
 
 
 @dataclass(frozen=True)
@@ -147,14 +149,29 @@ def find(reports: Path, reference: str) -> Path:
     folder = parse_path(reference, "run")
     if (folder / MANIFEST).exists():
         return folder
-    found = sorted(path.parent for path in reports.glob(f"*/{MANIFEST}"))
-    matching = [path for path in found if path.name.startswith(reference)]
-    if len(matching) == 1 or (matching and matching[0].name == reference):
-        return matching[0]
-    names = ", ".join(path.name for path in (matching or found)[-5:]) or "none"
-    problem = "fits several runs" if matching else "no such run"
-    near = "" if matching else suggest(reference, [path.name for path in found])
-    raise AssayError(f"{reference}: {problem} in {reports}; the latest there: {names}{near}")
+    found = [path.parent.name for path in reports.glob(f"*/{MANIFEST}")]
+    # An id ends with when the run was made.
+    newest_first = sorted(found, key=lambda id_: id_.rsplit("-", 2)[1:], reverse=True)
+    matching = [id_ for id_ in newest_first if id_.startswith(reference)]
+    if reference in matching:
+        return reports / reference
+    if len(matching) == 1:
+        return reports / matching[0]
+    if matching:
+        raise AssayError(
+            f"{reference}: {len(matching)} runs in {reports} begin so; give the id of one, the "
+            f"newest first: {_list(matching)}"
+        )
+    near = suggest(reference, found)
+    raise AssayError(
+        f"{reference}: no such run in {reports}; the newest first: {_list(newest_first)}{near}"
+    )
+
+
+def _list(ids: Sequence[str]) -> str:
+    """Return the first ids, and how many more there are."""
+    more = f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else ""
+    return ", ".join(ids[:SHOWN]) + more if ids else "none"
 
 
 def describe_without_hits(run: StoredRun) -> str:

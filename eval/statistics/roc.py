@@ -20,17 +20,12 @@ class Point:
     negatives_below: float
 
 
-def measure_auc(positives: Sequence[float], negatives: Sequence[float]) -> float:
-    """Return the area under the ROC curve. Neither kind of case may be empty.
-
-    It is the chance that a positive case scores above a negative one, equal scores counted half:
-    the statistic of Mann and Whitney over its maximum (Hanley and McNeil, Radiology 1982).
-    """
-    return float(_compare(positives, negatives).mean())
-
-
 def estimate_auc(positives: Sequence[float], negatives: Sequence[float]) -> Estimate:
     """Return the area under the ROC curve with its percentile-bootstrap interval.
+
+    It is the chance that a positive case scores above a negative one, equal scores counted half:
+    the statistic of Mann and Whitney over its maximum (Hanley and McNeil, Radiology 1982). Neither
+    kind of case may be empty.
 
     Both kinds of cases are resampled, each by itself. `n` counts all of them.
     """

@@ -2,19 +2,24 @@
 
 import struct
 import time
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import fsum
-from typing import TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
-from retrievers.settings import Workshop
+from retrievers.models.sparse_base import SparseEncoder
+from retrievers.models.token_base import TokenEncoder
+from retrievers.settings import Spread, Workshop
 from retrievers.store.digest import digest
 
 SECONDS = struct.Struct("<d")
 TEXTS_PER_WRITE = 64  # what a killed run loses at most, and what is held in memory
 
 T = TypeVar("T")
+E = TypeVar("E", bound=SparseEncoder | TokenEncoder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +120,46 @@ class KeptVectors:
     def _keys(self, texts: Sequence[str]) -> list[str]:
         identity = self._identity()
         return [digest(identity, text) for text in texts]
+
+
+class KeptEncoder(ABC, Generic[E]):
+    """An encoder with what it makes of passages kept as entries of `kind`, by their texts."""
+
+    kind: ClassVar[str]
+
+    def __init__(
+        self, encoder: E, name: str, workshop: Workshop, spread: Spread | None = None
+    ) -> None:
+        self._encoder = encoder
+        self._kept = KeptVectors(
+            self.kind,
+            name,
+            lambda: encoder.identity,
+            self._encode,
+            workshop,
+            partial(spread, self) if spread else None,
+        )
+
+    @property
+    def identity(self) -> str:
+        """The identity of the encoder behind the cache."""
+        return self._encoder.identity
+
+    def keep(self, texts: Sequence[str]) -> int:
+        """Encode what is not in the cache yet, and return how many texts that were."""
+        return self._kept.fill(texts)
+
+    def recall_seconds(self, texts: Sequence[str]) -> float | None:
+        """Return the seconds that encoding the distinct `texts` took, whenever that was done.
+
+        None where some were lost.
+        """
+        return self._kept.recall_seconds(texts)
+
+    def facts(self) -> Mapping[str, Any]:
+        """The facts of the encoder behind the cache."""
+        return self._encoder.facts()
+
+    @abstractmethod
+    def _encode(self, texts: Sequence[str]) -> list[bytes]:
+        """Return what is made of each text."""

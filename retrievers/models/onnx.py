@@ -185,15 +185,14 @@ class OnnxModel:
         return self._loaded
 
     def _open(self, model: Path, tokenizer: Path) -> tuple[Any, Any, frozenset[str]]:
-        content = self._write(model) if self._write else str(model)
-        return _open_session(content, model, tokenizer, self._max_tokens)
+        return _open_session(model, self._write, tokenizer, self._max_tokens)
 
 
 def _open_session(
-    content: str | bytes, model: Path, tokenizer: Path, max_tokens: int
+    model: Path, write: Callable[[Path], bytes] | None, tokenizer: Path, max_tokens: int
 ) -> tuple[Any, Any, frozenset[str]]:
-    """Return the session of a path's or a file's `content`, the tokenizer, and the names of the
-    inputs that the model takes.
+    """Return the session of the file `model`, or of the graph that `write` makes of it, the
+    tokenizer, and the names of the inputs that the model takes.
     """
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # read when onnxruntime is imported
     import onnxruntime
@@ -203,16 +202,20 @@ def _open_session(
     options.intra_op_num_threads = 1  # texts side by side are faster than one text split up
     options.log_severity_level = 3
     try:
+        content = write(model) if write else str(model)
         session = onnxruntime.InferenceSession(
             content,
             options,
             providers=["CPUExecutionProvider"],
-            disabled_optimizers=SLOW_FUSIONS if isinstance(content, bytes) else [],
+            disabled_optimizers=SLOW_FUSIONS if write else [],
         )
         reader = Tokenizer.from_file(str(tokenizer))
     except Exception as error:  # neither library has an exception class of its own for this
-        first = str(error).splitlines()[0]
-        raise AssayError(f"{model.parent}: cannot be loaded: {first}") from None
+        first = str(error).partition("\n")[0] or type(error).__name__
+        raise AssayError(
+            f"{model}: cannot be loaded: {first}; if it or {tokenizer.name} is damaged, copy it "
+            f"again, or delete {tokenizer.parent} where that lies in the cache: it is fetched anew"
+        ) from None
     # Files of tokenizers come with a truncation and padding of their publisher's.
     reader.no_padding()
     reader.enable_truncation(max_tokens, strategy="longest_first")

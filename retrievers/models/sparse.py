@@ -11,13 +11,13 @@ from retrievers.base import AssayError
 from retrievers.models import splade
 from retrievers.models.choice import ModelSettings, check_tokens
 from retrievers.models.files import ModelFiles, locate
-from retrievers.models.kept import KeptVectors
+from retrievers.models.kept import KeptEncoder
 from retrievers.models.onnx import OnnxModel, WrittenGraph, map_texts
 from retrievers.models.packages import Kind
 from retrievers.models.pins import DEFAULT_SPARSE_ENCODER, find_pinned, pinned_names
 from retrievers.models.sparse_base import SparseEncoder, SparseVector
 from retrievers.models.sparse_st import StSparseEncoder
-from retrievers.settings import Spread, Workshop
+from retrievers.settings import Workshop
 from retrievers.store.digest import digest
 
 CACHE_KIND = "sparse_embeddings"
@@ -98,26 +98,10 @@ class SparseEncoded:
     fresh: int
 
 
-class CachingSparseEncoder:
+class CachingSparseEncoder(KeptEncoder[SparseEncoder]):
     """Keeps the vector of every passage by its text. Queries are encoded each time."""
 
-    def __init__(
-        self, encoder: SparseEncoder, name: str, workshop: Workshop, spread: Spread | None = None
-    ) -> None:
-        self._encoder = encoder
-        self._kept = KeptVectors(
-            CACHE_KIND,
-            name,
-            lambda: encoder.identity,
-            self._encode,
-            workshop,
-            partial(spread, self) if spread else None,
-        )
-
-    @property
-    def identity(self) -> str:
-        """The identity of the encoder behind the cache."""
-        return self._encoder.identity
+    kind = CACHE_KIND
 
     def encode(self, texts: Sequence[str]) -> SparseEncoded:
         """Return the vectors of `texts` and how many were not in the cache."""
@@ -125,24 +109,9 @@ class CachingSparseEncoder:
         vectors = [SparseVector.from_bytes(item.value) for item in found]
         return SparseEncoded(vectors, sum(item.fresh for item in found))
 
-    def keep(self, texts: Sequence[str]) -> int:
-        """Encode what is not in the cache yet, and return how many texts that were."""
-        return self._kept.fill(texts)
-
-    def recall_seconds(self, texts: Sequence[str]) -> float | None:
-        """Return the seconds that encoding the distinct `texts` took, whenever that was done.
-
-        None where some were lost.
-        """
-        return self._kept.recall_seconds(texts)
-
     def encode_query(self, text: str) -> SparseVector:
         """Return the vector of a query."""
         return self._encoder.encode_query(text)
-
-    def facts(self) -> Mapping[str, Any]:
-        """The facts of the encoder behind the cache."""
-        return self._encoder.facts()
 
     def _encode(self, texts: Sequence[str]) -> list[bytes]:
         return [vector.to_bytes() for vector in self._encoder.encode_passages(texts)]

@@ -3,7 +3,6 @@
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,13 @@ from retrievers.base import AssayError
 from retrievers.models.base import Vectors
 from retrievers.models.choice import ModelSettings, check_tokens
 from retrievers.models.files import ModelFiles, locate
-from retrievers.models.kept import KeptVectors
+from retrievers.models.kept import KeptEncoder
 from retrievers.models.onnx import OnnxModel, choose_graph, map_texts
 from retrievers.models.pins import DEFAULT_ENCODER
 from retrievers.models.recipes import Recipe
 from retrievers.models.token_base import TokenEncoder
 from retrievers.models.token_vectors_st import StTokenEncoder
-from retrievers.settings import Spread, Workshop
+from retrievers.settings import Workshop
 from retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to give other vectors
@@ -103,52 +102,21 @@ class OnnxTokenEncoder(TokenEncoder):
         return vectors
 
 
-class CachingTokenEncoder:
+class CachingTokenEncoder(KeptEncoder[TokenEncoder]):
     """Keeps the vectors of every passage by its text, in half precision. Queries are encoded each
     time.
     """
 
-    def __init__(
-        self, encoder: TokenEncoder, name: str, workshop: Workshop, spread: Spread | None = None
-    ) -> None:
-        self._encoder = encoder
-        self._kept = KeptVectors(
-            CACHE_KIND,
-            name,
-            lambda: encoder.identity,
-            self._encode,
-            workshop,
-            partial(spread, self) if spread else None,
-        )
-
-    @property
-    def identity(self) -> str:
-        """The identity of the encoder behind the cache."""
-        return self._encoder.identity
+    kind = CACHE_KIND
 
     def find(self, texts: Sequence[str]) -> Iterator[NDArray[np.float16]]:
         """Yield for each text float16, shape (tokens, dimensions); few are held at a time."""
         for item in self._kept.find(texts):
             yield np.load(io.BytesIO(item.value), allow_pickle=False)
 
-    def keep(self, texts: Sequence[str]) -> int:
-        """Encode what is not in the cache yet, and return how many texts that were."""
-        return self._kept.fill(texts)
-
-    def recall_seconds(self, texts: Sequence[str]) -> float | None:
-        """Return the seconds that encoding the distinct `texts` took, whenever that was done.
-
-        None where some were lost.
-        """
-        return self._kept.recall_seconds(texts)
-
     def encode_query(self, text: str) -> Vectors:
         """Return the vectors of a query: float32, shape (tokens, dimensions)."""
         return self._encoder.encode_query(text)
-
-    def facts(self) -> Mapping[str, Any]:
-        """The facts of the encoder behind the cache."""
-        return self._encoder.facts()
 
     def _encode(self, texts: Sequence[str]) -> list[bytes]:
         values = []

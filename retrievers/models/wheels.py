@@ -23,7 +23,8 @@ CACHE_KIND = "models"
 def fetch(model: PinnedModel, workshop: Workshop) -> Folder:
     """Return the folder with the files of `model`, downloaded if it is not in the cache.
 
-    Raises AssayError when no source of some file gives the pinned bytes.
+    Raises AssayError when no source of some file gives the pinned bytes, and where a file that is
+    in the cache has lost some.
     """
 
     def make(folder: Path) -> None:
@@ -32,7 +33,16 @@ def fetch(model: PinnedModel, workshop: Workshop) -> Folder:
             for file in model.files:
                 shelf.take(file, folder / file.name)
 
-    return workshop.cache.folder(CACHE_KIND, _key(model), make)
+    folder = workshop.cache.folder(CACHE_KIND, _key(model), make)
+    for file in model.files:
+        path = folder.path / file.name
+        size = path.stat().st_size if path.is_file() else 0
+        if size != file.size:  # digests of all take as long as the start of a command
+            raise AssayError(
+                f"{path}: damaged: {size:,} bytes of {file.size:,}; delete {folder.path}, and model"
+                f" {model.name} is fetched anew"
+            )
+    return folder
 
 
 def is_fetched(model: PinnedModel, cache: Cache) -> bool:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from ablation_sample import DENSE_PART, RERANK, make_ablation, observe, row
 
-from eval.analysis.ablation import judge, time_part, weigh
 from eval.analysis.ablation_variants import (
     Part,
     Variant,
@@ -17,6 +16,7 @@ from eval.analysis.ablation_variants import (
     plan_additions,
     plan_removals,
 )
+from eval.analysis.ablation_weighing import judge, time_part, weigh
 from eval.cli.ablate import _explain as explain
 from eval.experiments.ablation import caution, check
 from eval.report.ablation import write

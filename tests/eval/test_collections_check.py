@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from eval.collections import check, find_card, load
 from eval.collections.card_files import read_card
 from eval.collections.digests import replace_block, seal
+from eval.collections.problems import summarise
 from retrievers.base import AssayError
 
 
@@ -100,27 +101,29 @@ def test_everything_wrong_is_reported_at_once(sound: Path) -> None:
         for item in check(read_card(sound / "dataset.yaml"))
     ]
     expected = [
-        ("dataset.yaml", 0, "error", "digests.docs: its SHA-256 is now"),
-        ("dataset.yaml", 0, "error", "digests.judgments.jsonl: its SHA-256 is now"),
-        ("dataset.yaml", 0, "error", "digests.queries.jsonl: its SHA-256 is now"),
-        ("dataset.yaml", 0, "error", "sizes.documents: the card says 2, there are 4"),
-        ("dataset.yaml", 0, "error", "sizes.judgments: the card says 1, there are 3"),
-        ("dataset.yaml", 0, "error", "sizes.queries: the card says 1, there are 3"),
         ("empty.md", 0, "warning", 'document "empty.md" has no text'),
         ("twin.md", 0, "warning", 'document "twin.md" has the same text as "a.md"'),
+        ("queries.jsonl", 2, "error", 'query "q2" has no text'),
+        ("queries.jsonl", 3, "error", 'query id "q1" is taken by line 1'),
+        ("queries.jsonl", 6, "warning", 'query "q5" has the same text as "q1"'),
+        ("queries.jsonl", 7, "error", "not JSON"),
         ("judgments.jsonl", 2, "warning", 'query "q1": "a.md[0:16]" is judged twice'),
         ("judgments.jsonl", 3, "error", '"a.md[0:16]" has grade 3 here and 1 before'),
-        ("judgments.jsonl", 4, "error", 'there is no query "q9"'),
-        ("judgments.jsonl", 5, "error", 'there is no document "z.md"'),
+        ("judgments.jsonl", 4, "error", 'there is no query "q9"; the first one there is "q1"'),
+        (
+            "judgments.jsonl",
+            5,
+            "error",
+            'there is no document "z.md"; the first one there is "a.md"',
+        ),
         ("judgments.jsonl", 6, "error", "span 5 to 50 is not within"),
         ("judgments.jsonl", 7, "error", "reads 'First' from 5 to 10"),
         ("judgments.jsonl", 8, "error", 'has no heading "Nowhere"'),
         ("judgments.jsonl", 9, "warning", 'query "q3" has no judgment of a positive grade'),
-        ("queries.jsonl", 2, "error", 'query "q2" has no text'),
-        ("queries.jsonl", 3, "error", 'query id "q1" is taken by line 1'),
         ("queries.jsonl", 5, "warning", 'query "q4" has no judgment'),
-        ("queries.jsonl", 6, "warning", 'query "q5" has the same text as "q1"'),
-        ("queries.jsonl", 7, "error", "not JSON"),
+        ("dataset.yaml", 0, "error", "digests.docs: its SHA-256 is now"),
+        ("dataset.yaml", 0, "error", "digests.queries.jsonl: its SHA-256 is now"),
+        ("dataset.yaml", 0, "error", "digests.judgments.jsonl: its SHA-256 is now"),
     ]
     assert [item[:3] for item in found] == [item[:3] for item in expected]
     for (*_, message), (*_, part) in zip(found, expected, strict=True):
@@ -128,13 +131,30 @@ def test_everything_wrong_is_reported_at_once(sound: Path) -> None:
 
 
 def test_missing_files_are_all_reported(sound: Path) -> None:
+    seal(read_card(sound / "dataset.yaml"))
     (sound / "queries.jsonl").unlink()
     (sound / "judgments.jsonl").unlink()
     found = check(read_card(sound / "dataset.yaml"))
     assert [(Path(item.file).name, item.message) for item in found] == [
-        ("judgments.jsonl", "there is no such file"),
         ("queries.jsonl", "there is no such file"),
+        ("judgments.jsonl", "there is no such file"),
     ]
+
+
+def test_a_cause_comes_before_what_follows_from_it(sound: Path) -> None:
+    seal(read_card(sound / "dataset.yaml"))
+    (sound / "queries.jsonl").unlink()
+    assert [item.message for item in check(read_card(sound / "dataset.yaml"))] == [
+        "there is no such file",
+        'there is no query "q1"; none was read',
+    ]
+    write_jsonl(sound / "queries.jsonl", "{broken", {"_id": "q2", "text": "second?"})
+    found = [item.message for item in check(read_card(sound / "dataset.yaml"))]
+    assert found[0].startswith("not JSON")
+    assert found[1] == 'there is no query "q1"; the first one there is "q2"'
+    assert found[2].startswith("digests.queries.jsonl: its SHA-256")
+    assert len(found) == 3
+    assert summarise(check(read_card(sound / "dataset.yaml")))[0].endswith(found[0])
 
 
 def test_a_query_of_another_variant_is_judged(sound: Path) -> None:
@@ -258,7 +278,7 @@ def test_a_query_that_nothing_answers_says_so(sound: Path) -> None:
     assert "scores 0 always" in zero
     (sound / "judgments.jsonl").write_text("")
     problems = check(read_card(sound / "dataset.yaml"))
-    assert [problem.severity for problem in problems] == ["error", "warning"]
+    assert [problem.severity for problem in problems] == ["error"]
     assert "no relevant judgment" in problems[0].message
 
 

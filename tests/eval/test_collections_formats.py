@@ -183,7 +183,11 @@ BROKEN = {
     "columns": ("qrels/test.tsv", "q1\ta", "qrels/test.tsv:5: 2 columns; there must be 3"),
     "grade": ("qrels/test.tsv", "q1\ta\thigh", "test.tsv:5: score must be a whole number"),
     "document": ("qrels/test.tsv", "q1\tz\t1", 'test.tsv:5: there is no document "z"'),
-    "query": ("qrels/test.tsv", "q8\ta\t1", 'test.tsv:5: there is no query "q8"'),
+    "query": (
+        "qrels/test.tsv",
+        "q8\ta\t1",
+        'test.tsv:5: there is no query "q8"; the first one there is "q2"',
+    ),
     "two grades": ("qrels/test.tsv", "q1\ta\t2", 'test.tsv:5: "a" has grade 2 here and 0 before'),
 }
 
@@ -198,6 +202,17 @@ def test_a_broken_line_is_named(beir: Path, case: str) -> None:
     assert str(beir / Path(message.split(":")[0]).parent) in str(caught.value)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("topic", "judged"), [("051", "51"), ("51", "051"), ("q-07", "q-7"), ("0", "000")]
+)
+def test_ids_that_differ_by_leading_zeros_are_told(beir: Path, topic: str, judged: str) -> None:
+    write_jsonl(beir / "queries.jsonl", {"_id": topic, "text": "how often high water"})
+    (beir / "qrels/test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judged}\tb\t2\n")
+    told = f'test.tsv:2: there is no query "{judged}" but "{topic}": the files differ by leading'
+    with pytest.raises(AssayError, match=f"{re.escape(told)} zeros; write such ids alike in both"):
+        load(str(beir))
 
 
 def test_judgments_without_a_header_are_refused(beir: Path) -> None:
@@ -293,6 +308,12 @@ def test_trec_files(trec: Path) -> None:
     assert (query.id, query.text) == ("301", "storm ferry")
     assert query.metadata["desc"] == "Which ferries stayed in port?"
     assert [(item.id, item.grade) for item in collection.gold["301"]] == [("AP-1", 1), ("W-1", -2)]
+
+
+def test_topics_numbered_otherwise_than_judgments_are_told(trec: Path) -> None:
+    (trec / "qrels.txt").write_text("0301 0 AP-1 1\n")
+    with pytest.raises(AssayError, match=r'qrels\.txt:1: there is no query "0301" but "301": '):
+        load(str(trec))
 
 
 def test_another_field_of_a_topic_can_be_the_query(trec: Path) -> None:

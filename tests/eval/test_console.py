@@ -2,6 +2,7 @@
 
 import io
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -60,7 +61,30 @@ def test_lines_tell_what_is_done_and_left(
     monkeypatch.setattr(console.time, "monotonic", lambda: float(next(clock)))
     list(ConsoleProgress().track("abcd", "points", 4))
     assert capsys.readouterr().err.splitlines() == [
-        "points: 1 of 4, 20 s, about 60 left",
+        "points: 1 of 4, 20 s",
         "points: 2 of 4, 40 s, about 40 left",
         "points: 3 of 4, 60 s, about 20 left",
+    ]
+
+
+def test_what_starts_late_and_comes_in_batches_is_not_taken_for_slow(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(console.time, "monotonic", lambda: now)
+
+    def work() -> Iterator[int]:
+        """Yield four batches of ten, after a start of a minute 20 seconds each."""
+        nonlocal now
+        now += 60.0
+        for at in range(40):
+            now += 0.0 if at % 10 else 20.0
+            yield at
+
+    list(ConsoleProgress().track(work(), "points", 40))
+    assert capsys.readouterr().err.splitlines() == [
+        "points: 1 of 40, 80 s",
+        "points: 11 of 40, 100 s, about 58 left",  # 40: a batch, of which one is known, too many
+        "points: 21 of 40, 120 s, about 38 left",
+        "points: 31 of 40, 140 s, about 18 left",
     ]

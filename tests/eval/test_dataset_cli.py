@@ -95,15 +95,16 @@ def test_check_tells_the_same_fault_once_and_the_cause_first(tiny: Path) -> None
     shutil.rmtree(tiny / "docs")
     result = run("check", "tiny")
     assert result.exit_code == 2
-    first, second, *_, last = result.output.splitlines()
+    first, second, last = result.output.splitlines()
     assert first.endswith("docs: error: there is no such folder")
-    assert second.startswith('error: 2788 times, first: there is no document "no0.md" (')
+    assert second.startswith(
+        'error: 2788 times, first: there is no document "no0.md"; none was read ('
+    )
     assert "judgments.jsonl:1, " in second
     assert second.endswith(" and 2785 more)")
-    assert last == "tiny: 2,789 errors, 1 warning"
-    assert len(result.output.splitlines()) < 6
-    assert len(run("check", "tiny", "--all").output.splitlines()) == 2791
-    assert len(json.loads(run("check", "tiny", "--json").output)["datasets"][0]["problems"]) == 2790
+    assert last == "tiny: 2,789 errors, 0 warnings"
+    assert len(run("check", "tiny", "--all").output.splitlines()) == 2790
+    assert len(json.loads(run("check", "tiny", "--json").output)["datasets"][0]["problems"]) == 2789
 
 
 def test_seal_writes_sizes_and_digests(tiny: Path) -> None:

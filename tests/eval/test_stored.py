@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from planned_runs import make_collection, make_run
 from eval import load_runs
 from eval.collections.check import check_judged
 from eval.runs.manifest import MANIFEST
-from eval.runs.stored import load
+from eval.runs.stored import find, load
 from retrievers.base import AssayError
 from retrievers.store.files import write_atomically
 
@@ -30,6 +31,22 @@ def test_runs_that_cannot_be_read_are_passed_over(tmp_path: Path, capsys) -> Non
     assert f"passed over: {damaged.folder}: its files are damaged: KeyError" in told
     assert f"passed over: {empty.folder}: a run of no queries" in told
     assert str(begun.folder) not in told
+
+
+def test_where_several_runs_are_meant_the_line_says_how_to_choose(tmp_path: Path) -> None:
+    times = (f"202611{day:02}T000000.000" for day in (3, 9, 5, 1, 7, 8, 6))
+    ids = [f"{name}-{at}-abc" for name, at in zip("bmmmmmm", times, strict=True)]
+    for id_ in ids:
+        (tmp_path / id_).mkdir()
+        (tmp_path / id_ / MANIFEST).touch()
+    newest_first = ", ".join(ids[at] for at in (1, 5, 4, 6, 2))
+    told = f"m: 6 runs in {tmp_path} begin so; give the id of one, the newest first: {newest_first}"
+    with pytest.raises(AssayError, match=re.escape(f"{told} and 1 more") + "$"):
+        find(tmp_path, "m")
+    with pytest.raises(AssayError, match=re.escape(f"the newest first: {newest_first} and 2 more")):
+        find(tmp_path, "none-such")
+    assert find(tmp_path, "m-20261109") == tmp_path / ids[1]
+    assert find(tmp_path, "b") == tmp_path / ids[0]
 
 
 def test_what_cannot_be_measured_is_refused() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from watched_legs import count_open_legs
 
 from eval.experiments import runner as module
 from eval.experiments.forecast import forecast
@@ -19,7 +20,6 @@ from retrievers.models.base import CrossEncoder
 from retrievers.models.cross_encoders import CrossEncoderSettings
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
-from retrievers.variants import Variants
 
 QUICK = ("limit=4", "latency.queries=0")
 RETRIEVER = """retriever:
@@ -158,15 +158,7 @@ def test_a_dry_run_says_what_is_read_once(tmp_path: Path, reader: Reader) -> Non
 def test_no_more_indexes_are_open_than_legs_need(
     tmp_path: Path, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held: list[int] = []
-    leg = Variants.find_leg
-
-    def find(self: Variants, *arguments: Any) -> Any:
-        found = leg(self, *arguments)
-        held.append(len(self._legs))
-        return found
-
-    monkeypatch.setattr(Variants, "find_leg", find)
+    held = count_open_legs(monkeypatch)
     axes = (
         "{retriever.fusion.k: [1, 60], retriever.legs.a.k1: [0.5, 1.0, 2.0],"
         " documents.headings: [true, false]}"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from processes import ROOT
+from watched_legs import count_open_legs
 
 from eval.cli.main import assay
 from eval.experiments import kept_figures
@@ -19,7 +20,6 @@ from retrievers.base import Quiet
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 from retrievers.text import term_counts
-from retrievers.variants import Variants
 
 QUICK = ("limit=4", "latency.queries=3", "latency.warm_up=0")
 LEG = "retriever.legs.keyword"
@@ -94,15 +94,7 @@ def test_texts_are_analysed_once_and_no_index_is_kept_longer_than_needed(
         return real(passages, vocabulary)
 
     monkeypatch.setattr(term_counts, "count_terms", count)
-    held: list[int] = []
-    leg = Variants.find_leg
-
-    def find(self: Variants, *arguments: Any) -> Any:
-        found = leg(self, *arguments)
-        held.append(len(self._legs))
-        return found
-
-    monkeypatch.setattr(Variants, "find_leg", find)
+    held = count_open_legs(monkeypatch)
     assert all(one.result.figures for one in run(sweep, tmp_path, stored=False))
     assert len(counted) == 1
     assert held == [1, 1, 1, 1], "that of one k1 is closed before the next is opened"

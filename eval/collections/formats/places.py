@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from eval.collections.collection import GoldItem
-from eval.collections.formats.rows import Row, RowError
+from eval.collections.formats.rows import Row, RowError, describe_unknown
 from retrievers.base import Document
 from retrievers.base.markdown import is_plain, read_headings
 
@@ -32,7 +32,7 @@ def resolve_anchor(row: Row, places: Mapping[str, Span]) -> GoldItem:
     """Return the gold item of a row that names one of `places`. Raises RowError."""
     target = row.string("target")
     if target not in places:
-        raise RowError(f'there is no anchor or document "{target}"')
+        raise RowError(describe_unknown("anchor or document", target, places))
     document_id, start, end = places[target]
     query_id, grade = row.string("query_id"), row.integer("grade")
     if target == document_id:
@@ -52,7 +52,7 @@ def find_document(row: Row, documents: Mapping[str, Document]) -> Document:
     """Return the document at the `path` of a row. Raises RowError."""
     path = row.string("path")
     if path not in documents:
-        raise RowError(f'there is no document "{path}"')
+        raise RowError(describe_unknown("document", path, documents))
     return documents[path]
 
 

@@ -17,6 +17,8 @@ KINDS = {
 }
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 LARGEST = 2**53  # all whole numbers up to it are exact in every format
+NUMBERED = re.compile(r"(.*?)0*(\d+)", re.S)
+WIDEST = 12  # digits of a number that leading zeros are looked for
 
 
 class RowError(Exception):
@@ -69,6 +71,22 @@ class Row:
         if isinstance(value, int) and abs(value) > LARGEST:
             raise RowError(f'"{key}" must be a whole number of at most {LARGEST:,}')
         return value
+
+
+def describe_unknown(what: str, identifier: str, known: Mapping[str, Any]) -> str:
+    """Return in words that no id of `known` is `identifier`, and what one there looks like."""
+    missing = f'there is no {what} "{identifier}"'
+    if not known:
+        return f"{missing}; none was read"
+    if match := NUMBERED.fullmatch(identifier):
+        name, number = match.groups()
+        for width in range(len(number), WIDEST + 1):
+            if (other := name + number.zfill(width)) in known:
+                return (
+                    f'{missing} but "{other}": the files differ by leading zeros; write such ids '
+                    "alike in both"
+                )
+    return f'{missing}; the first one there is "{next(iter(known))}"'
 
 
 def parse_json_row(file: Path, line: int, text: str) -> Row:

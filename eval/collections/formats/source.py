@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from eval.collections.card import Card
 from eval.collections.collection import GoldItem, Label, Query
-from eval.collections.formats.rows import Row, RowError
+from eval.collections.formats.rows import Row, RowError, describe_unknown
 from eval.collections.problems import Problems
 from retrievers.base import Chunk, Document
 from retrievers.store.shelf import ById, Shelf
@@ -173,7 +173,7 @@ class GoldBook:
         Of a person's grade and a model's the person's counts, whatever the two are.
         """
         if item.query_id not in self._queries:
-            raise RowError(f'there is no query "{item.query_id}"')
+            raise RowError(describe_unknown("query", item.query_id, self._queries))
         grade = item.grade if item.grade >= self._min_grade else min(item.grade, 0)
         judge = item.judged_by or self._judged_by
         if grade != item.grade or judge != item.judged_by:
@@ -228,7 +228,7 @@ def read_passage_judgments(
         with problems.of(row):
             target = row.string("target")
             if target not in places:
-                raise RowError(f'there is no document "{target}"')
+                raise RowError(describe_unknown("document", target, places))
             item = GoldItem(
                 row.string("query_id"),
                 target,

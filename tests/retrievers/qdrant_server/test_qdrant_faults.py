@@ -1,7 +1,6 @@
 """What goes wrong with a Qdrant server, produced on purpose before a double of it."""
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
@@ -26,27 +25,6 @@ from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
 
 GARBAGE = "<html>garbage"
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(qdrant_collection, "PAUSE", 0.001)
-    monkeypatch.delenv("QDRANT_API_KEY", raising=False)
-
-
-@pytest.fixture
-def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[QdrantDouble]:
-    double = QdrantDouble()
-    with double.serve() as url:
-        monkeypatch.setenv("QDRANT_URL", url)
-        yield double
-
-
-@pytest.fixture
-def proxy(double: QdrantDouble, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
-    with Proxy(os.environ["QDRANT_URL"]) as proxy:
-        monkeypatch.setenv("QDRANT_URL", proxy.url)
-        yield proxy
 
 
 def search(engine: Engine) -> Any:

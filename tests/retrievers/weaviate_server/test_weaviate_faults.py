@@ -2,14 +2,14 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
 import pytest
 from opensearch_proxy import Asked, Proxy, Reply
 from server_engines import make_weaviate as make
-from server_engines import one_line, point_at, run_double
+from server_engines import one_line, run_double
 
 pytest.importorskip("weaviate", reason="needs the extra `weaviate`")
 
@@ -21,20 +21,6 @@ from retrievers.engines.retries import count_retries
 from retrievers.engines.weaviate.engine import WeaviateEngine
 
 UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
-
-
-@pytest.fixture
-def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[WeaviateDouble]:
-    with WeaviateDouble().serve() as served:
-        point_at(served, monkeypatch)
-        yield served
-
-
-@pytest.fixture
-def engine(double: WeaviateDouble) -> Iterator[WeaviateEngine]:
-    with closing(make()) as made:
-        index(made)
-        yield made
 
 
 def search(engine: WeaviateEngine) -> Any:

@@ -34,25 +34,11 @@ DENSE = [(3, 0.9), (1, 0.8), (2, 0.5)]
 KEYWORD = [(1, 7.0), (4, 3.0)]
 
 
-@pytest.fixture
-def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[WeaviateDouble]:
-    with WeaviateDouble().serve() as served:
-        point_at(served, monkeypatch)
-        yield served
-
-
 @pytest.fixture(scope="module")
 def shared() -> Iterator[WeaviateDouble]:
     with WeaviateDouble().serve() as served, pytest.MonkeyPatch.context() as patch:
         point_at(served, patch)
         yield served
-
-
-@pytest.fixture
-def engine(double: WeaviateDouble) -> Iterator[WeaviateEngine]:
-    with closing(make()) as made:
-        index(made)
-        yield made
 
 
 def search(engine: WeaviateEngine) -> Any:

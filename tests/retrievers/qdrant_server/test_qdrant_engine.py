@@ -30,27 +30,6 @@ from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(qdrant_collection, "PAUSE", 0.001)
-    monkeypatch.delenv("QDRANT_API_KEY", raising=False)
-
-
-@pytest.fixture
-def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[QdrantDouble]:
-    double = QdrantDouble()
-    with double.serve() as url:
-        monkeypatch.setenv("QDRANT_URL", url)
-        yield double
-
-
-@pytest.fixture
-def proxy(double: QdrantDouble, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
-    with Proxy(os.environ["QDRANT_URL"]) as proxy:
-        monkeypatch.setenv("QDRANT_URL", proxy.url)
-        yield proxy
-
-
 @pytest.fixture(scope="module")
 def shared() -> Iterator[None]:
     with QdrantDouble().serve() as url, pytest.MonkeyPatch.context() as patch:

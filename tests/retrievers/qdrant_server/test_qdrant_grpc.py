@@ -18,16 +18,8 @@ from retrievers.base import AssayError
 from retrievers.engines.base import Engine
 from retrievers.engines.conformance_sample import FEW, encode, index
 from retrievers.engines.qdrant import channel
-from retrievers.engines.qdrant import collection as qdrant_collection
 from retrievers.engines.qdrant.channel import find_grpc_port
 from retrievers.engines.qdrant.connection import connect
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(qdrant_collection, "PAUSE", 0.001)
-    for variable in ("QDRANT_API_KEY", "QDRANT_GRPC_PORT"):
-        monkeypatch.delenv(variable, raising=False)
 
 
 @pytest.fixture
