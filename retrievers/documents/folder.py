@@ -73,7 +73,8 @@ def read_folder(folder: Path, workshop: Workshop, converter: AnyConverter = MARK
     Raises AssayError when there is no such folder, or no document in it.
     """
     if not folder.is_dir():
-        raise AssayError(f"{folder}: there is no such folder")
+        wrong = "is no folder" if folder.exists() else "there is no such folder"
+        raise AssayError(f"{folder}: {wrong}")
     return _read(folder, _list_files(folder), folder, workshop, converter)
 
 

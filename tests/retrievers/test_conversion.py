@@ -253,6 +253,8 @@ def test_folders_without_documents(
         read_folder(tmp_path / "nowhere", Workshop(store))
     for name in ("logo.png", "mark.png", "a.rst", "b.rst"):
         (tmp_path / name).write_bytes(b"x")
+    with pytest.raises(AssayError, match=r"a\.rst: is no folder"):
+        read_folder(tmp_path / "a.rst", Workshop(store))
     (tmp_path / "empty.md").write_bytes(b"")
     said: list[str] = []
     workshop = Workshop(store)
