@@ -40,6 +40,7 @@ class FrameworkSettings(Settings):
     """What every framework's retriever needs."""
 
     package: ClassVar[str]
+    module: ClassVar[str]
     kind: ClassVar[str]
 
     object: str = Field(
@@ -59,6 +60,22 @@ class FrameworkSettings(Settings):
         """Import the object; it cuts its documents itself. Raises AssayError."""
         return FrameworkRetriever(self)
 
+    def load(self) -> Any:
+        """Return the object. Raises AssayError, with the extra where the framework is missing."""
+        try:
+            return load_object(self.object, KEY)
+        except AssayError as error:
+            cause = error.__cause__
+            missing = cause.name or "" if isinstance(cause, ImportError) else ""
+            if missing.partition(".")[0] == self.module:
+                raise self.without_package() from None
+            raise
+
+    def without_package(self) -> AssayError:
+        """Return the error that names the framework's extra."""
+        extra = str(self.model_dump()["type"])
+        return AssayError(f"retriever.type: {extra}: {hint_extra(extra)}")
+
     @property
     def makes(self) -> bool:
         """Whether the object is a function that makes a retriever of `documents`.
@@ -66,7 +83,7 @@ class FrameworkSettings(Settings):
         It is told by its only parameter: a config must not have just any function called. Raises
         AssayError.
         """
-        found = load_object(self.object, KEY)
+        found = self.load()
         return inspect.isfunction(found) and [*inspect.signature(found).parameters] == ["documents"]
 
     @abstractmethod
@@ -82,6 +99,7 @@ class LangChainSettings(FrameworkSettings):
     """A retriever of LangChain, asked by `invoke`."""
 
     package: ClassVar[str] = "langchain-core"
+    module: ClassVar[str] = "langchain_core"
     kind: ClassVar[str] = "langchain_core.retrievers.BaseRetriever"
     type: Literal["langchain"]
 
@@ -102,6 +120,7 @@ class LlamaIndexSettings(FrameworkSettings):
     """A retriever of LlamaIndex, asked by `retrieve`."""
 
     package: ClassVar[str] = "llama-index-core"
+    module: ClassVar[str] = "llama_index"
     kind: ClassVar[str] = "llama_index.core.retrievers.BaseRetriever"
     type: Literal["llamaindex"]
 
@@ -124,6 +143,7 @@ class HaystackSettings(FrameworkSettings):
     """A component of Haystack that takes a `query` and returns `documents`."""
 
     package: ClassVar[str] = "haystack-ai"
+    module: ClassVar[str] = "haystack"
     kind: ClassVar[str] = "a component of Haystack that takes a query"
     type: Literal["haystack"]
 
@@ -150,7 +170,7 @@ class FrameworkRetriever(Retriever):
         self._settings = settings
         self._where = f"{KEY}: {settings.object}"
         self._chunks = NamedChunks(())
-        found = load_object(settings.object, KEY)
+        found = settings.load()
         self._make = found if settings.makes else None
         self._retriever = None if self._make else self._check(found)
 
@@ -201,8 +221,7 @@ class FrameworkRetriever(Retriever):
         try:
             suits = self._settings.suits(found)
         except ImportError:
-            extra = str(self._settings.model_dump()["type"])
-            raise AssayError(f"retriever.type: {extra}: {hint_extra(extra)}") from None
+            raise self._settings.without_package() from None
         if not suits:
             raise AssayError(
                 f"{self._where}: {type(found).__module__}.{type(found).__qualname__} is not "

@@ -7,7 +7,7 @@ import numpy as np
 from eval.runs.interleaved_timing import InterleavedTiming
 from eval.runs.latency import TOTAL
 from eval.runs.stored import StoredRun
-from eval.statistics.estimates import Estimate, estimate_percentile_ratio
+from eval.statistics.estimates import Estimate, allows_ratio, estimate_percentile_ratio
 
 PERCENTILES = (50, 95)
 
@@ -16,14 +16,16 @@ PERCENTILES = (50, 95)
 class LatencyPair:
     """A percentile of latency in milliseconds, and the ratio other / base with its interval.
 
-    There is a ratio only where the two were timed interleaved, in one job. Runs that were timed
-    apart met other loads on the machine: what sets their times apart may be that alone.
+    There is a ratio only where the two were timed interleaved, in one job (`together`), and the
+    queries are enough for one. Runs that were timed apart met other loads on the machine: what sets
+    their times apart may be that alone.
     """
 
     percentile: int
     base: float
     other: float
     ratio: Estimate | None
+    together: bool
 
 
 def pair_latencies(
@@ -45,7 +47,10 @@ def pair_latencies(
             percentile=percent,
             base=float(np.percentile(old, percent)),
             other=float(np.percentile(new, percent)),
-            ratio=estimate_percentile_ratio(old, new, percent) if paired else None,
+            ratio=estimate_percentile_ratio(old, new, percent)
+            if paired and allows_ratio(len(old), percent)
+            else None,
+            together=paired,
         )
         for percent in PERCENTILES
     )

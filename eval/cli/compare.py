@@ -152,8 +152,10 @@ def _print_costs(console: "Console", compared: "Comparison", pair: "Pair") -> No
         line = f"p{item.percentile} latency: {item.base:.2f} → {item.other:.2f} ms"
         if ratio := item.ratio:
             line += f", ratio {ratio.value:.2f} ({ratio.low:.2f} … {ratio.high:.2f}, n = {ratio.n})"
+        elif item.together:
+            line += ", too few queries for a ratio"
         console.print(line)
-    if pair.latency and not any(item.ratio for item in pair.latency):
+    if not all(item.together for item in pair.latency):
         console.print("timed apart, perhaps under other load: which is faster cannot be told")
     if pair.base.cost or pair.other.cost:
         costs = " → ".join(tell_queries(summary.cost) for summary in (pair.base, pair.other))

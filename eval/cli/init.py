@@ -47,7 +47,8 @@ def init(
     """Make a judged collection of the documents below FOLDER.
 
     Markdown and text files stay where they are. Where there are others (PDF, DOCX, PPTX, XLSX,
-    HTML, EPUB, text that is not UTF-8), the text of all goes into the collection's folder docs.
+    HTML, EPUB, text that is not UTF-8), or FOLDER or --output lies outside the working folder, the
+    text of all goes into the collection's folder docs.
 
     The quote of each question is found in the documents and becomes its gold span. What cannot be
     found is listed, and written to unlocated.csv: mend its rows and give it with --add. Where no

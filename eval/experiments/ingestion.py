@@ -16,8 +16,9 @@ from eval.collections.problems import Problems
 from eval.experiments.config import RunConfig
 from eval.runs import environment
 from eval.runs.ingestion import DocumentFacts, Ingestion, SkippedFile
-from retrievers.base import Document
+from retrievers.base import AssayError, Document
 from retrievers.base.ingestion import Ingested
+from retrievers.base.suggestions import suggest
 from retrievers.documents.converters import MARKITDOWN, AnyConverter
 from retrievers.documents.folder import FolderDocument, Skipped, read_place
 from retrievers.ingestion import ingest
@@ -105,11 +106,19 @@ def open_source(
 
 
 def is_bare(reference: str) -> bool:
-    """Say whether `reference` is a folder or file of documents, and no collection."""
-    place = parse_path(reference, "documents")
+    """Say whether `reference` is a folder or file of documents, and no collection.
+
+    Raises AssayError for what can be neither.
+    """
+    place, named = parse_path(reference, "documents"), list_cards()
+    if not place.exists() and reference not in named and ":" not in reference:
+        raise AssayError(
+            f"{reference}: there is no such folder or file, nor a collection; these are: "
+            f"{', '.join(named) or 'none'}{suggest(reference, named)}"
+        )
     cards = (FILE, "corpus.jsonl", "corpus.jsonl.gz")
     is_card = place.name == FILE or any((place / name).is_file() for name in cards)
-    return place.exists() and reference not in list_cards() and not is_card
+    return place.exists() and reference not in named and not is_card
 
 
 @contextmanager

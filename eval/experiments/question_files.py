@@ -20,7 +20,6 @@ from eval.questions.selection import Made
 from eval.report.questions import JSON, MARKDOWN, describe_bias, render_report
 from eval.runs.files import encode_json
 from retrievers.base import AssayError
-from retrievers.settings.trust import check_place
 
 REVIEW = "review.csv"
 FILES = (author.QUERIES, author.JUDGMENTS, REVIEW, JSON, MARKDOWN, author.PIPELINE, FILE)
@@ -42,12 +41,8 @@ def find_target(source: QuestionSource, name: str | None, output: Path | None) -
     """
     name = name or (author.slug(output.resolve().name) if output else f"{source.name}-questions")
     folder = author.find_target(source.origin.folder, name, output)
-    try:
-        check_place(source.origin.folder, folder, folder / FILE)
-    except AssayError:
-        texts = {id_: document.text for id_, document in source.documents.items()}
-        source = replace(source, origin=replace(source.origin, texts=texts))
-    return Target(source, name, folder)
+    origin = source.origin.for_target(folder, source.documents)
+    return Target(replace(source, origin=origin), name, folder)
 
 
 def check_target(target: Target, force: bool) -> None:

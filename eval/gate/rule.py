@@ -29,7 +29,7 @@ from eval.gate.foresight import foresee
 from eval.gate.settings import GateSettings, LatencyLimits
 from eval.runs.stored import StoredRun
 from eval.scoring.measures import list_standard
-from eval.statistics.estimates import Estimate, estimate_percentile_ratio
+from eval.statistics.estimates import Estimate, allows_ratio, estimate_percentile_ratio
 from eval.statistics.max_t import DropTest, randomise_drops
 from eval.statistics.significance import TIE, presumes_symmetry
 from retrievers.base import AssayError
@@ -206,10 +206,11 @@ def judge_latency(
     for percent, limit in ((50, limits.p50), (95, limits.p95)):
         ratio = estimate_percentile_ratio(base, head, percent)
         verdict: Verdict = "cannot tell"
-        if ratio.low > limit:
-            verdict = "regression"
-        elif ratio.high < limit:
-            verdict = "pass"
+        if allows_ratio(ratio.n, percent):
+            if ratio.low > limit:
+                verdict = "regression"
+            elif ratio.high < limit:
+                verdict = "pass"
         before, after = (float(np.percentile(times, percent)) for times in (base, head))
         found.append(LatencyVerdict(percent, verdict, before, after, ratio, limit))
     return found

@@ -161,12 +161,16 @@ def digest_code() -> str:
 
 
 def _git() -> dict[str, Any]:
-    """Return the commit of Assay and whether its work tree differs; nothing outside a checkout."""
+    """Return the commit of Assay and whether its work tree differs; nothing outside a checkout.
+
+    Of reports, with the baselines, no run is made: to accept one spoils no other.
+    """
     root = find_checkout()
     commit = _find_commit(root) if root else ""
     if root is None or not commit:
         return {}
-    return {"commit": commit, "dirty": bool(_run_git(root, "status", "--porcelain"))}
+    changed = _run_git(root, "status", "--porcelain", "--", ":/", ":(top,exclude)reports")
+    return {"commit": commit, "dirty": bool(changed)}
 
 
 def _find_commit(folder: Path) -> str:

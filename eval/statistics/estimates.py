@@ -13,6 +13,8 @@ CONFIDENCE = 0.95
 TAIL = (1 - CONFIDENCE) / 2
 RESAMPLES = 10_000
 SEED = 20_240_517
+MEDIAN = 50
+FEWEST_PAIRS, FEWEST_PAIRS_BEYOND = 6, 20  # for a ratio of medians, of higher percentiles
 
 # Where the mean of a sample can lie: anywhere, or where shares and most measures do.
 Range = tuple[float, float]
@@ -116,6 +118,14 @@ def _rank_ends(n: int, share: float) -> tuple[int, int]:
 
     below = bdtr(np.arange(n + 1), n, share)  # the chance of at most so many below the percentile
     return int(np.count_nonzero(below <= TAIL)), 1 + int(np.count_nonzero(below < 1 - TAIL))
+
+
+def allows_ratio(n: int, percent: float) -> bool:
+    """Whether `n` pairs are enough for the interval of `estimate_percentile_ratio` to be believed.
+
+    The bootstrap draws no value beyond the largest seen: of fewer its interval is too short.
+    """
+    return n >= (FEWEST_PAIRS if percent <= MEDIAN else FEWEST_PAIRS_BEYOND)
 
 
 def estimate_percentile_ratio(

@@ -73,7 +73,8 @@ def read_folder(folder: Path, workshop: Workshop, converter: AnyConverter = MARK
     Raises AssayError when there is no such folder, or no document in it.
     """
     if not folder.is_dir():
-        raise AssayError(f"{folder}: there is no such folder")
+        wrong = "is no folder" if folder.exists() else "there is no such folder"
+        raise AssayError(f"{folder}: {wrong}")
     return _read(folder, _list_files(folder), folder, workshop, converter)
 
 
@@ -106,8 +107,11 @@ def _read(
         documents[identifier] = FolderDocument(identifier, name, result)
     skipped.sort(key=lambda item: item.path)
     if not documents:
+        # One file of each other format says enough of a folder of something else.
+        others = {item.reason: item for item in reversed(skipped) if item.kind == "other"}
         for item in skipped:
-            workshop.progress.say(str(item))
+            if item.kind != "other" or item is others[item.reason]:
+                workshop.progress.say(str(item))
         raise AssayError(f"{place}: holds no documents; allowed: {', '.join(FORMATS)}")
     ordered = sorted(documents.values(), key=lambda item: item.path)
     return Folder(tuple(ordered), tuple(skipped))

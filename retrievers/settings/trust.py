@@ -39,15 +39,18 @@ def check_code(path: Path, values: Any) -> None:
         )
 
 
-def check_place(place: Path, home: Path, file: Path) -> None:
-    """Raise AssayError where `place`, named in `file`, lies outside `home`, links followed.
+def may_name(place: Path, home: Path, file: Path) -> bool:
+    """Whether `file` may name `place`: it lies in `home`, links followed.
 
     What a trusted file names may also lie anywhere below the working folder or in the project.
     """
-    if trusts_all():
-        return
     allowed = [home.resolve(), *(_homes() if is_trusted(file) else ())]
-    if not any(place.resolve().is_relative_to(root) for root in allowed):
+    return trusts_all() or any(place.resolve().is_relative_to(root) for root in allowed)
+
+
+def check_place(place: Path, home: Path, file: Path) -> None:
+    """Raise AssayError where `file` may not name `place`: see `may_name`."""
+    if not may_name(place, home, file):
         raise AssayError(f"{file}: names {place}, which lies outside {home}; {WAY_OUT}")
 
 

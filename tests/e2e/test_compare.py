@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from processes import ROOT
 
-QUICK = ("limit=10", "latency.queries=5")
+QUICK = ("limit=20", "latency.queries=20")
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_configs_are_timed_by_turns_and_stored_runs_are_not(
     (other,) = together["others"]
     for item in other["latency"]:
         assert item["ratio"]["low"] <= item["ratio"]["value"] <= item["ratio"]["high"]
-        assert item["ratio"]["n"] == 5
+        assert item["ratio"]["n"] == 20
     assert assay_json("compare", *pair, *QUICK, "--no-track") == together
     # Their runs keep what was timed of them, by whatever name they are called.
     named = [together["base"]["run"], other["run"]]

@@ -10,6 +10,7 @@ import pytest
 from originals import WRITERS, read_blocks, write_unreadable
 from processes import ROOT
 
+from eval.experiments.ingestion import is_bare
 from retrievers.store.cache import Cache, default_root
 
 DOCS = ROOT / "datasets" / "harbourline" / "docs"
@@ -89,10 +90,14 @@ def test_one_file(assay_json, tmp_path: Path) -> None:
     assert "frontmatter" in made["notes"]["law.md"]
 
 
+def test_a_variant_is_left_to_the_collection() -> None:
+    assert not is_bare("my/set:test")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("nowhere",), ("nowhere", "no such collection", "harbourline")),
+        (("nowhere",), ("nowhere", "no such folder or file, nor a collection", "harbourline")),
         (("harbourline", "--config", "nowhere.yaml"), ("nowhere.yaml", "no such config")),
         (("harbourline", "retriever.fusion.size=3"), ("size", "unknown key")),
         (("harbourline", "--config", "examples/word_overlap.yaml"), ("retriever.type: python",)),

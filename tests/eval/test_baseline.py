@@ -1,6 +1,7 @@
 """Baselines: what may become one, what is written, what can be judged against it."""
 
 import json
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from planned_runs import make_collection, make_run
 
 from eval.gate import baseline
+from eval.runs import environment
 from eval.runs.stored import StoredRun
 from retrievers.base import AssayError
 
@@ -62,6 +64,21 @@ def test_what_may_not_become_a_baseline(tmp_path: Path) -> None:
     for words in ("degraded on 3", "index down", "sample", "uncommitted"):
         assert words in str(raised.value)
     assert not (tmp_path / "baselines").exists()
+
+
+def test_a_baseline_that_is_not_committed_makes_no_run_one_of_changed_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment, "find_checkout", lambda: tmp_path)
+    git = ("git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.org")
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message", "first"], check=True)
+    (tmp_path / "reports/baselines").mkdir(parents=True)
+    (tmp_path / "reports/baselines/mine@planned.json").write_text("{}")
+    monkeypatch.chdir(tmp_path / "reports")
+    assert environment.describe()["git"]["dirty"] is False
+    (tmp_path / "code.py").write_text("")
+    assert environment.describe()["git"]["dirty"] is True
 
 
 def test_code_outside_a_checkout_is_named_by_its_version(tmp_path: Path) -> None:

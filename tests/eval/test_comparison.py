@@ -8,6 +8,7 @@ import pytest
 from planned_runs import make_collection, make_run
 
 from eval.analysis.comparison import compare
+from eval.analysis.latency_pairs import pair_latencies
 from eval.cli.compare import _explain as explain
 from eval.report.comparison.circumstances import describe_method
 from eval.runs.interleaved_timing import InterleavedTiming
@@ -205,18 +206,18 @@ def test_latencies_stand_side_by_side(folder: Path) -> None:
 
 def test_a_ratio_is_told_of_pipelines_timed_in_one_job(folder: Path) -> None:
     runs = [make_run(folder, name, BASE) for name in ("base", "other", "apart")]
-    times = [3.0, 1.0, 2.0, 9.0]
+    times = [3.0, 1.0, 2.0, 9.0] * 10
     timing = InterleavedTiming(
-        queries=["q0", "q1", "q2", "q3"],
+        queries=[f"q{at}" for at in range(40)],
         milliseconds={
             runs[0].manifest.id: times,
             runs[1].manifest.id: [2 * value for value in times],
         },
     )
     other, apart = compare(runs, ("MRR@10",), timing=timing).pairs
-    assert [item.base for item in other.latency] == pytest.approx([2.5, 8.1])
+    assert [item.base for item in other.latency] == pytest.approx([2.5, 9])
     for item in other.latency:
-        assert item.ratio == Estimate(2, 2, 2, 4)
+        assert item.ratio == Estimate(2, 2, 2, 40)
     assert [item.ratio for item in apart.latency] == [None, None]
 
 
@@ -238,6 +239,19 @@ def test_the_ratio_of_percentiles_is_paired() -> None:
     base = [1.0, 2.0, 3.0, 40.0]
     ratio = estimate_percentile_ratio(base, [2 * value for value in base], 50)
     assert (ratio.value, ratio.low, ratio.high, ratio.n) == (2, 2, 2, 4)
+
+
+@pytest.mark.parametrize(("n", "told"), [(5, []), (6, [50]), (19, [50]), (20, [50, 95])])
+def test_no_ratio_is_told_of_too_few_queries(tmp_path: Path, n: int, told: list[int]) -> None:
+    runs = [make_run(tmp_path, name, [1] * n) for name in ("base", "other")]
+    times = [1.0 + at for at in range(n)]
+    timing = InterleavedTiming(
+        queries=[f"q{at}" for at in range(n)],
+        milliseconds={run.manifest.id: times for run in runs},
+    )
+    found = pair_latencies(*runs, timing)
+    assert [item.percentile for item in found if item.ratio] == told
+    assert all(item.together for item in found)
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def test_the_rest_names_every_other_measure_and_the_queries(tmp_path: Path) -> N
     text = elaborate(pair)
     assert text.startswith("28 of 40 queries gain, 0 lose. Better, too: Hit@1.")
     assert "Half of the queries take at most" not in text
-    timed = replace(pair, latency=(LatencyPair(50, 2.0, 3.0, Estimate(1.5, 1.4, 1.6, 40)),))
+    timed = replace(pair, latency=(LatencyPair(50, 2.0, 3.0, Estimate(1.5, 1.4, 1.6, 40), True),))
     told = "Half of the queries take at most 3.00 ms, with the base 2.00 ms, timed by turns."
     assert elaborate(timed).endswith(told)
 

@@ -180,11 +180,13 @@ def test_latency_is_judged_by_the_ratio_alone() -> None:
             assert [item.verdict for item in found] == [verdict] * 2
     unsteady = [value * (3 if at % 2 else 0.6) for at, value in enumerate(base)]
     assert "cannot tell" in {item.verdict for item in judge_latency(base, unsteady, limits)}
+    few = judge_latency(base[:19], [2 * value for value in base[:19]], limits)
+    assert [item.verdict for item in few] == ["regression", "cannot tell"]
 
 
 def test_outputs(folder: Path, baseline: Baseline) -> None:
     run = make_run(folder, "mine", [1, 4, *RANKS[2:]])
-    slow = judge_latency([1.0, 2.0, 3.0], [5.0, 9.0, 14.0], LatencyLimits())
+    slow = judge_latency([1.0, 2.0, 3.0] * 7, [5.0, 9.0, 14.0] * 7, LatencyLimits())
     report = judge(baseline, run, SETTINGS, slow)
     suite = Xml.fromstring(gate_output.render_junit(report, strict=False)).find("testsuite")
     assert suite is not None

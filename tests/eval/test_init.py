@@ -184,6 +184,28 @@ def test_what_so_many_questions_can_show_is_told(here: Path) -> None:
     assert "no difference can be shown" in run("my-docs", "--force", "--questions", few).output
 
 
+@pytest.mark.parametrize("other", ["", "prices.html"])
+@pytest.mark.parametrize("inside", ["documents", "collection"])
+def test_what_a_card_could_not_name_is_copied(
+    here: Path, monkeypatch: pytest.MonkeyPatch, other: str, inside: str
+) -> None:
+    if other:
+        (here / "my-docs" / other).write_text("<h1>Prices</h1><p>Tea is dear.</p>")
+    questions = here / ask(
+        here, {"question": "Tel?", "quote": "Call us."}, columns="question quote"
+    )
+    (here / "work").mkdir()
+    output = here / "work/made" if inside == "collection" else here / "made"
+    monkeypatch.chdir(here / ("work" if inside == "collection" else "my-docs"))
+    arguments = (str(here / "my-docs"), "--questions", str(questions), "--output", str(output))
+    result = run(*arguments)
+    assert (result.exit_code, result.exception) == (0, None)
+    assert check(find_card(str(output))) == []
+    assert (output / "docs/sub/refunds.txt").read_text() == REFUNDS
+    assert "originals" not in yaml.safe_load((output / "dataset.yaml").read_text())
+    assert run(*arguments, "--force").exit_code == 0
+
+
 def test_the_config_names_the_collection_from_the_working_directory(here: Path) -> None:
     assert run("my-docs", "--output", "made/here").exit_code == 0
     assert load_config(here / "made/here/pipeline.yaml").dataset == "made/here"

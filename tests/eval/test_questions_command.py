@@ -285,7 +285,7 @@ def test_a_wrong_option_is_one_line(
 
 
 def test_documents_that_say_nothing_are_told(server: LanguageModelServer, tmp_path: Path) -> None:
-    fail(call("nowhere"), "nowhere: there is no such collection")
+    fail(call("nowhere"), "nowhere: there is no such folder or file, nor a collection")
     (tmp_path / "bare").mkdir()
     fail(call("bare"), "bare: holds no documents")
     (tmp_path / "bare/a.md").write_text("# Title\n")

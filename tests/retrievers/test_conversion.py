@@ -246,12 +246,26 @@ def test_names_that_are_not_unicode(store: Cache, tmp_path: Path) -> None:
     ]
 
 
-def test_folders_without_documents(store: Cache, tmp_path: Path) -> None:
+def test_folders_without_documents(
+    store: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(AssayError, match="there is no such folder"):
         read_folder(tmp_path / "nowhere", Workshop(store))
-    (tmp_path / "logo.png").write_bytes(b"x")
+    for name in ("logo.png", "mark.png", "a.rst", "b.rst"):
+        (tmp_path / name).write_bytes(b"x")
+    with pytest.raises(AssayError, match=r"a\.rst: is no folder"):
+        read_folder(tmp_path / "a.rst", Workshop(store))
+    (tmp_path / "empty.md").write_bytes(b"")
+    said: list[str] = []
+    workshop = Workshop(store)
+    monkeypatch.setattr(workshop.progress, "say", said.append)
     with pytest.raises(AssayError, match="holds no documents; allowed: "):
-        read_folder(tmp_path, Workshop(store))
+        read_folder(tmp_path, workshop)
+    assert said == [
+        "a.rst: format .rst is not read",
+        "empty.md: is empty",
+        "logo.png: format .png is not read",
+    ]
     assert set(WRITERS) < set(FORMATS)
 
 

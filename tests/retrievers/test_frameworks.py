@@ -111,6 +111,14 @@ def test_without_the_package_the_extra_is_named(
     monkeypatch.setitem(sys.modules, PACKAGES[kind], None)
     with pytest.raises(AssayError, match=f"retriever.type: {kind}: needs the extra `{kind}`"):
         build(kind, "nothing", tmp_path).index(documents())
+    # As documented, a module imports the framework at its top.
+    name = f"mine_in_{kind}"
+    (tmp_path / f"{name}.py").write_text(f"import {PACKAGES[kind]}.anything\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    values = {"type": kind, "object": f"{name}:retriever"}
+    config = RunConfig.model_validate({"name": "x", "retriever": values})
+    with pytest.raises(AssayError, match=f"retriever.type: {kind}: needs the extra `{kind}`"):
+        config.build(Workshop(Cache(tmp_path)))
 
 
 @pytest.mark.parametrize(

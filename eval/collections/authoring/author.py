@@ -23,6 +23,7 @@ from eval.collections.location import find_data
 from eval.collections.problems import Problems
 from retrievers.base import AssayError, Document
 from retrievers.base.scripts import CODES, find_unspaced
+from retrievers.settings.trust import may_name
 from retrievers.store.files import write_atomically
 
 QUERIES, JUDGMENTS = "queries.jsonl", "judgments.jsonl"
@@ -61,6 +62,19 @@ class Origin:
         card = NativeCard(name="new", title="", format="native", documents=where)
         return NativeSource(card, Path(), Problems(strict=True)).documents()
 
+    def nameable(self, target: Path) -> bool:
+        """Whether a card in the folder `target` may name the documents' folder."""
+        return may_name(self.folder, target, target / FILE)
+
+    def for_target(self, target: Path, documents: Mapping[str, Document]) -> "Origin":
+        """Return the origin of a collection in `target`: its own texts where it must have some.
+
+        `documents` are those that `read` returns.
+        """
+        if self.texts is not None or self.nameable(target):
+            return self
+        return replace(self, texts={id_: document.text for id_, document in documents.items()})
+
 
 def author(
     origin: Origin, questions: Path | None, name: str | None, output: Path | None, *, force: bool
@@ -68,7 +82,7 @@ def author(
     """Make a native collection of the documents of `origin`.
 
     It goes to `output`, by default ./datasets/<name>; the name is by default that of `output`, else
-    of the documents' folder. Without
+    of the documents' folder. It has copies of documents that its card could not name. Without
     `questions`, queries that are there stay. Raises AssayError when there are no documents, the
     questions cannot be read, or, without `force`, when a file would be overwritten. Where none of
     the questions can be placed nothing is written.
@@ -76,6 +90,7 @@ def author(
     target = find_target(origin.folder, name, output)
     name = name or slug((output or origin.folder).resolve().name)
     documents = origin.read()
+    origin = origin.for_target(target, documents)
     judged = locate(read_questions(questions), documents) if questions else Judged()
     made = Authored(name, target / FILE, target / PIPELINE, len(documents), judged)
     if questions and not judged.queries:
@@ -109,7 +124,9 @@ def describe(
     reference = refer_to(name, target)
     folder = _refer(origin.folder, target)
     where = folder if origin.texts is None else copies.FOLDER
-    made = any((origin.folder / id_.removesuffix(".md")).is_file() for id_ in origin.texts or ())
+    made = origin.nameable(target) and any(
+        (origin.folder / id_.removesuffix(".md")).is_file() for id_ in origin.texts or ()
+    )
     unspaced = find_unspaced(document.text for document in documents.values())
     most = next(iter(unspaced), None)
     language = origin.language or (CODES[most] if most else "en")

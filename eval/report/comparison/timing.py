@@ -64,7 +64,7 @@ def time_pair(pair: Pair) -> PairTiming | None:
             for stage in dict.fromkeys([*base, *other])
         ),
         ratios=tuple(map(_ratio_row, pair.latency)),
-        together=any(item.ratio for item in pair.latency),
+        together=any(item.together for item in pair.latency),
         ticks=axis.ticks,
         curves=(staircase(totals[0], total_axis), staircase(totals[1], total_axis)),
         curve_ticks=total_axis.ticks,
