@@ -36,6 +36,16 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(autouse=True)
+def environment() -> Iterator[None]:
+    """What a test leaves in the environment, the next one would take for a server's address."""
+    before = dict(os.environ)
+    yield
+    after = dict(os.environ)
+    names = {name for name, _ in before.items() ^ after.items()} - {"PYTEST_CURRENT_TEST"}
+    assert not names, f"the test left {', '.join(sorted(names))} changed"
+
+
 @pytest.fixture
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds of each pause from now on. A clock would tell of the machine's load as well."""

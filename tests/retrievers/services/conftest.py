@@ -21,19 +21,20 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(params=SERVICES)
-def served(request: pytest.FixtureRequest) -> Iterator["Served"]:
-    yield from serve(request.param)
+def served(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator["Served"]:
+    yield from serve(request.param, monkeypatch)
 
 
 @pytest.fixture(scope="module", params=SERVICES)
 def shared(request: pytest.FixtureRequest) -> Iterator["Served"]:
-    yield from serve(request.param)
+    with pytest.MonkeyPatch.context() as patch:
+        yield from serve(request.param, patch)
 
 
-def serve(name: str) -> Iterator["Served"]:
+def serve(name: str, patch: pytest.MonkeyPatch) -> Iterator["Served"]:
     from served import SERVED
 
     assert tuple(SERVED) == SERVICES
     chosen = SERVED[name]()
-    with chosen.serve():
+    with chosen.serve(patch):
         yield chosen

@@ -62,9 +62,9 @@ class Served:
         return mongodb_double.PASSWORD if mongo else str(self.double.key)
 
     @contextmanager
-    def serve(self) -> Iterator[str]:
-        """Serve, and name the double in the environment."""
-        with self.double.serve() as url, pytest.MonkeyPatch.context() as patch:
+    def serve(self, patch: pytest.MonkeyPatch) -> Iterator[str]:
+        """Serve, and name the double in the environment, as long as `patch` holds."""
+        with self.double.serve() as url:
             patch.setenv(self.address, url)
             patch.setenv(self.key, self.secret)
             if self.user:
