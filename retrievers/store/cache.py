@@ -182,8 +182,8 @@ class Cache:
 class Gathered:
     """Values that are stored together: a second's at once, and the rest on leaving.
 
-    A transaction costs as much as thousands of values in it. Kinds are stored in the order in which
-    they came first.
+    A transaction costs about as much as a hundred values in it. Kinds are stored in the order in
+    which they came first.
     """
 
     def __init__(self, cache: Cache) -> None:
