@@ -190,9 +190,9 @@ def _measure_engines(
 
 def _print(rows: Sequence[Row] | Sequence[DenseRow], figures: Mapping[str, str]) -> None:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table(*figures.values(), padding=(0, 0))
+    table = Table(*(Column(head, overflow="fold") for head in figures.values()), padding=(0, 0))
     for row in rows:
         table.add_row(*(_write(getattr(row, name)) for name in figures))
     console = Console(highlight=False)
