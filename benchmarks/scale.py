@@ -1,8 +1,9 @@
 """`python -m benchmarks.scale`: what `assay run` costs by number of passages, cold, from files on.
 
 Each size is a BEIR collection of `benchmarks.synthetic_collection`, and a process of its own with
-an empty cache, which reads, indexes, searches, times and reports. With `--dense`, what engines take
-for so many vectors of `benchmarks.synthetic_vectors`, through the adapters of pipelines.
+an empty cache, which reads, indexes, searches, times and reports. With `--config` that is done by
+other pipelines than BM25's. With `--dense`, what engines take for so many vectors of
+`benchmarks.synthetic_vectors`, through the adapters of pipelines.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from retrievers.base import AssayError
 CONFIG = Path(__file__).resolve().parents[1] / "configs" / "bm25.yaml"
 ASSAY = Path(sys.executable).with_name("assay")
 FIGURES = {
+    "pipeline": "pipeline",
     "passages": "passages",
     "cpu": "CPU s",
     "microseconds": "µs a passage",
@@ -47,7 +49,7 @@ PLOTTED = ("microseconds", "own", "bytes", "p50")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A collection's size and what its run took.
+    """A pipeline, a collection's size, and what its run took.
 
     `cpu` is in seconds, `microseconds` those of each passage; `peak`, the most memory at once,
     `own`, what of it is no mapped file, where the system tells, and `bytes`, the index on disk, are
@@ -55,6 +57,7 @@ class Row:
     answer came first.
     """
 
+    pipeline: str
     passages: int
     cpu: float
     microseconds: float
@@ -76,8 +79,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with _place(options.data) as data:
             for size in options.passages:
                 if options.dense is None:
-                    rows.append(_measure(data, size, options.limit))
-                    print(json.dumps(asdict(rows[-1])), file=sys.stderr)
+                    for config in options.config:
+                        rows.append(_measure(data, size, config, options.limit))
+                        print(json.dumps(asdict(rows[-1])), file=sys.stderr)
                 else:
                     dense += _measure_engines(data, size, options.dense, options.limit)
         if options.plot and rows:
@@ -109,6 +113,14 @@ def _read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--data", type=Path, metavar="FOLDER", help="keep the collections here, and take those kept"
     )
     parser.add_argument(
+        "--config",
+        type=Path,
+        nargs="+",
+        default=[CONFIG],
+        metavar="FILE",
+        help="pipelines that are run (default: configs/bm25.yaml)",
+    )
+    parser.add_argument(
         "--dense",
         nargs="*",
         choices=ENGINES,
@@ -124,6 +136,8 @@ def _read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     options.passages = sorted(set(options.passages))
     if options.plot and options.dense is not None:
         parser.error("--plot draws the figures of runs; with --dense there are none")
+    if options.plot and len(options.config) > 1:
+        parser.error("--plot draws the figures of one pipeline; --config names several")
     return options
 
 
@@ -136,17 +150,18 @@ def _place(kept: Path | None) -> Iterator[Path]:
         yield Path(name)
 
 
-def _measure(data: Path, passages: int, limit: float | None) -> Row:
-    """Run the pipeline on a collection of so many passages. Raises AssayError where it fails."""
+def _measure(data: Path, passages: int, config: Path, limit: float | None) -> Row:
+    """Run a pipeline on a collection of so many passages. Raises AssayError where it fails."""
     from benchmarks.synthetic_collection import write_collection
 
     folder = write_collection(data, passages)
     with tempfile.TemporaryDirectory(dir=data) as name:
         rooms = {"ASSAY_CACHE": f"{name}/cache", "ASSAY_REPORTS": f"{name}/reports"}
-        command = [ASSAY, "run", CONFIG, "--dataset", folder, "--no-track", "--json"]
-        used = consume(f"{passages:,} passages", command, rooms, limit)
+        command = [ASSAY, "run", config, "--dataset", folder, "--no-track", "--json"]
+        used = consume(f"{config.stem}, {passages:,} passages", command, rooms, limit)
     result: Mapping[str, Any] = json.loads(used.output)
     return Row(
+        pipeline=config.stem,
         passages=passages,
         cpu=used.cpu,
         microseconds=used.cpu / passages * 1e6,
@@ -175,9 +190,9 @@ def _measure_engines(
 
 def _print(rows: Sequence[Row] | Sequence[DenseRow], figures: Mapping[str, str]) -> None:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table(*figures.values(), padding=(0, 0))
+    table = Table(*(Column(head, overflow="fold") for head in figures.values()), padding=(0, 0))
     for row in rows:
         table.add_row(*(_write(getattr(row, name)) for name in figures))
     console = Console(highlight=False)

@@ -10,7 +10,7 @@ from retrievers.models.base import Passages
 from retrievers.models.caching import CachingEncoder, Encoded
 from retrievers.settings import Workshop
 from retrievers.store.digest import Texts, digest, digest_texts
-from retrievers.store.shelf import ById, Shelf
+from retrievers.store.shelf import ById, Names, Shelf
 from retrievers.text.analyzers import AnyAnalyzerSettings
 from retrievers.text.base import Analyzer
 from retrievers.text.term_counts import Counted, find_counts
@@ -66,6 +66,12 @@ class Corpus:
         if isinstance(self.chunks, Shelf):
             return ById(self.chunks, int)
         return {chunk.id: position for position, chunk in enumerate(self.chunks)}
+
+    def name(self, positions: Sequence[int]) -> Sequence[str]:
+        """Return the ids of the chunks at `positions`."""
+        if isinstance(self.chunks, Shelf):
+            return Names(self.chunks, positions)
+        return [self.chunks[at].id for at in positions]
 
     @cached_property
     def by_document(self) -> Mapping[str, Sequence[int]]:

@@ -192,9 +192,9 @@ class Pipeline(Retriever):
         """Return each leg's list of chunk ids to `depth`."""
         request, _ = self._ask(query, [])
         results = self._legs.search(request, dict(self._legs.down), depth)
-        chunks = self._corpus.chunks
         return {
-            name: [chunks[at].id for at, _ in result.candidates] for name, result in results.items()
+            name: self._corpus.name([at for at, _ in result.candidates])
+            for name, result in results.items()
         }
 
     def facts(self) -> Mapping[str, Any]:

@@ -13,6 +13,8 @@ from benchmarks.consumption import consume
 from benchmarks.synthetic_vectors import draw_vectors
 from retrievers.base import AssayError
 
+ROOT = Path(__file__).parents[1]
+
 
 def test_planted_vectors_are_the_nearest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synthetic_vectors, "BATCH", 700)
@@ -47,3 +49,15 @@ def test_engines_are_measured_and_what_fails_is_said(tmp_path: Path) -> None:
     [row] = json.loads(done.stdout)
     assert (row["engine"], row["vectors"], row["hits"]) == ("faiss-hnsw", 300, 1)
     assert row["recall"] > 0.9
+
+
+@pytest.mark.slow
+def test_each_pipeline_is_measured(tmp_path: Path) -> None:
+    configs = [str(scale.CONFIG), str(ROOT / "examples" / "hashing_hybrid.yaml")]
+    command = [sys.executable, "-m", scale.__name__, "--passages", "1200", "--json"]
+    command += ["--data", str(tmp_path), "--config", *configs]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    rows = json.loads(done.stdout)
+    assert [row["pipeline"] for row in rows] == ["bm25", "hashing_hybrid"]
+    assert rows[0]["hits"] == 1
+    assert {path.name for path in tmp_path.iterdir()} == {"zipf1200"}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from eval.collections.collection import GoldItem, Query
 from eval.scoring.join import Retrieved, covers
 from retrievers.base import Chunk, Ranking, Retriever
-from retrievers.store.shelf import ById, Shelf
+from retrievers.store.shelf import ById, Names, Shelf
 
 DEEPEST = 10_000  # candidates a leg is asked for at most
 
@@ -62,7 +62,8 @@ class Placer:
             if ids and any(ids.isdisjoint(listed) for listed in lists)
         }
         probed = self._retriever.probe(query.text, self._depth) if lacking else {}
-        ranked = {leg: rank_ids(ids, dropped) for leg, ids in probed.items()}
+        looked_for = set().union(*(wanted[item] for item in lacking))
+        ranked = {leg: _rank(ids, dropped, looked_for) for leg, ids in probed.items()}
         return {
             item: Placement(
                 bool(ids),
@@ -80,6 +81,19 @@ class Placer:
 
     def _own(self, query: Query) -> set[str]:
         return {query.id, *(chunk.id for chunk in self._by_document.get(query.id, ()))}
+
+
+def _rank(ids: Sequence[str], dropped: Set[str], wanted: Set[str]) -> dict[str, int]:
+    """As `rank_ids`; of names of what is on a shelf only those that are `wanted`."""
+    if not isinstance(ids, Names):
+        return rank_ids(ids, dropped)
+    places = ids.find(wanted | dropped)
+    ahead = [places[id_] for id_ in dropped if id_ in places]
+    return {
+        id_: place + 1 - sum(before < place for before in ahead)
+        for id_, place in places.items()
+        if id_ in wanted
+    }
 
 
 def _by_document(chunks: Sequence[Chunk]) -> Mapping[str, Sequence[Chunk]]:

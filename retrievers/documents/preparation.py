@@ -105,7 +105,7 @@ def prepare(
     """
     source = settings.context.resolve(documents)
     if isinstance(documents, Shelf) and settings.passages:
-        return Prepared(_shelve(documents, settings, source), source, 0.0, False, {})
+        return Prepared(_shelve(documents, settings, source, workshop), source, 0.0, False, {})
     chunks: list[Chunk] = []
     cut = cut_documents(documents, settings, workshop)
     for document in documents:
@@ -122,14 +122,17 @@ def prepare(
     return Prepared(tuple(chunks), source, cut.work, cut.cached, facts)
 
 
-def _shelve(documents: Shelf[Document], settings: DocumentSettings, source: Source) -> Shelf[Chunk]:
+def _shelve(
+    documents: Shelf[Document], settings: DocumentSettings, source: Source, workshop: Workshop
+) -> Shelf[Chunk]:
     """Return the passages of `documents` that hold text, in descending order of id."""
 
     def make(document: Document) -> list[Chunk]:
         return _finish(take_passages(document), document, settings, source)
 
     names, places = [], array("i")
-    for place, document in enumerate(documents):
+    tracked = workshop.progress.track(documents, "reading passages", len(documents))
+    for place, document in enumerate(tracked):
         if make(document):
             names.append(document.id)
             places.append(place)

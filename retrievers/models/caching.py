@@ -2,10 +2,10 @@
 
 import struct
 from array import array
-from collections import deque
-from collections.abc import Container, Iterator, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import repeat
 from math import fsum
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from retrievers.models.base import (
 )
 from retrievers.settings import Spread, Workshop
 from retrievers.store.arrays import ArrayFile
+from retrievers.store.cache import Gathered
 from retrievers.store.digest import digest, digest_texts
 
 CACHE_KIND = "embeddings"
@@ -45,6 +46,16 @@ class Encoded:
 
     vectors: Vectors
     fresh: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Lookup:
+    """The key of each text, the vectors `known` by key, and of those `missing` the texts."""
+
+    keys: Sequence[str]
+    known: dict[str, bytes]
+    missing: Sequence[str]
+    wanted: Passages
 
 
 class CachingEncoder(Encoder):
@@ -112,9 +123,7 @@ class CachingEncoder(Encoder):
 
     def find_missing(self, texts: Sequence[str]) -> list[str]:
         """Return the distinct `texts` whose vectors are not in the cache."""
-        keys = self._keys(texts)
-        known = self._workshop.cache.get_many(CACHE_KIND, keys)
-        return list(self._list_missing(keys, texts, known)[1])
+        return list(self._look_up(texts).wanted)
 
     def keep(self, texts: Sequence[str]) -> int:
         """Encode what is not in the cache yet, and return how many texts that were."""
@@ -177,40 +186,17 @@ class CachingEncoder(Encoder):
         return self._encoder.facts()
 
     def _encode_held(self, texts: Sequence[str]) -> Encoded:
-        keys = self._keys(texts)
-        known = self._workshop.cache.get_many(CACHE_KIND, keys)
-        missing, wanted = self._list_missing(keys, texts, known)
-        fresh = len(missing)
-        track, what = self._workshop.progress.track, f"embedding with {self._name}"
-        if self._spread and fresh > TEXTS_PER_PART:
-            deque(track(self._spread(self, wanted), what, fresh), maxlen=0)
-            known = self._workshop.cache.get_many(CACHE_KIND, keys)
-        elif missing:
-            known.update(track(self._encode_missing(missing, wanted), what, fresh))
-        rows = [known[key] for key in keys]
-        self._check_sizes({len(row) // 4 for row in rows})
-        # A copy: numpy asks the system for large memory pages for arrays of its own, and scanning
-        # 100,000 vectors then takes three quarters of the time.
-        vectors = np.frombuffer(b"".join(rows), np.float32).reshape(len(rows), -1).copy()
-        return Encoded(vectors, fresh)
+        lookup = self._look_up(texts)
+        fresh = sum(self._track(self._encode_missing(lookup), len(lookup.missing)))
+        return Encoded(self._stack(lookup), fresh)
 
     def _encode_mapped(self, texts: Sequence[str]) -> Encoded:
         """Return the vectors in a file of the cache, which is mapped into memory."""
-        fresh, sizes = 0, set[int]()
+        fresh = 0
 
         def make(folder: Path) -> None:
             nonlocal fresh
-            with ExitStack() as stack:
-                for begin in range(0, len(texts), PART):
-                    part = self._encode_held(texts[begin : begin + PART])
-                    fresh += part.fresh
-                    size = part.vectors.shape[1]
-                    sizes.add(size)
-                    self._check_sizes(sizes)
-                    if not begin:
-                        file = ArrayFile(folder / VECTORS, np.float32, len(texts), size)
-                        stack.enter_context(file)
-                    file.add(part.vectors)
+            fresh = sum(self._track(self._write_vectors(texts, folder), len(texts)))
 
         def read(folder: Path) -> Vectors:
             # A plain view: numpy is slower on its memmap class.
@@ -218,6 +204,39 @@ class CachingEncoder(Encoder):
 
         key = digest(self.identity, digest_texts(texts))
         return Encoded(self._workshop.cache.load(MAPPED_KIND, key, make, read)[1], fresh)
+
+    def _write_vectors(self, texts: Sequence[str], folder: Path) -> Iterator[bool]:
+        """Write the vectors part by part; yield of each text whether it had to be encoded."""
+        sizes = set[int]()
+        with ExitStack() as stack:
+            for begin in range(0, len(texts), PART):
+                lookup = self._look_up(texts[begin : begin + PART])
+                yield from repeat(False, len(lookup.keys) - len(lookup.missing))
+                yield from self._encode_missing(lookup)
+                vectors = self._stack(lookup)
+                size = vectors.shape[1]
+                sizes.add(size)
+                self._check_sizes(sizes)
+                if not begin:
+                    file = ArrayFile(folder / VECTORS, np.float32, len(texts), size)
+                    stack.enter_context(file)
+                file.add(vectors)
+
+    def _look_up(self, texts: Sequence[str]) -> _Lookup:
+        keys = self._keys(texts)
+        known = self._workshop.cache.get_many(CACHE_KIND, keys)
+        return _Lookup(keys, known, *self._list_missing(keys, texts, known))
+
+    def _stack(self, lookup: _Lookup) -> Vectors:
+        rows = [lookup.known[key] for key in lookup.keys]
+        self._check_sizes({len(row) // 4 for row in rows})
+        # A copy: numpy asks the system for large memory pages for arrays of its own, and scanning
+        # 100,000 vectors then takes three quarters of the time.
+        return np.frombuffer(b"".join(rows), np.float32).reshape(len(rows), -1).copy()
+
+    def _track(self, encoded: Iterable[bool], total: int) -> Iterator[bool]:
+        what = f"embedding with {self._name}"
+        return self._workshop.progress.track(encoded, what, total)
 
     def _check_sizes(self, sizes: Set[int]) -> None:
         if len(sizes) > 1:
@@ -267,19 +286,34 @@ class CachingEncoder(Encoder):
         _, first = np.unique(np.asarray(names), return_index=True)
         return fsum(np.asarray(numbers)[first])
 
-    def _encode_missing(self, keys: Sequence[str], texts: Passages) -> Iterator[tuple[str, bytes]]:
-        """Yield (key, vector), each part stored before its first is yielded."""
-        cache = self._workshop.cache
-        for part in self._encoder.encode_parts(texts):
-            block = [keys[at] for at in part.positions]
-            share = NUMBER.pack(part.seconds / len(block))
-            cache.put_many(SECONDS_KIND, dict.fromkeys(block, share))
-            if self.charged:
-                sizes = [len(texts[at].encode()) + 1 for at in part.positions]
-                cache.put_many(TOKENS_KIND, _share(part.usage.prompt, block, sizes))
-            values = {key: row.tobytes() for key, row in zip(block, part.vectors, strict=True)}
-            cache.put_many(CACHE_KIND, values)
-            yield from values.items()
+    def _encode_missing(self, lookup: _Lookup) -> Iterator[bool]:
+        """Make the missing vectors known, and yield True for each as it comes."""
+        if self._spread and len(lookup.missing) > TEXTS_PER_PART:
+            for _ in self._spread(self, lookup.wanted):
+                yield True
+            lookup.known.update(self._workshop.cache.get_many(CACHE_KIND, lookup.missing))
+        elif lookup.missing:
+            for values in self._encode_parts(lookup.missing, lookup.wanted):
+                lookup.known.update(values)
+                yield from repeat(True, len(values))
+
+    def _encode_parts(self, keys: Sequence[str], texts: Passages) -> Iterator[dict[str, bytes]]:
+        """Yield vectors by key, part by part, those that are paid for once they are stored."""
+        with Gathered(self._workshop.cache) as gathered:
+            for part in self._encoder.encode_parts(texts):
+                block = [keys[at] for at in part.positions]
+                share = NUMBER.pack(part.seconds / len(block))
+                gathered.add(SECONDS_KIND, dict.fromkeys(block, share))
+                values = {key: row.tobytes() for key, row in zip(block, part.vectors, strict=True)}
+                if self.charged:
+                    sizes = [len(texts[at].encode()) + 1 for at in part.positions]
+                    gathered.add(TOKENS_KIND, _share(part.usage.prompt, block, sizes))
+                gathered.add(CACHE_KIND, values)
+                if self.charged:
+                    gathered.store()
+                else:
+                    gathered.store_in_time()
+                yield values
 
 
 def _share(tokens: int, keys: Sequence[str], sizes: Sequence[int]) -> dict[str, bytes]:

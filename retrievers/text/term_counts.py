@@ -186,7 +186,8 @@ def find_counts(
 
     def make(folder: Path) -> None:
         analyze = settings.build().analyze
-        write_counts((analyze(text) for text in texts), folder)
+        tracked = workshop.progress.track(texts, "counting terms", len(texts))
+        write_counts(map(analyze, tracked), folder)
 
     folder, counts = workshop.cache.load("terms", key, make, load_counts)
     size = sum(file.stat().st_size for file in folder.path.iterdir())

@@ -6,7 +6,9 @@ import json
 import shutil
 from array import array
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -20,9 +22,9 @@ from eval.collections.formats import beir, mapped, trec
 from eval.collections.loading import load
 from eval.experiments.config import load_config
 from eval.experiments.point_order import take_in_order
-from eval.runs.gold_ranks import Placer
+from eval.runs.gold_ranks import Placement, Placer
 from eval.runs.unstored import score_queries
-from retrievers.base import AssayError, Document
+from retrievers.base import AssayError, Chunk, Document
 from retrievers.config import PipelineConfig
 from retrievers.corpus import Corpus
 from retrievers.documents.preparation import DocumentSettings, prepare
@@ -30,7 +32,7 @@ from retrievers.settings import Workshop
 from retrievers.store import shelf
 from retrievers.store.cache import Cache
 from retrievers.store.digest import digest, digest_texts
-from retrievers.store.shelf import Shelf
+from retrievers.store.shelf import Names, Shelf
 from retrievers.variants import Variants
 
 IDS = st.text("ab\u00e9\u4e00\U0001f600", min_size=1, max_size=4)
@@ -134,6 +136,37 @@ def test_rankings_and_placements_are_the_same(
     assert found[0] == found[1]
     assert found[0][0]
     assert found[0][2]
+
+
+def test_items_are_placed_alike_beyond_what_legs_hand_on(
+    large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shallow = {"legs": {"keyword": {"type": "bm25", "variant": "lucene", "depth": 1}}}
+    config = PipelineConfig.model_validate({"name": "large", "retriever": shallow})
+    found: list[list[Mapping[str, Placement]]] = []
+    for collection in load_both(large, monkeypatch):
+        with config.build(Workshop(Cache(tmp_path / "cache"))) as retriever:
+            retriever.index(collection.documents)
+            [query] = collection.queries
+            ranking = retriever.search(query.text, 1)
+            [best] = (hit.chunk.id for hit in ranking.hits)
+            placer = Placer(retriever, collection.prescribed, drop_self_matches=True)
+            asked = (query, replace(query, id=best), replace(query, id="d3"))
+            found.append([placer.place(one, ranking, collection.gold["q"]) for one in asked])
+    assert found[0] == found[1]
+    ranks = [placed["d5"].deeper["keyword"] or 0 for placed in found[1]]
+    assert ranks[0] > 1
+    assert ranks[1] == ranks[0] - 1
+
+
+@given(st.lists(IDS, unique=True), st.sets(IDS), st.randoms(use_true_random=False))
+def test_names_are_found_where_they_stand(ids: list[str], wanted: set[str], draw: Random) -> None:
+    chunks = [Chunk(id_, id_, 0, 0, "") for id_ in ids]
+    places = draw.sample(range(len(ids)), draw.randint(0, len(ids)))
+    names = Names(Shelf(array("q", map(hash, ids)), chunks.__getitem__), places)
+    listed = [ids[place] for place in places]
+    assert list(names) == listed
+    assert names.find(wanted) == {id_: at for at, id_ in enumerate(listed) if id_ in wanted}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Vectors of more texts than memory should hold: mapped, and the same as those that are held."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -9,19 +11,20 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from retrievers.base import AssayError, Document, Passage
+from retrievers.base import AssayError, Document, Passage, Quiet, T
 from retrievers.corpus import Corpus
 from retrievers.documents.preparation import DocumentSettings, prepare
 from retrievers.engines.lancedb import table
 from retrievers.engines.recall import measure_recall, measure_shares
 from retrievers.engines.registry import EngineSettings
-from retrievers.language_models.prices import Prices, Usage
+from retrievers.language_models.prices import FREE, Prices, Usage
 from retrievers.legs.compression import CompressedVectors
 from retrievers.models import caching
 from retrievers.models.base import Encoder, Part, Vectors
 from retrievers.models.caching import CachingEncoder
 from retrievers.ranking import Scored, best
 from retrievers.settings import Workshop
+from retrievers.store import cache
 from retrievers.store.shelf import Shelf
 
 TEXTS = [f"text {number % 17}" for number in range(23)]
@@ -75,6 +78,67 @@ def test_mapped_vectors_are_those_held(workshop: Workshop) -> None:
     assert again.encode(TEXTS[::-1]).fresh == 0
     assert np.array_equal(again.encode(TEXTS[::-1]).vectors, first.vectors[::-1])
     assert asked.asked == []
+
+
+class Failing(Drawing):
+    """Breaks down at the fourth text; notes which of the first three are stored before each."""
+
+    def __init__(self, workshop: Workshop, prices: Prices | None) -> None:
+        super().__init__()
+        self.prices = prices  # type: ignore[assignment]
+        self.stored: list[int] = []
+        self._look = CachingEncoder(self, "failing", workshop).find_missing
+
+    def encode_parts(self, texts: Sequence[str]) -> Iterator[Part]:
+        for part in islice(super().encode_parts(texts), 3):
+            self.stored.append(3 - len(self._look(TEXTS[:3])))
+            yield part
+        raise AssayError("broken down")
+
+
+@pytest.mark.parametrize(
+    ("prices", "held", "stored"),
+    [(FREE, 60.0, [0, 0, 0]), (FREE, 0.0, [0, 1, 2]), (Drawing.prices, 60.0, [0, 1, 2])],
+)
+def test_vectors_are_stored_in_time_and_paid_ones_at_once(
+    prices: Prices,
+    held: float,
+    stored: list[int],
+    workshop: Workshop,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cache, "SECONDS_HELD", held)
+    failing = Failing(workshop, prices)
+    encoder = CachingEncoder(failing, "failing", workshop)
+    with pytest.raises(AssayError, match="broken down"):
+        encoder.encode(TEXTS)
+    assert failing.stored == stored
+    assert encoder.find_missing(TEXTS) == TEXTS[3:17]
+    assert encoder.recall_seconds(TEXTS[:3]) == 3 * 0.25
+
+
+class Counting(Quiet):
+    """Notes what was tracked, and how much of how much came."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, int, int]] = []
+
+    def track(self, items: Iterable[T], what: str, total: int) -> Iterator[T]:
+        came = 0
+        for item in items:
+            came += 1
+            yield item
+        self.seen.append((what, came, total))
+
+
+@pytest.mark.usefixtures("small")
+def test_progress_is_that_of_all_texts(workshop: Workshop) -> None:
+    encoder = CachingEncoder(
+        Drawing(), "drawing", replace(workshop, progress=(counting := Counting()))
+    )
+    encoder.keep(TEXTS[:2])
+    encoder.encode(TEXTS)
+    assert counting.seen == [("embedding with drawing", 2, 2), ("embedding with drawing", 23, 23)]
 
 
 @pytest.mark.usefixtures("small")
