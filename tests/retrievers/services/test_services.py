@@ -39,18 +39,20 @@ def test_rules(shared: Served, rule: Rule) -> None:
     ],
     ids=str,
 )
-def test_fusion_by_the_rules(name: str, settings: dict[str, Any]) -> None:
+def test_fusion_by_the_rules(
+    name: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     chosen = SERVED[name]()
-    with chosen.serve():
+    with chosen.serve(monkeypatch):
         hybrid_is_fused_from_its_lists(lambda: chosen.make(**settings))
 
 
 @pytest.mark.parametrize(
     "name", ["azure-ai-search", "azure-cosmos-nosql", "mongodb", "elasticsearch"]
 )
-def test_approximate_search_tells_its_recall(name: str) -> None:
+def test_approximate_search_tells_its_recall(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = SERVED[name]()
-    with chosen.serve(), closing(chosen.make(exact=False)) as e:
+    with chosen.serve(monkeypatch), closing(chosen.make(exact=False)) as e:
         index(e, FEW)
         assert e.facts()["exact"] is False
         assert e.facts()["recall_against_exact"] == 1.0  # the double has no graph
@@ -135,6 +137,6 @@ def test_what_is_stored_and_its_removal(served: Served) -> None:
 def test_a_missing_extra(name: str, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = SERVED[name]()
     monkeypatch.setitem(sys.modules, module, None)
-    with chosen.serve(), closing(chosen.make()) as e:
+    with chosen.serve(monkeypatch), closing(chosen.make()) as e:
         problem = one_line(lambda: index(e, FEW))
     assert problem == f"engine {name}: needs the extra `{name}`: make extra NAME={name}"

@@ -56,10 +56,16 @@ from retrievers.engines.service import Fault
         ),
     ],
 )
-def test_the_contract_is_kept(name: str, ask: Any, reason: str) -> None:
+def test_the_contract_is_kept(
+    name: str, ask: Any, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What a reference does not allow is refused, so that an adapter cannot ask it."""
     chosen = SERVED[name]()
-    with chosen.serve(), closing(chosen.make()) as e, closing(chosen.choose().connect()) as it:
+    with (
+        chosen.serve(monkeypatch),
+        closing(chosen.make()) as e,
+        closing(chosen.choose().connect()) as it,
+    ):
         index(e, FEW)
         (kept,) = chosen.kept
         problem = one_line(lambda: it.ask(lambda: ask(it, kept)))
@@ -80,20 +86,20 @@ def _aggregate(connection: Any, name: str, stage: dict[str, Any]) -> Any:
     return list(connection.open_collection(name).aggregate([stage]))
 
 
-def test_documents_that_azure_takes_only_later() -> None:
+def test_documents_that_azure_takes_only_later(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = SERVED["azure-ai-search"]()
-    with chosen.serve(), closing(chosen.make()) as e, count_retries() as cost:
+    with chosen.serve(monkeypatch), closing(chosen.make()) as e, count_retries() as cost:
         chosen.double.unstored = 2
         index(e, FEW)
         assert cost.retries == 1
         assert {position for position, _ in e.keyword("cats cat dog", 9)} == {0, 1, 2}
 
 
-def test_a_container_that_is_made_and_indexed_only_later() -> None:
+def test_a_container_that_is_made_and_indexed_only_later(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = SERVED["azure-cosmos-nosql"]()
     unmade = Reply({"message": "being made"}, 404, {"x-ms-substatus": "1013"})
     left = [unmade, unmade]
-    with chosen.serve(), closing(chosen.make()) as e, count_retries() as cost:
+    with chosen.serve(monkeypatch), closing(chosen.make()) as e, count_retries() as cost:
         chosen.double.unindexed = 3
         chosen.double.fault = lambda asked: (
             left.pop() if left and "batch" in chosen.double.name(asked) else None
@@ -102,10 +108,10 @@ def test_a_container_that_is_made_and_indexed_only_later() -> None:
         assert (chosen.double.unindexed, cost.retries) == (0, 2)
 
 
-def test_lists_of_cosmos_that_come_in_pages() -> None:
+def test_lists_of_cosmos_that_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its client reads the first page of what it ranks: what goes on there is no answer."""
     chosen = SERVED["azure-cosmos-nosql"]()
-    with chosen.serve(), closing(chosen.make()) as e:
+    with chosen.serve(monkeypatch), closing(chosen.make()) as e:
         index(e, FEW)
         chosen.double.page = 2
         assert len(e.dense(encode("cat"), 5)) == 5
@@ -113,10 +119,10 @@ def test_lists_of_cosmos_that_come_in_pages() -> None:
             assert "a ranked list came in several pages (3 tries)" in one_line(ask)
 
 
-def test_vectors_of_cosmos_that_no_flat_index_holds() -> None:
+def test_vectors_of_cosmos_that_no_flat_index_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = SERVED["azure-cosmos-nosql"]()
     long = np.eye(2, 506, dtype=np.float32)
-    with chosen.serve(), closing(chosen.make()) as e:
+    with chosen.serve(monkeypatch), closing(chosen.make()) as e:
         e.index(("one", "two"), long, "long")
         assert e.dense(long[1], 1) == [(1, 1.0)]
         (container,) = chosen.double.indexes.values()
@@ -130,9 +136,9 @@ def test_ranks_of_cosmos() -> None:
     assert dict(fused) == pytest.approx(expected)
 
 
-def test_an_old_mongodb() -> None:
+def test_an_old_mongodb(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = SERVED["mongodb"]()
-    with chosen.serve():
+    with chosen.serve(monkeypatch):
         chosen.double.version = "8.0.4"
         with closing(chosen.make()) as e:
             index(e, FEW)
@@ -141,21 +147,21 @@ def test_an_old_mongodb() -> None:
         assert "8.0.4 is too old: $scoreFusion needs 8.2 or later" in problem
 
 
-def test_elasticsearch_with_a_basic_licence() -> None:
+def test_elasticsearch_with_a_basic_licence(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = SERVED["elasticsearch"]()
     chosen.double.licence = "basic"
-    with chosen.serve(), closing(chosen.make()) as e:
+    with chosen.serve(monkeypatch), closing(chosen.make()) as e:
         index(e, FEW)
         assert [position for position, _ in e.keyword("dog", 3)] == [1]
         assert is_told(one_line(lambda: search(e)))
-    with chosen.serve(), closing(chosen.make(fusion="linear")) as e:
+    with chosen.serve(monkeypatch), closing(chosen.make(fusion="linear")) as e:
         index(e, FEW)
         assert "its licence lacks linear retriever" in one_line(lambda: search(e))
 
 
-def test_the_bare_client_of_elasticsearch_finds_the_same() -> None:
+def test_the_bare_client_of_elasticsearch_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = SERVED["elasticsearch"]()
-    with chosen.serve(), closing(chosen.make()) as e:
+    with chosen.serve(monkeypatch), closing(chosen.make()) as e:
         index(e, FEW)
         bare = e.open_bare()
         assert bare is not None
@@ -167,9 +173,9 @@ def test_the_bare_client_of_elasticsearch_finds_the_same() -> None:
         bare.close()
 
 
-def test_an_old_elasticsearch() -> None:
+def test_an_old_elasticsearch(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = SERVED["elasticsearch"]()
-    with chosen.serve():
+    with chosen.serve(monkeypatch):
         chosen.double.version = "8.17.2"
         problem = one_line(lambda: index(chosen.make(fusion="linear"), FEW))
         assert "8.17.2 is too old: the retriever linear with minmax needs 8.18" in problem
@@ -177,9 +183,9 @@ def test_an_old_elasticsearch() -> None:
         assert is_told(one_line(lambda: index(chosen.make(), FEW)))
 
 
-def test_elasticsearch_answers_for_a_part() -> None:
+def test_elasticsearch_answers_for_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = SERVED["elasticsearch"]()
-    with chosen.serve(), closing(chosen.make()) as e, count_retries() as cost:
+    with chosen.serve(monkeypatch), closing(chosen.make()) as e, count_retries() as cost:
         chosen.double.unstored = 2
         index(e, FEW)
         assert cost.retries == 1
