@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -30,6 +31,8 @@ settings.register_profile("assay", deadline=None, max_examples=25)
 settings.register_profile("long", deadline=None, max_examples=400)
 settings.load_profile("assay")
 
+ADDRESSES = re.compile(r"^ASSAY_|_(URL|URI|ENDPOINT|PORT|USER|KEY|TOKEN|PASSWORD)$")
+
 
 def pytest_collection_finish() -> None:
     """What was imported and collected stays: no garbage collection need look at it again."""
@@ -39,11 +42,14 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(autouse=True)
 def environment() -> Iterator[None]:
     """What a test leaves in the environment, the next one would take for a server's address."""
-    before = dict(os.environ)
+    before = _list_addresses()
     yield
-    after = dict(os.environ)
-    names = {name for name, _ in before.items() ^ after.items()} - {"PYTEST_CURRENT_TEST"}
-    assert not names, f"the test left {', '.join(sorted(names))} changed"
+    changed = {name for name, _ in before ^ _list_addresses()}
+    assert not changed, f"the test changed {', '.join(sorted(changed))} for those after it"
+
+
+def _list_addresses() -> set[tuple[str, str]]:
+    return {item for item in os.environ.items() if ADDRESSES.search(item[0])}
 
 
 @pytest.fixture

@@ -1,12 +1,9 @@
 """The cache that every encoder of one vector a text stands behind."""
 
-import struct
-from array import array
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import repeat
-from math import fsum
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +18,25 @@ from retrievers.models.base import (
     Encoder,
     Passages,
     Vectors,
-    list_apart,
     list_documents,
+)
+from retrievers.models.vector_cache import (
+    NUMBER,
+    PART,
+    SECONDS_KIND,
+    TOKENS_KIND,
+    VECTORS_KIND,
+    Lookup,
+    VectorCache,
 )
 from retrievers.settings import Spread, Workshop
 from retrievers.store.arrays import ArrayFile
 from retrievers.store.cache import Gathered
 from retrievers.store.digest import digest, digest_texts
 
-CACHE_KIND = "embeddings"
-SECONDS_KIND = "embedding_seconds"  # of each vector, by the same key
-TOKENS_KIND = "embedding_tokens"  # of each vector that a service was asked for
 MAPPED_KIND = "vectors"  # of all texts of a large corpus, in their order
 VECTORS = "vectors.npy"
 MOST_HELD = 1 << 17  # texts whose vectors are held in memory
-PART = 1 << 15  # texts of more that are looked up and encoded at once
-NUMBER = struct.Struct("<d")
 ROUNDING = 1e-6  # a mean of unit vectors no longer than this has no direction
 
 
@@ -46,16 +46,6 @@ class Encoded:
 
     vectors: Vectors
     fresh: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Lookup:
-    """The key of each text, the vectors `known` by key, and of those `missing` the texts."""
-
-    keys: Sequence[str]
-    known: dict[str, bytes]
-    missing: Sequence[str]
-    wanted: Passages
 
 
 class CachingEncoder(Encoder):
@@ -74,7 +64,7 @@ class CachingEncoder(Encoder):
         source: str = "",
         spread: Spread | None = None,
     ) -> None:
-        self._source = source
+        self._entries = VectorCache(workshop.cache, encoder, name, source)
         self._spread = spread
         self._encoder = encoder
         self._name = name
@@ -84,8 +74,7 @@ class CachingEncoder(Encoder):
     @property
     def identity(self) -> str:
         """The identity of the encoder behind the cache."""
-        identity = self._encoder.identity
-        return digest(identity, self._source) if self._source else identity
+        return self._entries.identity
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Return one row a text; of no texts, shape (0, 0)."""
@@ -123,7 +112,7 @@ class CachingEncoder(Encoder):
 
     def find_missing(self, texts: Sequence[str]) -> list[str]:
         """Return the distinct `texts` whose vectors are not in the cache."""
-        return list(self._look_up(texts).wanted)
+        return list(self._entries.look_up(texts).wanted)
 
     def keep(self, texts: Sequence[str]) -> int:
         """Encode what is not in the cache yet, and return how many texts that were."""
@@ -134,13 +123,13 @@ class CachingEncoder(Encoder):
 
         None where some vector comes from a time when this was not kept.
         """
-        return self._recall(SECONDS_KIND, texts)
+        return self._entries.recall(SECONDS_KIND, texts)
 
     def recall_bill(self, texts: Sequence[str]) -> Mapping[str, Any] | None:
         """Return the tokens that a service counted for the distinct `texts`, and their cost in
         US dollars today, None where no price is known; None where no service is asked.
         """
-        if not self.charged or (tokens := self._recall(TOKENS_KIND, texts)) is None:
+        if not self.charged or (tokens := self._entries.recall(TOKENS_KIND, texts)) is None:
             return None
         usage = Usage(round(tokens))
         return {"tokens": usage.input, "usd": self.prices and self.prices.cost(usage)}
@@ -186,9 +175,9 @@ class CachingEncoder(Encoder):
         return self._encoder.facts()
 
     def _encode_held(self, texts: Sequence[str]) -> Encoded:
-        lookup = self._look_up(texts)
+        lookup = self._entries.look_up(texts)
         fresh = sum(self._track(self._encode_missing(lookup), len(lookup.missing)))
-        return Encoded(self._stack(lookup), fresh)
+        return Encoded(self._entries.stack(lookup), fresh)
 
     def _encode_mapped(self, texts: Sequence[str]) -> Encoded:
         """Return the vectors in a file of the cache, which is mapped into memory."""
@@ -210,88 +199,28 @@ class CachingEncoder(Encoder):
         sizes = set[int]()
         with ExitStack() as stack:
             for begin in range(0, len(texts), PART):
-                lookup = self._look_up(texts[begin : begin + PART])
+                lookup = self._entries.look_up(texts[begin : begin + PART])
                 yield from repeat(False, len(lookup.keys) - len(lookup.missing))
                 yield from self._encode_missing(lookup)
-                vectors = self._stack(lookup)
+                vectors = self._entries.stack(lookup)
                 size = vectors.shape[1]
                 sizes.add(size)
-                self._check_sizes(sizes)
+                self._entries.check_sizes(sizes)
                 if not begin:
                     file = ArrayFile(folder / VECTORS, np.float32, len(texts), size)
                     stack.enter_context(file)
                 file.add(vectors)
 
-    def _look_up(self, texts: Sequence[str]) -> _Lookup:
-        keys = self._keys(texts)
-        known = self._workshop.cache.get_many(CACHE_KIND, keys)
-        return _Lookup(keys, known, *self._list_missing(keys, texts, known))
-
-    def _stack(self, lookup: _Lookup) -> Vectors:
-        rows = [lookup.known[key] for key in lookup.keys]
-        self._check_sizes({len(row) // 4 for row in rows})
-        # A copy: numpy asks the system for large memory pages for arrays of its own, and scanning
-        # 100,000 vectors then takes three quarters of the time.
-        return np.frombuffer(b"".join(rows), np.float32).reshape(len(rows), -1).copy()
-
     def _track(self, encoded: Iterable[bool], total: int) -> Iterator[bool]:
         what = f"embedding with {self._name}"
         return self._workshop.progress.track(encoded, what, total)
 
-    def _check_sizes(self, sizes: Set[int]) -> None:
-        if len(sizes) > 1:
-            raise AssayError(
-                f"{self._name}: its vectors have {min(sizes)} or {max(sizes)} dimensions: another"
-                " model answers by this name; `assay cache clear embeddings` forgets those before"
-            )
-
-    def _keys(self, texts: Sequence[str]) -> list[str]:
-        """Return the key of each text: of a contextual encoder, of all texts of its document."""
-        identity = self.identity
-        if not self.contextual:
-            return [digest(identity, text) for text in texts]
-        keys: dict[int, str] = {}
-        for document in list_documents(texts):
-            whole = digest(identity, [texts[at] for at in document])
-            keys |= {at: digest(whole, place) for place, at in enumerate(document)}
-        return [keys[at] for at in range(len(texts))]
-
-    def _list_missing(
-        self, keys: Sequence[str], texts: Sequence[str], known: Container[str]
-    ) -> tuple[list[str], Passages]:
-        """Return the distinct keys that are not `known`, and their texts: whole documents where
-        these are read together.
-        """
-        missing: dict[str, str] = {}
-        documents: list[Sequence[int]] = []
-        for together in list_documents(texts) if self.contextual else list_apart(texts):
-            if all(keys[at] in known or keys[at] in missing for at in together):
-                continue
-            begin = len(missing)
-            missing |= {keys[at]: texts[at] for at in together}
-            documents.append(range(begin, len(missing)))
-        return list(missing), Passages(missing.values(), documents)
-
-    def _recall(self, kind: str, texts: Sequence[str]) -> float | None:
-        names, numbers = array("Q"), array("d")
-        blocks = (texts[begin : begin + PART] for begin in range(0, len(texts), PART))
-        for block in [texts] if self.contextual else blocks:
-            keys = self._keys(block)
-            known = self._workshop.cache.get_many(kind, keys)
-            if not known.keys() >= set(keys):
-                return None
-            for key in keys:
-                names.append(int(key[:16], 16))  # of millions, no two begin alike
-                numbers.append(NUMBER.unpack(known[key])[0])
-        _, first = np.unique(np.asarray(names), return_index=True)
-        return fsum(np.asarray(numbers)[first])
-
-    def _encode_missing(self, lookup: _Lookup) -> Iterator[bool]:
+    def _encode_missing(self, lookup: Lookup) -> Iterator[bool]:
         """Make the missing vectors known, and yield True for each as it comes."""
         if self._spread and len(lookup.missing) > TEXTS_PER_PART:
             for _ in self._spread(self, lookup.wanted):
                 yield True
-            lookup.known.update(self._workshop.cache.get_many(CACHE_KIND, lookup.missing))
+            lookup.known.update(self._workshop.cache.get_many(VECTORS_KIND, lookup.missing))
         elif lookup.missing:
             for values in self._encode_parts(lookup.missing, lookup.wanted):
                 lookup.known.update(values)
@@ -308,7 +237,7 @@ class CachingEncoder(Encoder):
                 if self.charged:
                     sizes = [len(texts[at].encode()) + 1 for at in part.positions]
                     gathered.add(TOKENS_KIND, _share(part.usage.prompt, block, sizes))
-                gathered.add(CACHE_KIND, values)
+                gathered.add(VECTORS_KIND, values)
                 if self.charged:
                     gathered.store()
                 else:

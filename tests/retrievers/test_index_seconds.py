@@ -10,7 +10,7 @@ from eval.experiments.config import RunConfig, load_config
 from eval.report.indexing import index_rows
 from eval.runs.manifest import IndexFacts
 from retrievers.base import Document, IndexReport, Passage
-from retrievers.models.caching import SECONDS_KIND
+from retrievers.models.vector_cache import SECONDS_KIND
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
 

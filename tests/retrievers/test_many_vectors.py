@@ -19,7 +19,7 @@ from retrievers.engines.recall import measure_recall, measure_shares
 from retrievers.engines.registry import EngineSettings
 from retrievers.language_models.prices import FREE, Prices, Usage
 from retrievers.legs.compression import CompressedVectors
-from retrievers.models import caching
+from retrievers.models import caching, vector_cache
 from retrievers.models.base import Encoder, Part, Vectors
 from retrievers.models.caching import CachingEncoder
 from retrievers.ranking import Scored, best
@@ -58,7 +58,8 @@ class Drawing(Encoder):
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Map the vectors of more than three texts, five texts at a time."""
     monkeypatch.setattr(caching, "MOST_HELD", 3)
-    monkeypatch.setattr(caching, "PART", 5)
+    for module in (caching, vector_cache):
+        monkeypatch.setattr(module, "PART", 5)
 
 
 @pytest.mark.usefixtures("small")

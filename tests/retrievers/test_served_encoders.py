@@ -23,9 +23,9 @@ from retrievers import charges
 from retrievers.base import AssayError, Chunk
 from retrievers.corpus import Corpus
 from retrievers.legs.dense import DenseLegSettings
-from retrievers.models.caching import CACHE_KIND
 from retrievers.models.conformance import check_encoder
 from retrievers.models.registry import AnyEncoder
+from retrievers.models.vector_cache import VECTORS_KIND
 from retrievers.pipeline import PipelineSettings
 from retrievers.settings import Workshop, validate
 
@@ -406,7 +406,7 @@ def test_the_makers_own_clients_can_talk_to_this_server(
 
 def test_a_database_of_vectors_holds_no_settings(serve: Serve, workshop: Workshop) -> None:
     choose_encoder(serve()).build(workshop).encode(TEXTS)
-    with sqlite3.connect(workshop.cache.root / f"{CACHE_KIND}.sqlite") as database:
+    with sqlite3.connect(workshop.cache.root / f"{VECTORS_KIND}.sqlite") as database:
         sizes = database.execute("SELECT length(key), length(value) FROM items").fetchall()
     assert set(sizes) == {(64, SIZE * 4)}
 

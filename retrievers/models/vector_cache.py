@@ -1,0 +1,117 @@
+"""The vectors of texts in the cache: by which key each is kept, and how it is read."""
+
+from array import array
+from collections.abc import Container, Sequence, Set
+from dataclasses import dataclass
+from math import fsum
+from struct import Struct
+
+import numpy as np
+
+from retrievers.base import AssayError
+from retrievers.models.base import Encoder, Passages, Vectors, list_apart, list_documents
+from retrievers.store.cache import Cache
+from retrievers.store.digest import digest
+
+VECTORS_KIND = "embeddings"
+SECONDS_KIND = "embedding_seconds"  # of each vector, by the same key
+TOKENS_KIND = "embedding_tokens"  # of each vector that a service was asked for
+PART = 1 << 15  # texts of many that are looked up at once
+NUMBER = Struct("<d")
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """The key of each text, the vectors `known` by key, and of those `missing` the texts."""
+
+    keys: Sequence[str]
+    known: dict[str, bytes]
+    missing: Sequence[str]
+    wanted: Passages
+
+
+class VectorCache:
+    """The vectors of one encoder, each by its text and all else that decides it.
+
+    `name` is the encoder's, for people; `source` the digest of its code, where that is not this
+    project's.
+    """
+
+    def __init__(self, cache: Cache, encoder: Encoder, name: str, source: str = "") -> None:
+        self._cache = cache
+        self._encoder = encoder
+        self._name = name
+        self._source = source
+
+    @property
+    def identity(self) -> str:
+        """The digest of all that decides a vector beside its texts."""
+        identity = self._encoder.identity
+        return digest(identity, self._source) if self._source else identity
+
+    def look_up(self, texts: Sequence[str]) -> Lookup:
+        """Return what the cache knows of `texts`, and what it lacks."""
+        keys = self._keys(texts)
+        known = self._cache.get_many(VECTORS_KIND, keys)
+        return Lookup(keys, known, *self._list_missing(keys, texts, known))
+
+    def stack(self, lookup: Lookup) -> Vectors:
+        """Return one row a text, all of which are known. Raises AssayError by `check_sizes`."""
+        rows = [lookup.known[key] for key in lookup.keys]
+        self.check_sizes({len(row) // 4 for row in rows})
+        # A copy: numpy asks the system for large memory pages for arrays of its own, and scanning
+        # 100,000 vectors then takes three quarters of the time.
+        return np.frombuffer(b"".join(rows), np.float32).reshape(len(rows), -1).copy()
+
+    def check_sizes(self, sizes: Set[int]) -> None:
+        """Raise AssayError unless all vectors have one size."""
+        if len(sizes) > 1:
+            raise AssayError(
+                f"{self._name}: its vectors have {min(sizes)} or {max(sizes)} dimensions: another"
+                " model answers by this name; `assay cache clear embeddings` forgets those before"
+            )
+
+    def _keys(self, texts: Sequence[str]) -> list[str]:
+        """Return the key of each text: of a contextual encoder, of all texts of its document."""
+        identity = self.identity
+        if not self._encoder.contextual:
+            return [digest(identity, text) for text in texts]
+        keys: dict[int, str] = {}
+        for document in list_documents(texts):
+            whole = digest(identity, [texts[at] for at in document])
+            keys |= {at: digest(whole, place) for place, at in enumerate(document)}
+        return [keys[at] for at in range(len(texts))]
+
+    def _list_missing(
+        self, keys: Sequence[str], texts: Sequence[str], known: Container[str]
+    ) -> tuple[list[str], Passages]:
+        """Return the distinct keys that are not `known`, and their texts: whole documents where
+        these are read together.
+        """
+        missing: dict[str, str] = {}
+        documents: list[Sequence[int]] = []
+        for together in list_documents(texts) if self._encoder.contextual else list_apart(texts):
+            if all(keys[at] in known or keys[at] in missing for at in together):
+                continue
+            begin = len(missing)
+            missing |= {keys[at]: texts[at] for at in together}
+            documents.append(range(begin, len(missing)))
+        return list(missing), Passages(missing.values(), documents)
+
+    def recall(self, kind: str, texts: Sequence[str]) -> float | None:
+        """Return the sum of the numbers kept as `kind` of the distinct `texts`.
+
+        None where some text has none.
+        """
+        names, numbers = array("Q"), array("d")
+        blocks = (texts[begin : begin + PART] for begin in range(0, len(texts), PART))
+        for block in [texts] if self._encoder.contextual else blocks:
+            keys = self._keys(block)
+            known = self._cache.get_many(kind, keys)
+            if not known.keys() >= set(keys):
+                return None
+            for key in keys:
+                names.append(int(key[:16], 16))  # of millions, no two begin alike
+                numbers.append(NUMBER.unpack(known[key])[0])
+        _, first = np.unique(np.asarray(names), return_index=True)
+        return fsum(np.asarray(numbers)[first])
