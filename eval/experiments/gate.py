@@ -61,7 +61,7 @@ def judge_target(
     head = resolve(target, overrides, progress)
     manifest = head.manifest
     baseline = baselining.read(
-        baselining.locate(baselines, manifest.name, manifest.collection.name)
+        baselining.locate(baselines, manifest.name, manifest.collection.name), manifest.id
     )
     judge(baseline, head, settings)  # raises before minutes go into timing
     latency = _time(target, overrides, base, head, settings, progress) if base else []

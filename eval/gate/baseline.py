@@ -170,13 +170,16 @@ def render(baseline: Baseline) -> str:
     return f'{head[:-2]},\n "scores": {{\n{lines}\n }}\n}}\n'
 
 
-def read(path: Path) -> Baseline:
-    """Read the baseline in `path`. Raises AssayError when there is none that can be read."""
+def read(path: Path, run: str = "RUN") -> Baseline:
+    """Read the baseline in `path`.
+
+    Raises AssayError when there is none that can be read; `run` is what one could be made of.
+    """
     try:
         baseline = Baseline.model_validate_json(path.read_bytes())
     except FileNotFoundError:
         raise AssayError(
-            f"{path}: no baseline; make one of a run with `assay baseline accept RUN`"
+            f"{path}: no baseline; make one of a run with `assay baseline accept {run}`"
         ) from None
     except (OSError, ValidationError) as error:
         reason = explain_error(error) if isinstance(error, ValidationError) else error.strerror

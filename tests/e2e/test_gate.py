@@ -89,6 +89,8 @@ def test_accept_and_show(call, baseline: Path, run_id: str) -> None:
     assert "60 queries" in text
     assert run_id in text
     check_refusal(call("baseline", "show", "nothing"), "nothing.json", "baseline accept")
+    done = call("gate", run_id, "--baselines", str(baseline.parent / "none"))
+    check_refusal(done, "no baseline", f"`assay baseline accept {run_id}`")
 
 
 def test_what_may_not_become_a_baseline(call, reports: Path, run_id: str) -> None:
