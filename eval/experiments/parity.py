@@ -23,6 +23,7 @@ from eval.parity.results import Absence, Parity
 from eval.report import engines, parity
 from eval.tracking.parity import log_parity
 from retrievers.base import AssayError, Progress
+from retrievers.engines.capabilities import LackError
 from retrievers.settings import Workshop
 
 
@@ -133,7 +134,7 @@ def examine_all(
                 yield _examine(bench, configured, workshop)
                 continue
             found = _attempt(bench, configured, workshop)
-            if isinstance(found, Absence) and not found.failed:
+            if isinstance(found, Absence) and is_missing(configured, found.reason):
                 lacking.add(configured.type)
             yield found
 
@@ -194,6 +195,6 @@ def _attempt(bench: Bench, configured: ConfiguredEngine, workshop: Workshop) -> 
         return _examine(bench, configured, workshop)
     except AssayError as error:
         reason = " ".join(str(error).split())
-        failed = not is_missing(configured, reason)
+        failed = not (isinstance(error, LackError) or is_missing(configured, reason))
         workshop.progress.say(f"{'failed' if failed else 'left out'}: {reason}")
         return Absence(configured.label, bench.collection.name, reason, failed)

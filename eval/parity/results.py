@@ -105,7 +105,7 @@ class Parity:
 class Absence:
     """An engine of which nothing was found on a collection, and why.
 
-    It `failed` unless it is for want of an extra or of a server's address.
+    It `failed` unless it is for want of an extra, of a server's address, or of a newer server.
     """
 
     engine: str

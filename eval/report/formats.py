@@ -61,7 +61,9 @@ def percent(share: float) -> str:
 
 
 def size(count: int) -> str:
-    """Return a number of bytes in the decimal unit that fits."""
+    """Return a number of bytes in the decimal unit that fits; 0 is what no server told."""
+    if not count:
+        return "–"
     value = float(count)
     for unit in ("B", "kB", "MB"):
         if value < 1000:

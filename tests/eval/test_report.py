@@ -319,7 +319,7 @@ def test_durations_have_about_three_digits(value: float, shown: str) -> None:
 
 @pytest.mark.parametrize(
     ("count", "shown"),
-    [(0, "0 B"), (999, "999 B"), (12_345, "12.3 kB"), (2_500_000_000, "2.50 GB")],
+    [(0, "–"), (1, "1 B"), (999, "999 B"), (12_345, "12.3 kB"), (2_500_000_000, "2.50 GB")],
 )
 def test_sizes_are_decimal(count: int, shown: str) -> None:
     assert size(count) == shown

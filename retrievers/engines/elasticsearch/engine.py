@@ -4,10 +4,9 @@ import os
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from retrievers.base import AssayError
 from retrievers.engines import lucene
 from retrievers.engines.bare import BareClient, Request
-from retrievers.engines.capabilities import Capabilities
+from retrievers.engines.capabilities import Capabilities, LackError
 from retrievers.engines.elasticsearch.collection import ElasticsearchStore
 from retrievers.engines.elasticsearch.connection import ADDRESS, ElasticsearchConnection
 from retrievers.engines.elasticsearch.features import FEATURES
@@ -61,7 +60,7 @@ class ElasticsearchEngine(StatedEngine[ElasticsearchSettings, ElasticsearchConne
     def _read_version(self, connection: ElasticsearchConnection) -> str:
         lacks = (feature.find_lack(connection.version) for feature in self._settings.features)
         if lack := next(filter(None, lacks), ""):
-            raise AssayError(f"{self.name} at {connection.url}: {lack}")
+            raise LackError(f"{self.name} at {connection.url}: {lack}")
         return connection.version
 
     def _search_dense(self, opened: OpenedIndex, vector: Vectors, limit: int) -> list[Scored]:

@@ -5,9 +5,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
-from retrievers.base import AssayError
 from retrievers.engines.addresses import read_address
-from retrievers.engines.capabilities import Feature
+from retrievers.engines.capabilities import Feature, LackError
 from retrievers.engines.milvus.lite import quiet
 from retrievers.engines.servers import PREFIX
 from retrievers.engines.service import GONE, Fault, ServiceConnection, ServiceSettings
@@ -65,7 +64,7 @@ class MilvusConnection(ServiceConnection):
         try:
             self.version = str(self.call(lambda c, **options: c.get_server_version(**options)))
             if lack := BM25.find_lack(self.version):
-                raise AssayError(f"{self.engine} at {self.url}: {lack}")
+                raise LackError(f"{self.engine} at {self.url}: {lack}")
         except BaseException:
             self.close()
             raise

@@ -6,9 +6,8 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from retrievers.base import AssayError
 from retrievers.engines.base import LegWeights
-from retrievers.engines.capabilities import Capabilities, Feature
+from retrievers.engines.capabilities import Capabilities, Feature, LackError
 from retrievers.engines.formulas import Formula
 from retrievers.engines.mongodb.collection import MongoStore
 from retrievers.engines.mongodb.connection import (
@@ -119,7 +118,7 @@ class MongoEngine(ServiceEngine[MongoSettings, MongoConnection]):
     def _read_version(self, connection: MongoConnection) -> str:
         version = connection.read_version()
         if lack := FUSIONS[self._settings.fusion].find_lack(version):
-            raise AssayError(f"{self.name} at {connection.url}: {lack}")
+            raise LackError(f"{self.name} at {connection.url}: {lack}")
         return version
 
     def _search_dense(self, opened: OpenedCollection, vector: Vectors, limit: int) -> list[Scored]:

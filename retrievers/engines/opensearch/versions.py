@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from retrievers.base import AssayError
-from retrievers.engines.capabilities import Feature
+from retrievers.engines.capabilities import Feature, LackError
 from retrievers.engines.opensearch.client import OpenSearchClient
 from retrievers.engines.opensearch.features import FAISS
 
@@ -13,7 +13,7 @@ def check_version(client: OpenSearchClient, features: Collection[Feature]) -> st
     """Return the server's version. Raises AssayError where it lacks one of the features."""
     told = _read_version(client)
     if lack := _find_lack(client, told, features):
-        raise AssayError(f"opensearch at {client.url}: {lack}")
+        raise LackError(f"opensearch at {client.url}: {lack}")
     return str(told["number"])
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from retrievers.base import AssayError
 from retrievers.engines.addresses import read_address, shorten
-from retrievers.engines.capabilities import Capabilities, Feature
+from retrievers.engines.capabilities import Capabilities, Feature, LackError
 from retrievers.engines.qdrant.channel import OPTIONS, describe_rpc, find_grpc_port
 from retrievers.engines.retries import MISREAD, PASSING, PASSING_RPC, RetrySettings, call
 from retrievers.settings import Settings
@@ -90,7 +90,7 @@ class QdrantConnection:
         version = str(self.ask(lambda client: client.info()).version)
         for feature in CAPABILITIES.features:
             if lack := feature.find_lack(version):
-                raise AssayError(f"qdrant at {self.url}: {lack}")
+                raise LackError(f"qdrant at {self.url}: {lack}")
         return version
 
     def drop(self, collection: str) -> None:

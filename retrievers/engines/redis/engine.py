@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from retrievers.base import AssayError
 from retrievers.engines.bare import BareClient, Request
-from retrievers.engines.capabilities import Capabilities
+from retrievers.engines.capabilities import Capabilities, LackError
 from retrievers.engines.query_words import find_words
 from retrievers.engines.redis.collection import RedisStore, pack
 from retrievers.engines.redis.connection import ADDRESS, HYBRID, RedisConnection, open_client, pair
@@ -116,7 +115,7 @@ class RedisEngine(StatedEngine[RedisSettings, RedisConnection]):
         connection, settings, depth = opened.connection, self._settings, self.depth.dense
         if lack := HYBRID.find_lack(connection.version):
             way_out = f"`assay run hybrid_rrf --engine {self.name}` fuses its dense list here"
-            raise AssayError(f"{self.name} at {connection.url}: {lack}; {way_out}")
+            raise LackError(f"{self.name} at {connection.url}: {lack}; {way_out}")
         if not (words := find_words(text)):
             return self.formula.fuse(self._search_dense(opened, vector, depth), [])
         effort = [] if self._exact else ["EF_RUNTIME", max(depth, settings.ef)]

@@ -12,14 +12,21 @@ from liars import Liar, fuse_by
 from parity_sample import look, make_bench
 from report_sample import HOSTILE
 
+from eval.experiments import parity as experiment
 from eval.experiments.ann_sweep import list_variants, run_sweep
-from eval.experiments.engine_settings import list_features, list_met, read_engine
+from eval.experiments.engine_settings import (
+    ConfiguredEngine,
+    list_features,
+    list_met,
+    read_engine,
+)
 from eval.experiments.parity import deliver, read_request
 from eval.experiments.recall_subjects import read_subject
 from eval.parity.results import Absence, Parity
 from eval.parity.timing import Timing, time_systems
 from eval.report import engines, parity, recall
 from retrievers.base import AssayError, Quiet
+from retrievers.engines.capabilities import LackError
 from retrievers.engines.formulas import ReciprocalRanks
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
@@ -193,6 +200,22 @@ def test_a_call_that_is_broken_off_loses_no_engine(
     deliver(find(stop=False), request, False, Quiet())
     assert [row["label"] for row in engines.read_rows(tmp_path)] == ["qdrant-edge", "sqlite"]
     assert engines.read_rows(tmp_path)[1]["created"].startswith("2030")
+
+
+def test_a_fusion_that_an_older_server_lacks_is_left_out(
+    honest: Parity, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def examine(_: object, configured: ConfiguredEngine, __: object) -> Parity:
+        if configured.label == configured.type:
+            raise LackError("qdrant-edge: 1.1 is too old")
+        return honest
+
+    monkeypatch.setattr(experiment, "open_bench", lambda *_: make_bench())
+    monkeypatch.setattr(experiment, "_examine", examine)
+    request = read_request(["harbourline"], every=True, only=["qdrant-edge"], output=tmp_path)
+    absent, found = experiment.examine_all(request, None, Workshop(Cache(tmp_path)))
+    assert absent == Absence("qdrant-edge", "harbour", "qdrant-edge: 1.1 is too old", failed=False)
+    assert found is honest
 
 
 def test_the_curve_of_recall(cache: Path, tmp_path: Path) -> None:
