@@ -119,7 +119,10 @@ def _read_files(folder: Path, manifest: Manifest) -> StoredRun:
     queries = read_queries(folder / "queries.jsonl")
     gold = read_gold(folder / "gold.jsonl")
     if unknown := gold.items.keys() - queries.keys():
-        raise KeyError(min(unknown))
+        path = folder / "gold.jsonl"
+        raise AssayError(
+            f'{path}: damaged: it judges "{min(unknown)}", which is no query of the run'
+        )
     return StoredRun(
         folder=folder,
         manifest=manifest,

@@ -5,7 +5,7 @@ AssayError for a line that holds no object, and errors of other classes for one 
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -41,12 +41,16 @@ class Gold(NamedTuple):
 class StoredRankings(LazyMapping[Ranking]):
     """The rankings by query id, each read when it is first asked for.
 
-    `empty` are the queries for which nothing is returned. A ranking that is damaged is an
-    AssayError.
+    `empty` are the queries for which nothing is returned. A ranking that is damaged or not there
+    is an AssayError.
     """
 
-    def __init__(self, path: Path, queries: Iterable[str], chunks: Mapping[str, Chunk]) -> None:
+    def __init__(self, path: Path, queries: Collection[str], chunks: Mapping[str, Chunk]) -> None:
         lines = _index(path)
+        if lacking := [query for query in queries if query not in lines]:
+            found = f'no ranking of the query "{lacking[0]}"'
+            others = f", nor of {len(lacking) - 1} others" if lacking[1:] else ""
+            raise AssayError(f"{path}: damaged: {found}{others}; make the run anew")
         super().__init__(queries, lambda query: _read(lines[query], read_ranking, chunks))
         self.empty = frozenset(query for query in self if _is_empty(lines[query]))
 

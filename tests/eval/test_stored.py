@@ -21,14 +21,18 @@ from retrievers.store.files import write_atomically
 
 def test_runs_that_cannot_be_read_are_passed_over(tmp_path: Path, capsys) -> None:
     whole = make_run(tmp_path, "whole", [1, 2])
-    damaged, empty, begun = (make_run(tmp_path, name, [1, 2]) for name in ("a", "b", "c"))
-    (damaged.folder / "rankings.jsonl").unlink()
+    damaged, empty, begun, foreign = (make_run(tmp_path, name, [1, 2]) for name in "abcd")
+    rankings = damaged.folder / "rankings.jsonl"
+    rankings.write_text(rankings.read_text().splitlines(keepends=True)[0])
     (empty.folder / "queries.jsonl").write_text("")
     (empty.folder / "gold.jsonl").write_text("")
+    gold = foreign.folder / "gold.jsonl"
+    gold.write_text(gold.read_text().replace('"q1"', '"q9"'))
     (begun.folder / MANIFEST).unlink()
     assert [result.id for result in load_runs(reports=tmp_path)] == [whole.manifest.id]
     told = capsys.readouterr().err
-    assert f"passed over: {damaged.folder}: its files are damaged: KeyError" in told
+    assert f'passed over: {rankings}: damaged: no ranking of the query "q1"; make the run' in told
+    assert f'passed over: {foreign.folder / "gold.jsonl"}: damaged: it judges "q9", which' in told
     assert f"passed over: {empty.folder}: a run of no queries" in told
     assert str(begun.folder) not in told
 
