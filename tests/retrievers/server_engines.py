@@ -4,14 +4,17 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from retrievers.base import AssayError
+from retrievers.engines.base import Engine
+from retrievers.engines.conformance_sample import index
 from retrievers.engines.qdrant.engine import QdrantEngine, QdrantSettings
 from retrievers.engines.weaviate.engine import WeaviateEngine, WeaviateSettings
 from retrievers.settings import Workshop
@@ -42,6 +45,22 @@ def point_at(double: "WeaviateDouble", patch: pytest.MonkeyPatch) -> None:
     patch.setenv("WEAVIATE_URL", double.url)
     patch.setenv("WEAVIATE_GRPC_PORT", str(double.grpc_port))
     patch.delenv("WEAVIATE_API_KEY", raising=False)
+
+
+def index_at_once(
+    make: Callable[[], Engine], texts: Sequence[str], search: Callable[[Any], Any]
+) -> None:
+    """Hold that two which index the same texts at once both find what is there."""
+
+    def act(_: int) -> Any:
+        with closing(make()) as engine:
+            index(engine, texts)
+            return search(engine)
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(act, range(2))
+    assert first == second
+    assert first
 
 
 def one_line(action: Callable[[], Any]) -> str:

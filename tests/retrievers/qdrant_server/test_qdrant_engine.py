@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from itertools import chain
@@ -12,8 +11,8 @@ from typing import Any
 import pytest
 from opensearch_proxy import Proxy
 from pydantic import ValidationError
+from server_engines import index_at_once, one_line
 from server_engines import make_qdrant as make
-from server_engines import one_line
 
 pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
 
@@ -159,15 +158,7 @@ def test_a_whole_collection_is_found_again(double: QdrantDouble) -> None:
 
 
 def test_two_that_index_at_once(double: QdrantDouble) -> None:
-    def act(_: int) -> Any:
-        with closing(make()) as e:
-            index(e, FEW)
-            return search(e)
-
-    with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(act, range(2))
-    assert first == second
-    assert first
+    index_at_once(make, FEW, search)
 
 
 def test_what_is_stored_and_its_removal(double: QdrantDouble) -> None:

@@ -1,14 +1,13 @@
 """Adapters of stores that vendors serve, through the vendors' clients: what all keep."""
 
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from typing import Any
 
 import pytest
 from served import SERVED, Served, encode_all, search
-from server_engines import one_line
+from server_engines import index_at_once, one_line
 
 from retrievers.conformance import Rule
 from retrievers.engines import service_collections
@@ -93,15 +92,7 @@ def test_a_collection_of_another_model_is_refused(
 
 
 def test_two_that_index_at_once(served: Served) -> None:
-    def act(_: int) -> Any:
-        with closing(served.make()) as e:
-            index(e, FEW)
-            return search(e)
-
-    with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(act, range(2))
-    assert first == second
-    assert first
+    index_at_once(served.make, FEW, search)
 
 
 def test_what_is_stored_and_its_removal(served: Served) -> None:

@@ -3,7 +3,6 @@
 import json
 import struct
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from typing import Any
@@ -11,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from pydantic import ValidationError
+from server_engines import index_at_once, one_line, point_at
 from server_engines import make_weaviate as make
-from server_engines import one_line, point_at
 
 pytest.importorskip("weaviate", reason="needs the extra `weaviate`")
 
@@ -237,14 +236,7 @@ def test_a_whole_collection_is_found_again(double: WeaviateDouble) -> None:
 
 
 def test_two_that_index_at_once(double: WeaviateDouble) -> None:
-    def act(_: int) -> Any:
-        with closing(make()) as e:
-            index(e)
-            return search(e)
-
-    with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(act, range(2))
-    assert first == second
+    index_at_once(make, TEXTS, search)
     with make()._settings.server() as server:
         assert {stored.texts for stored in server.list_stored()} == {len(TEXTS)}
 
