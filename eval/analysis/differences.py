@@ -18,6 +18,7 @@ from eval.statistics.significance import (
     can_reach,
     detectable,
     find_detectable,
+    find_share,
     presumes_symmetry,
     smallest_p,
     spread,
@@ -36,7 +37,7 @@ SYMMETRY = (
     "other way would undo it"
 )
 
-UNTESTED = (None, None, None)
+UNTESTED = (None, None, None, None)
 
 Verdict = Literal["better", "worse", "no difference shown", "too few queries"]
 
@@ -117,7 +118,9 @@ def judge_family(contrasts: Sequence[Contrast], effect: float = EFFECT) -> list[
     One test over the same draws of signs serves them all (see `randomise_family`): the chance of
     any false finding among them is .05. A difference that is not significant is "no difference
     shown" where these queries would have shown one of `effect` with power 0.8, else "too few
-    queries". Contrasts of too few queries for any p-value to reach .05 are left out of the test.
+    queries". That is also what is said where so few queries moved that the test could show nothing
+    had all moved one way, unless one of `effect` would have moved more of them with that power.
+    Contrasts of too few queries for any p-value to reach .05 are left out of the test.
     """
     (judged,) = judge_parts([contrasts], effect)
     return [item.difference for item in judged]
@@ -134,7 +137,7 @@ def judge_parts(parts: Sequence[Sequence[Contrast]], effect: float) -> list[list
         np.array(table).reshape(len(queries), len(family)),
         [range(begin, end) for begin, end in pairwise(ends)],
     )
-    p_values = zip(found.p_values, found.adjusted, chain(*found.apart), strict=True)
+    p_values = zip(found.p_values, found.adjusted, found.reach, chain(*found.apart), strict=True)
     by_contrast = dict(zip(map(id, family), p_values, strict=True))
     return [
         [_judge(item, *by_contrast.get(id(item), UNTESTED), effect=effect) for item in part]
@@ -154,6 +157,7 @@ def _judge(
     contrast: Contrast,
     p: float | None,
     adjusted: float | None,
+    reach: float | None,
     alone: float | None,
     *,
     effect: float,
@@ -166,15 +170,18 @@ def _judge(
     largest = find_largest(contrast.measure, differences)
     shown = find_detectable(differences, largest)
     estimate = estimate_changes(contrast.measure, differences)
+    n, moved = len(differences), wins + losses
+    # Whether a difference of `effect` would have moved more of them.
+    told = moved < n and find_share(moved + 1, n) * largest <= effect
     verdict: Verdict = "no difference shown"
     if adjusted is not None and adjusted <= ALPHA:
         verdict = "better" if sign * estimate.value > 0 else "worse"
-    elif adjusted is None or shown is None or shown > effect:
+    elif shown is None or shown > effect or ((reach or 1.0) > ALPHA and not told):
         verdict = "too few queries"
     difference = Difference(
         measure=contrast.measure,
         type=contrast.type,
-        n=len(differences),
+        n=n,
         base=float(np.mean(list(contrast.before.values()))),
         other=float(np.mean(list(contrast.after.values()))),
         difference=estimate,
@@ -184,7 +191,7 @@ def _judge(
         deviation=deviation,
         detectable=shown,
         wins=wins,
-        ties=len(differences) - wins - losses,
+        ties=n - moved,
         losses=losses,
         verdict=verdict,
         presumes_symmetry=verdict in ("better", "worse")

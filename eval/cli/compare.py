@@ -182,5 +182,5 @@ def _explain(compared: "Comparison") -> str:
         f"p: randomisation of signs, {RESAMPLES:,} draws{family}; better or worse "
         f"at {ALPHA}; none for groups too small to reach it. d: mean difference over its standard "
         "deviation (d_z). +/=/−: queries won, tied, lost. too few queries: a difference of "
-        f"{compared.effect:g} would not be shown reliably."
+        f"{compared.effect:g} would not be shown reliably, or so few moved that none could be."
     )

@@ -31,11 +31,14 @@ SAME = 1e-4
 class FamilyTest:
     """Two-sided p-values by test: each for itself, and adjusted for all.
 
-    `apart` holds, for each part of the family that was asked for, those adjusted for it alone.
+    `reach` is what each could be adjusted to at best: if all cases that moved in it had moved one
+    way, and the other tests were as they are. `apart` holds, for each part of the family that was
+    asked for, those adjusted for it alone.
     """
 
     p_values: tuple[float, ...]
     adjusted: tuple[float, ...]
+    reach: tuple[float, ...]
     apart: tuple[tuple[float, ...], ...] = ()
 
 
@@ -56,7 +59,7 @@ def randomise_family(
     differences = np.where(np.abs(differences) > TIE, differences, 0.0)
     scale = np.sqrt(np.sum(differences**2, axis=0))
     moved = np.flatnonzero(scale > 0)
-    p_values = np.ones(tests)
+    p_values, reach = np.ones(tests), np.ones(tests)
     families = [range(tests), *parts]
     adjusted = [np.ones(tests) for _ in families]
     if len(moved):
@@ -70,6 +73,9 @@ def randomise_family(
         above = np.zeros(len(moved))  # draws in which a column itself is as extreme
         # Draws in which it or any of smaller statistic is.
         beyond = [np.zeros(len(order)) for order in orders]
+        best = np.abs(scaled).sum(axis=0)
+        before = np.count_nonzero(seen[:, None] > best + SAME, axis=0)  # that would stay ahead
+        beyond_best = np.zeros(len(moved))
         draws = 0
         for signs in _list_signs(scaled):
             drawn = np.abs(signs.T @ scaled)
@@ -77,6 +83,8 @@ def randomise_family(
             for order, count in zip(orders, beyond, strict=True):
                 largest = np.maximum.accumulate(drawn[:, order[::-1]], axis=1)[:, ::-1]
                 count += np.count_nonzero(largest >= seen[order] - SAME, axis=0)
+                if order is orders[0]:
+                    beyond_best += np.count_nonzero(largest[:, before] >= best - SAME, axis=0)
             draws += len(drawn)
         extra = 0 if len(scaled) <= MOST_ENUMERATED else 1  # what was seen counts as a draw too
         alone = (above + extra) / (draws + extra)
@@ -86,6 +94,9 @@ def randomise_family(
         for order, count, values in zip(orders, beyond, adjusted, strict=True):
             stepped = np.maximum((count + extra) / (draws + extra), alone[order])
             values[moved[order]] = np.maximum.accumulate(stepped)
+        ahead = np.append(0.0, adjusted[0][moved[orders[0]]])[before]
+        least = 2.0 ** (1 - np.count_nonzero(scaled, axis=0))
+        reach[moved] = np.max([(beyond_best + extra) / (draws + extra), least, ahead], axis=0)
         for part, values in zip(parts, adjusted[1:], strict=True):
             few = np.count_nonzero(np.any(differences[:, part] != 0, axis=1)) <= MOST_ENUMERATED
             if few and extra:  # all signs can be tried of it, if not of the whole
@@ -93,6 +104,7 @@ def randomise_family(
     return FamilyTest(
         tuple(p_values.tolist()),
         tuple(adjusted[0].tolist()),
+        tuple(reach.tolist()),
         tuple(
             tuple(values[list(part)].tolist())
             for part, values in zip(parts, adjusted[1:], strict=True)

@@ -104,24 +104,32 @@ def detectable(deviation: float, n: int, power: float = POWER, alpha: float = AL
 def find_detectable(differences: Sequence[float], largest: float) -> float | None:
     """Return the smallest mean difference that so many, varying as these do, show with power 0.8.
 
-    It is `detectable`, but where each is 0 or the `largest` there can be, as of scores of 0 and 1
-    and of scores none of which moved, not less than what randomisation needs: that enough of them
-    move, by the binomial distribution, for a p-value of .05. None where nothing tells: for fewer
-    than that or than two, and for equal differences other than 0 and the largest.
+    It is `detectable`, but where each is 0 or the `largest` there can be, as of scores of 0 and 1,
+    and where fewer moved than can give a p-value of .05, not less than what randomisation needs:
+    that enough of them move. None where nothing tells: for fewer than that or than two, and for
+    equal differences other than 0 and the largest.
     """
     n, deviation = len(differences), spread(differences)
     if deviation is None:
         return None
     whole = all(min(abs(item), abs(abs(item) - largest)) <= TIE for item in differences)
-    if not whole or largest <= TIE:
+    few = not can_reach(ALPHA, sum(abs(item) > TIE for item in differences))
+    if not (whole or few) or largest <= TIE:
         return detectable(deviation, n) if deviation else None
     if not can_reach(ALPHA, n):
         return None
+    least = next(moved for moved in range(n + 1) if can_reach(ALPHA, moved))
+    return max(detectable(deviation, n), find_share(least, n) * largest)
+
+
+def find_share(moved: int, n: int) -> float:
+    """Return the share of moving cases of which `n` hold `moved` or more with power 0.8.
+
+    By the binomial distribution. `moved` is from 1 to n.
+    """
     from scipy.special import betaincinv
 
-    least = next(moved for moved in range(n + 1) if can_reach(ALPHA, moved))
-    share = float(betaincinv(least, n - least + 1, POWER))
-    return max(detectable(deviation, n), share * largest)
+    return float(betaincinv(moved, n - moved + 1, POWER))
 
 
 @lru_cache(maxsize=1000)

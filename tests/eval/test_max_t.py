@@ -137,6 +137,28 @@ def test_a_family_equals_enumeration(differences: np.ndarray) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(tables)
+def test_what_moved_one_way_reaches_no_more(differences: np.ndarray) -> None:
+    found = randomise_family(differences)
+    for column, reach, adjusted in zip(differences.T, found.reach, found.adjusted, strict=True):
+        one_way = np.all(column >= 0) or np.all(column <= 0)
+        assert reach == pytest.approx(adjusted) if one_way else reach <= adjusted
+
+
+def test_a_test_reaches_what_it_would_if_all_moved_one_way() -> None:
+    table = np.zeros((13, 3))
+    table[:6, 0] = (0.5, -0.25, 0.5, 0.25, -0.5, 0.5)
+    table[6:, 1] = (0.5, 0.5, -0.25, 0.5, 0.5, 0.25, 0.5)
+    found = randomise_family(table)
+    for at in (0, 1):
+        turned = table.copy()
+        turned[:, at] = np.abs(turned[:, at])
+        assert found.reach[at] == randomise_family(turned).adjusted[at] < found.adjusted[at]
+    assert randomise_family(table[:, :1]).reach == (2**-5,)
+    assert 2**-5 < found.reach[0] < 1.0 == found.reach[2]
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables)
 def test_a_part_is_adjusted_as_a_family_of_its_own(differences: np.ndarray) -> None:
     parts = [range(1), range(1, differences.shape[1])]
     found = randomise_family(differences, parts)

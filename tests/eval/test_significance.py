@@ -13,6 +13,7 @@ from eval.statistics.significance import (
     can_reach,
     detectable,
     find_detectable,
+    find_share,
     presumes_symmetry,
     randomise,
     spread,
@@ -96,6 +97,19 @@ def test_what_zeros_and_ones_show_is_what_randomisation_finds() -> None:
     assert find_detectable(scattered, 1.0) == detectable(spread(scattered) or 0.0, 60)
     graded = [0.1, -0.2, 0.3] * 20
     assert find_detectable(graded, 1.0) == detectable(spread(graded) or 0.0, 60)
+
+
+def test_of_fewer_that_moved_than_randomisation_needs_little_is_shown() -> None:
+    for few in (1, 5):
+        differences = [0.0] * (60 - few) + [0.1, -0.02, 0.05, -0.1, 0.03][:few]
+        assert find_detectable(differences, 1.0) == find_detectable([0.0] * 60, 1.0)
+    enough = [0.0] * 54 + [0.1, -0.02, 0.05, -0.1, 0.03, 0.1]
+    assert find_detectable(enough, 1.0) == detectable(spread(enough) or 0.0, 60)
+
+
+def test_the_share_of_which_enough_move_by_the_binomial_distribution() -> None:
+    for moved, n in ((1, 1), (6, 60), (60, 60)):
+        assert binom.sf(moved - 1, n, find_share(moved, n)) == pytest.approx(0.8)
 
 
 def test_nothing_is_said_to_be_shown_where_nothing_tells() -> None:

@@ -65,7 +65,8 @@ def describe_method(compared: Comparison) -> Pairs:
             "Verdict",
             f"Better or worse where p is at most {ALPHA:g}. Else no difference shown where one of "
             f"{compared.effect:g} would have been shown with power {POWER:g}, and too few queries "
-            "where it would not.",
+            "where it would not, or where so few moved that the test could show nothing had all "
+            "moved one way.",
         ),
         ("Fates", "Of gold items, for the first 10 passages. An item is found where it counts."),
         ("Gold and chunks", compared.base.run.manifest.join_rule),
