@@ -45,7 +45,10 @@ def list_models(as_json: bool) -> None:
 )
 @options.JSON
 def fetch(names: tuple[str, ...], backend: str, as_json: bool) -> None:
-    """Fetch the models NAME, or all that the default configs use."""
+    """Fetch the models NAME, or all that the default configs use.
+
+    A model of which a file in the cache is damaged is fetched anew.
+    """
     from dataclasses import asdict
 
     from eval.experiments.models import fetch_models

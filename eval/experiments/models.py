@@ -54,12 +54,12 @@ def list_models() -> Iterator[ModelState]:
 def fetch_models(names: Sequence[str], backend: str) -> Iterator[FetchedModel]:
     """Fetch the models with these names, or all that the default configs use, and yield each.
 
-    `backend` is `auto` or a backend. Raises AssayError, before any is fetched, for a name that is
-    not pinned for it.
+    One of which a file is damaged is fetched anew. `backend` is `auto` or a backend. Raises
+    AssayError, before any is fetched, for a name that is not pinned for it.
     """
     workshop = make_workshop()
     for pin in [_choose(name, backend) for name in names or DEFAULTS]:
-        folder = wheels.fetch(pin, workshop)
+        folder = wheels.fetch(pin, workshop, mend=True)
         yield FetchedModel(pin.name, pin.backend, str(folder.path))
 
 

@@ -11,7 +11,9 @@ import zipfile
 from pathlib import Path
 
 from retrievers.base import AssayError, Progress
+from retrievers.models.integrity import find_damage
 from retrievers.models.packages import PinnedFile, PinnedModel, Source, Wheel
+from retrievers.models.pins import list_pinned
 from retrievers.settings import Workshop
 from retrievers.store.cache import META, Cache, Folder
 from retrievers.store.digest import digest
@@ -20,11 +22,12 @@ MEGABYTE = 1_000_000
 CACHE_KIND = "models"
 
 
-def fetch(model: PinnedModel, workshop: Workshop) -> Folder:
+def fetch(model: PinnedModel, workshop: Workshop, *, mend: bool = False) -> Folder:
     """Return the folder with the files of `model`, downloaded if it is not in the cache.
 
+    With `mend` also if a file in the cache is damaged; what is there stays until the new is.
     Raises AssayError when no source of some file gives the pinned bytes, and where a file that is
-    in the cache has lost some.
+    in the cache is not the pinned one.
     """
 
     def make(folder: Path) -> None:
@@ -34,20 +37,26 @@ def fetch(model: PinnedModel, workshop: Workshop) -> Folder:
                 shelf.take(file, folder / file.name)
 
     folder = workshop.cache.folder(CACHE_KIND, _key(model), make)
-    for file in model.files:
-        path = folder.path / file.name
-        size = path.stat().st_size if path.is_file() else 0
-        if size != file.size:  # digests of all take as long as the start of a command
-            raise AssayError(
-                f"{path}: damaged: {size:,} bytes of {file.size:,}; delete {folder.path}, and model"
-                f" {model.name} is fetched anew"
-            )
+    damage = find_damage(model, folder.path)
+    if damage and mend:
+        workshop.progress.say(f"{damage}; model {model.name} is fetched anew")
+        folder = workshop.cache.remake(CACHE_KIND, _key(model), make)
+        damage = find_damage(model, folder.path)
+    if damage:
+        raise AssayError(f"{damage}; `{_tell_fetch(model)}` fetches it anew")
     return folder
 
 
 def is_fetched(model: PinnedModel, cache: Cache) -> bool:
     """Return whether the files of `model` are in the cache."""
     return (cache.root / CACHE_KIND / _key(model) / META).exists()
+
+
+def _tell_fetch(model: PinnedModel) -> str:
+    """Return the command that fetches `model`, whose name may have several builds."""
+    first = next((pin for pin in list_pinned() if pin.name == model.name), model)
+    backend = "" if first.backend == model.backend else f" --backend {model.backend}"
+    return f"assay models fetch {model.name}{backend}"
 
 
 def _key(model: PinnedModel) -> str:

