@@ -8,7 +8,14 @@ from typing import Any
 from eval.collections.collection import Query
 from eval.experiments.engine_bench import Bench, index_engine, open_bench, timed
 from eval.experiments.engine_settings import ConfiguredEngine, choose_engines
-from eval.parity.clients import ADAPTER, CLIENT, ClientCheck, ClientChecks, compare_client
+from eval.parity.clients import (
+    ADAPTER,
+    CLIENT,
+    CONTROL,
+    ClientCheck,
+    ClientChecks,
+    compare_client,
+)
 from eval.parity.quality import DENSE, KEYWORD
 from eval.parity.timing import time_interleaved
 from eval.runs import environment
@@ -83,14 +90,15 @@ def check_client(
 def _list_systems(
     bench: Bench, engine: Engine, bare: BareClient
 ) -> Iterator[tuple[str, dict[str, Callable[[Query], float]]]]:
-    """Yield each list that there is, with what measures the adapter and the client."""
+    """Yield each list that there is, with what measures the adapter and, twice, the client."""
     asked: dict[str, tuple[Any, Any, Callable[[Query], Any]]] = {
         DENSE: (engine.dense, bare.dense, lambda query: bench.encoded[query.id]),
         KEYWORD: (engine.keyword, bare.keyword, lambda query: query.text),
     }
     for search, (ask, ready, choose) in asked.items():
         if ready is not None:
-            yield search, {ADAPTER: _time_adapter(ask, choose), CLIENT: _time_client(ready, choose)}
+            client = _time_client(ready, choose)
+            yield search, {ADAPTER: _time_adapter(ask, choose), CLIENT: client, CONTROL: client}
 
 
 def _time_adapter(

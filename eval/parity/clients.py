@@ -10,6 +10,7 @@ from eval.statistics.estimates import Estimate, estimate_percentile_ratio
 
 BOUND = 1.2  # an adapter may take so many times what its client takes
 ADAPTER, CLIENT = "adapter", "client"
+CONTROL = "control"  # the client once more
 
 ClientVerdict = Literal["within", "over", "cannot tell"]
 
@@ -18,14 +19,16 @@ ClientVerdict = Literal["within", "over", "cannot tell"]
 class ClientTiming:
     """One list of an engine: milliseconds of the adapter and of the bare client.
 
-    `ratio` is the adapter's median over the client's, paired by query; `delays` are fixed waits of
-    the network that either shows, in sentences.
+    `ratio` is the adapter's median over the client's, paired by query, and `control` the client's
+    over its own, asked in the same turns: how far that lies from 1, the other may be wrong by.
+    `delays` are fixed waits of the network that either shows, in sentences.
     """
 
     search: str
     adapter: Percentiles
     client: Percentiles
     ratio: Estimate
+    control: Estimate
     delays: tuple[str, ...]
 
     @property
@@ -78,16 +81,17 @@ class ClientChecks:
 
 
 def compare_client(search: str, taken: Mapping[str, Sequence[float]]) -> ClientTiming:
-    """Return what the milliseconds of ADAPTER and CLIENT, paired by query, show of one list."""
+    """Return what the times of ADAPTER, CLIENT and CONTROL, paired by query, show of one list."""
     delays = (
         found.describe(f"{search}, {who}")
-        for who, times in taken.items()
-        if (found := find_delay(times))
+        for who in (ADAPTER, CLIENT)
+        if (found := find_delay(taken[who]))
     )
     return ClientTiming(
         search=search,
         adapter=find_percentiles(taken[ADAPTER]),
         client=find_percentiles(taken[CLIENT]),
         ratio=estimate_percentile_ratio(taken[CLIENT], taken[ADAPTER], 50),
+        control=estimate_percentile_ratio(taken[CLIENT], taken[CONTROL], 50),
         delays=tuple(delays),
     )

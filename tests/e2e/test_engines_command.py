@@ -157,7 +157,8 @@ def test_engines_timed(assay_json: Callable[..., Any], tmp_path: Path) -> None:
     (check,) = assay_json("engines", "check", "sqlite", *few)["checks"]
     assert [item["search"] for item in check["lists"]] == ["dense", "keyword"]
     for item in check["lists"]:
-        assert item["ratio"]["low"] <= item["ratio"]["value"] <= item["ratio"]["high"]
+        for found in (item["ratio"], item["control"]):
+            assert found["low"] <= found["value"] <= found["high"]
         assert item["verdict"] in ("within", "over", "cannot tell")
     assert "| sqlite | 3." in (tmp_path / "engine_clients.md").read_text()
     found = assay_json("engines", "bench", "sqlite", "--passages", "1000", *few)

@@ -9,13 +9,16 @@ from typing import Any, cast
 
 import pytest
 
+from eval.collections.collection import Query
 from eval.experiments import store_changes
+from eval.experiments.client_checks import check_client
 from eval.experiments.engine_settings import is_usable, list_engines, read_engine
 from eval.experiments.synthetic_corpus import scatter
 from eval.parity.changes import ChangesResult, Sight
-from eval.parity.clients import ADAPTER, BOUND, CLIENT, compare_client
+from eval.parity.clients import ADAPTER, BOUND, CLIENT, CONTROL, compare_client
 from eval.parity.load import ROUNDS, WARM_UP, load_by_turns
 from retrievers.base import AssayError, Quiet
+from retrievers.engines.bare import BareClient
 from retrievers.engines.conformance_sample import encode, index
 from retrievers.engines.faiss.live import FaissRows
 from retrievers.engines.live_rules import make_vectors
@@ -66,7 +69,9 @@ def _position(row: Any) -> int:
 )
 def test_the_whole_interval_counts(factor: float, verdict: str) -> None:
     noisy = [taken * factor * (1 + 0.01 * (at % 5 - 2)) for at, taken in enumerate(TIMES)]
-    found = compare_client("dense", {ADAPTER: noisy, CLIENT: TIMES})
+    again = [1.02 * taken for taken in TIMES]
+    found = compare_client("dense", {ADAPTER: noisy, CLIENT: TIMES, CONTROL: again})
+    assert found.control.value == pytest.approx(1.02)
     assert found.ratio.value == pytest.approx(factor, rel=0.02)
     assert found.verdict == verdict
     assert BOUND == 1.2
@@ -75,10 +80,37 @@ def test_the_whole_interval_counts(factor: float, verdict: str) -> None:
 
 def test_a_wait_is_told_with_who_waits() -> None:
     waiting = [taken + 44 * (at % 3 > 0) for at, taken in enumerate(TIMES)]
-    found = compare_client("dense", {ADAPTER: waiting, CLIENT: TIMES})
+    found = compare_client("dense", {ADAPTER: waiting, CLIENT: TIMES, CONTROL: waiting})
     (line,) = found.delays
     assert line.startswith("dense, adapter: 66% of 80 queries take 44 ms longer")
     assert found.verdict == "over"
+
+
+def test_the_client_is_asked_twice_in_each_turn() -> None:
+    asked: list[tuple[str, str]] = []
+
+    def ready(text: str, _: int) -> Any:
+        return lambda: asked.append(("client", text))
+
+    engine = SimpleNamespace(
+        open_bare=lambda: BareClient(None, ready, lambda: None),
+        dense=None,
+        keyword=lambda text, _: asked.append(("adapter", text)),
+        facts=dict,
+    )
+    queries = [Query(f"q{at}", f"text {at}") for at in range(12)]
+    bench = SimpleNamespace(timed=queries, encoded={})
+    check = check_client(
+        cast(Any, bench), cast(Any, SimpleNamespace(label="one")), cast(Any, engine), Quiet()
+    )
+    assert check is not None
+    assert [item.search for item in check.lists] == ["keyword"]
+    turns = [asked[at : at + 3] for at in range(0, len(asked), 3)]
+    assert all(len({text for _, text in turn}) == 1 for turn in turns)
+    assert {tuple(sorted(who for who, _ in turn)) for turn in turns} == {
+        ("adapter", "client", "client")
+    }
+    assert {[who for who, _ in turn].index("adapter") for turn in turns} == {0, 1, 2}
 
 
 class Lagging(FaissRows):
