@@ -40,7 +40,7 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(autouse=True)
-def environment() -> Iterator[None]:
+def unchanged_addresses() -> Iterator[None]:
     """What a test leaves in the environment, the next one would take for a server's address."""
     before = _list_addresses()
     yield

@@ -6,11 +6,8 @@
 import json
 import re
 import signal
-from pathlib import Path
 
 from language_model_server import Call, LanguageModelServer, Reaction, Say
-
-from retrievers.store.cache import Cache, default_root
 
 SENTENCE = re.compile(r"[A-Z][^.!?\n|]{25,}[.!?]")
 IDENTIFIER = re.compile(r"\b[A-Z]+-?\d\w*|§ ?\d[\w.]*")
@@ -46,15 +43,6 @@ def pick(passage: str) -> str:
     """Return a sentence of a passage, or its longest line."""
     found = SENTENCE.findall(passage)
     return max(found or [line.strip() for line in passage.splitlines()], key=len)
-
-
-def make_cache(folder: Path) -> Path:
-    """Make a cache in `folder` that has this machine's models and nothing else."""
-    models = Cache(default_root()).root / "models"
-    models.mkdir(exist_ok=True)
-    (folder / "cache").mkdir()
-    (folder / "cache" / "models").symlink_to(models)
-    return folder / "cache"
 
 
 if __name__ == "__main__":

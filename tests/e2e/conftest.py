@@ -3,6 +3,7 @@
 import json
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,12 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "ASSAY_REPORTS": str(folder / "reports"),
         "MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlflow.db",
     }
+
+
+@pytest.fixture
+def environment(places: dict[str, str], tmp_path: Path) -> dict[str, str]:
+    """Environment with reports of a test's own, in which no config's Python is trusted."""
+    return places | {"ASSAY_REPORTS": str(tmp_path / "reports"), "ASSAY_TRUST": ""}
 
 
 @pytest.fixture(scope="session")

@@ -10,11 +10,6 @@ QUICK = ("limit=8", "latency.queries=3", "latency.warm_up=0")
 
 
 @pytest.fixture
-def environment(places: dict[str, str], tmp_path: Path) -> dict[str, str]:
-    return places | {"ASSAY_REPORTS": str(tmp_path / "reports"), "ASSAY_TRUST": ""}
-
-
-@pytest.fixture
 def config(tmp_path: Path) -> Path:
     path = tmp_path / "small.yaml"
     path.write_text(

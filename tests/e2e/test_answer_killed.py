@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 from language_model_server import KEY, Call, Hang, LanguageModelServer, Reaction, Say
+from own_cache import make_cache
 from processes import finish, start
 from scripted_judge import QUERIES, make_judged
-
-from retrievers.store.cache import Cache, default_root
 
 ANSWERED = 2  # before the kill; all later calls hang
 
@@ -20,10 +19,6 @@ ANSWERED = 2  # before the kill; all later calls hang
 def test_a_killed_command_goes_on_and_pays_for_nothing_twice(tmp_path: Path) -> None:
     pytest.importorskip("openai", reason="needs the extra `openai`")
     run = make_judged(tmp_path / "reports")
-    models = Cache(default_root()).root / "models"
-    models.mkdir(exist_ok=True)
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "models").symlink_to(models)
     held = threading.Event()
 
     def react(call: Call) -> Reaction:
@@ -35,7 +30,7 @@ def test_a_killed_command_goes_on_and_pays_for_nothing_twice(tmp_path: Path) -> 
     with LanguageModelServer(react) as server:
         environment = {
             "ASSAY_REPORTS": str(tmp_path / "reports"),
-            "ASSAY_CACHE": str(tmp_path / "cache"),
+            "ASSAY_CACHE": str(make_cache(tmp_path)),
             "OPENAI_API_KEY": KEY,
             "OPENAI_BASE_URL": server.url,
         }

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 from language_model_server import KEY, Call, Hang, LanguageModelServer, Reaction
+from own_cache import make_cache
 from processes import finish, start
-
-from retrievers.store.cache import Cache, default_root
 
 CHUNKS = 12
 ANSWERED = 5  # before the kill; all later calls hang
@@ -31,11 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    models = Cache(default_root()).root / "models"
-    models.mkdir(exist_ok=True)
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "models").symlink_to(models)
-    return {"ASSAY_CACHE": str(tmp_path / "cache"), "ANTHROPIC_API_KEY": KEY}
+    return {"ASSAY_CACHE": str(make_cache(tmp_path)), "ANTHROPIC_API_KEY": KEY}
 
 
 @pytest.fixture

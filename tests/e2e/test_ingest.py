@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from originals import WRITERS, read_blocks, write_unreadable
+from own_cache import make_cache
 from processes import ROOT
 
 from eval.experiments.ingestion import is_bare
-from retrievers.store.cache import Cache, default_root
 
 DOCS = ROOT / "datasets" / "harbourline" / "docs"
 AssayJson = Callable[..., dict[str, Any]]
@@ -33,11 +33,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_folder_is_ingested_and_only_changes_are_done_again(
     assay: Any, assay_json: AssayJson, folder: Path, tmp_path: Path
 ) -> None:
-    models = Cache(default_root()).root / "models"
-    models.mkdir(exist_ok=True)
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "models").symlink_to(models)
-    cache = {"ASSAY_CACHE": str(tmp_path / "cache")}
+    cache = {"ASSAY_CACHE": str(make_cache(tmp_path))}
     call = ("ingest", str(folder), "--config", "configs/bm25.yaml", "--no-track")
     first = assay_json(*call, **cache)
     assert (first["documents"], first["fresh_documents"], first["skipped"]) == (4, 4, 13)

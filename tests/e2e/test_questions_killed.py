@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from language_model_server import KEY, Call, Hang, LanguageModelServer, Reaction
+from own_cache import make_cache
 from processes import ROOT, finish, start
-from scripted_questions import make_cache, write
+from scripted_questions import write
 
 from eval.cli.questions import questions
 from eval.collections import load

@@ -24,11 +24,6 @@ def sweep(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def environment(places: dict[str, str], tmp_path: Path) -> dict[str, str]:
-    return places | {"ASSAY_REPORTS": str(tmp_path / "reports"), "ASSAY_TRUST": ""}
-
-
 def manifests(reports: Path) -> dict[str, float]:
     return {path.parent.name: path.stat().st_mtime for path in reports.glob("*/manifest.json")}
 

@@ -21,11 +21,6 @@ ONE = Estimate(1.0, 1.0, 1.0, 1)
 GOLD = GoldItem("q", "d", "d", 0, 10, 1)
 
 
-@pytest.fixture(scope="module")
-def summary(tmp_path_factory: pytest.TempPathFactory) -> Summary:
-    return summarise(make_run(tmp_path_factory.mktemp("reports")))
-
-
 def planted(counts: dict[str, int]) -> AttributionView:
     """Return the view of a run with so many items of each fate, all of one query."""
     where = {

@@ -20,11 +20,6 @@ OTHER = [1, 1, 2, 1, 1, 1, 4, 1, 0, 1] * 4
 MEASURES = ("MRR@10", "Hit@1")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("runs")
-
-
 def test_figures_by_hand(folder: Path) -> None:
     base, other = make_run(folder, "base", BASE), make_run(folder, "other", OTHER)
     compared = compare([base, other], MEASURES)

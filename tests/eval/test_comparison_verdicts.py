@@ -13,11 +13,6 @@ BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
 MEASURES = ("MRR@10", "Hit@1")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("runs")
-
-
 def test_a_plain_gain_is_shown_whatever_stands_beside_it(folder: Path) -> None:
     """Once 250 and more tests stood together, no p-value could reach the level."""
     collection = make_collection(120, types=tuple(f"type{at}" for at in range(12)))

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
+from own_cache import make_cache
 
 from eval.cli.contexts import contexts
 from eval.collections.loading import load
 from retrievers.base import AssayError
-from retrievers.store.cache import Cache, default_root
 
 ROOT = Path(__file__).parents[2]
 PRICES = "1,1.25,0.1,5"
@@ -57,11 +57,7 @@ def make_beir(folder: Path) -> Path:
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     pytest.importorskip("anthropic", reason="needs the extra `anthropic`")
-    models = Cache(default_root()).root / "models"
-    models.mkdir(exist_ok=True)
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "models").symlink_to(models)
-    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ASSAY_CACHE", str(make_cache(tmp_path)))
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.chdir(ROOT)

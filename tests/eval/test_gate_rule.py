@@ -24,11 +24,6 @@ SETTINGS = GateSettings(
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("runs")
-
-
-@pytest.fixture(scope="module")
 def baseline(folder: Path) -> Baseline:
     return make(make_run(folder, "mine", RANKS), ["MRR@10", "Hit@3", "nDCG@10"])
 

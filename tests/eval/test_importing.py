@@ -5,29 +5,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from heard import Heard
 
 from eval.experiments import importing
 from eval.experiments.importing import import_runs
 from eval.runs.execution import Outcome
 from eval.runs.trec_runs import Ties
-from retrievers.base import AssayError, Quiet
+from retrievers.base import AssayError
 
 CARD = """name: small
 title: Small
 format: beir
 judgments: {test: qrels.tsv}
 """
-
-
-class Loud(Quiet):
-    """Keeps what is said."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def say(self, line: str) -> None:
-        """Keep a line."""
-        self.said.append(line)
 
 
 @pytest.fixture
@@ -48,10 +38,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def take(
     folder: Path, depth: int = 2, ties: Ties = "ranks", again: bool = False
 ) -> tuple[list[Outcome], list[str]]:
-    progress = Loud()
+    progress = Heard()
     file = folder / "run.trec"
     runs = import_runs(file, str(folder), None, depth, "fail", ties, again, progress)
-    return list(runs), progress.said
+    return list(runs), progress.lines
 
 
 def test_what_is_unchanged_is_told_without_reading_it(

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
-from scripted_questions import make_cache, write
+from own_cache import make_cache
+from scripted_questions import write
 
 from eval.cli.label import label
 from eval.cli.questions import questions

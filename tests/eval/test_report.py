@@ -25,11 +25,6 @@ POSITIVE = st.floats(0.001, 1e6)
 
 
 @pytest.fixture(scope="module")
-def summary(tmp_path_factory: pytest.TempPathFactory) -> Summary:
-    return summarise(make_run(tmp_path_factory.mktemp("reports")))
-
-
-@pytest.fixture(scope="module")
 def view(summary: Summary) -> View:
     return make_view(summary)
 

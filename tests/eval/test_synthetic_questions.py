@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from language_model_server import KEY, LanguageModelServer
-from scripted_questions import make_cache, write
+from own_cache import make_cache
+from scripted_questions import write
 
 from benchmarks.synthetic_questions import estimate_tau, halve, main
 from eval.experiments.authoring import author_folder

@@ -7,14 +7,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from language_model_room import MakeRoom, Room
 from language_model_server import KEY, LanguageModelServer
 from model_server import ModelServer
+from own_cache import make_cache
 
 from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
+from retrievers.store.cache import Cache
 
 if TYPE_CHECKING:
     from retrievers.engines.postgres.embedded import EmbeddedServer
@@ -29,11 +31,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def model_workshop(tmp_path: Path) -> Workshop:
     """A workshop with an empty cache, but for the models: those are fetched once a machine."""
-    cache = Cache(tmp_path / "cache")
-    shared = Cache(default_root()).root / "models"
-    shared.mkdir(exist_ok=True)
-    (cache.root / "models").symlink_to(shared)
-    return Workshop(cache)
+    return Workshop(Cache(make_cache(tmp_path)))
 
 
 @pytest.fixture
@@ -57,6 +55,22 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., LanguageModel
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with ExitStack() as servers:
         yield lambda react: servers.enter_context(LanguageModelServer(react))
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeRoom]:
+    """Open rooms of language models, each with what its server answers."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with ExitStack() as servers:
+        yield lambda react: Room(servers.enter_context(LanguageModelServer(react)), tmp_path)
+
+
+@pytest.fixture(scope="module")
+def osmem_base() -> Iterator[Any]:
+    """A stand-in for OpenSearch, of which tests clone one of their own."""
+    osmem = pytest.importorskip("osmem_server", reason="osmem-server is not installed")
+    with osmem.OsmemServer.start(japanese=False) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from heard import Heard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,14 +34,6 @@ def make_document(id_: str, text: str) -> Document:
 
 
 DOCUMENTS = [make_document(f"{n}.md", text) for n, text in enumerate(TEXTS)]
-
-
-class Log(Quiet):
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
 
 
 def build(
@@ -74,7 +67,7 @@ def count_searches(pipeline: Pipeline) -> list[str]:
 
 @pytest.fixture
 def workshop(tmp_path: Path) -> Workshop:
-    return Workshop(Cache(tmp_path), Log())
+    return Workshop(Cache(tmp_path), Heard())
 
 
 @pytest.fixture
@@ -308,7 +301,7 @@ def test_a_redis_that_is_down_is_no_degradation(
     for query in QUERIES * 2:
         ranking = pipeline.search(query, 3)
         assert (ranking.hits, ranking.degraded) == (plain.search(query, 3).hits, ())
-    assert isinstance(workshop.progress, Log)
+    assert isinstance(workshop.progress, Heard)
     (line,) = (line for line in workshop.progress.lines if "Redis" in line)
     assert line.startswith("warning: Redis does not answer: ")
     assert "secret" not in line

@@ -19,7 +19,6 @@ from retrievers.documents.alignment import Alignment
 from retrievers.documents.conversion import ConversionError, Converter
 from retrievers.documents.converters import CommandSettings
 from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
 from retrievers.variants import Variants
 
 UPPER = "import sys; print('# ' + open(sys.argv[1]).read().upper())"
@@ -41,11 +40,6 @@ def make_config(converter: object, **documents: object) -> PipelineConfig:
             "retriever": {"legs": {"keyword": {"type": "bm25", "variant": "lucene"}}},
         }
     )
-
-
-@pytest.fixture
-def workshop(tmp_path: Path) -> Workshop:
-    return Workshop(Cache(tmp_path / "cache"))
 
 
 @pytest.fixture

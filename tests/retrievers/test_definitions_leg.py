@@ -1,7 +1,5 @@
 """Who asks for a term finds its definition; who merely uses it does not."""
 
-from pathlib import Path
-
 import pytest
 from statute import GLOSSARY, HANDBOOK, LAW, make_corpus
 
@@ -11,7 +9,6 @@ from retrievers.glossary import read_words
 from retrievers.legs.definitions import DefinitionsLeg
 from retrievers.settings import Workshop
 from retrievers.stages.definitions import Definitions
-from retrievers.store.cache import Cache
 
 LISTED = """# Part {}
 
@@ -25,11 +22,6 @@ For this section, the term “berth” means a bed, {}.
 """
 SCOPED = [Document(f"{n}.md", LISTED.format(f"{n}. {name}", n, n))
           for n, name in ((1, "Harbours"), (2, "Night trains"))]  # fmt: skip
-
-
-@pytest.fixture
-def workshop(tmp_path: Path) -> Workshop:
-    return Workshop(Cache(tmp_path / "cache"))
 
 
 def make_leg(corpus: Corpus, workshop: Workshop) -> DefinitionsLeg:

@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from heard import Heard
 from pydantic import TypeAdapter
 from served_models import Serve, choose_encoder
 
-from retrievers.base import Chunk, Quiet
+from retrievers.base import Chunk
 from retrievers.base.scripts import Unspaced
 from retrievers.corpus import Corpus
 from retrievers.engines.base import StoreSettings
@@ -31,14 +32,6 @@ TEXTS: dict[Unspaced, str] = {
 WITHOUT_KEYWORDS = {"faiss", "chroma"}
 UNKNOWN = {"pinecone"}
 TOLD = sorted(set(ENGINES.types) - WITHOUT_KEYWORDS - UNKNOWN)
-
-
-class Heard(Quiet):
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
 
 
 def choose(type_: str, given: dict[str, Any] | None = None) -> StoreSettings:

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
+from heard import Heard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrievers.base import Quiet
 from retrievers.documents.preparation import DocumentSettings
 from retrievers.fusion import LinearSettings, RrfSettings
 from retrievers.normalisation import (
@@ -213,16 +213,11 @@ def test_confidence_moves_weight_and_adds_none(legs, fusion) -> None:
 def test_weights_that_are_shares_add_up_to_one(
     weights: dict[str, float], words: str, tmp_path: Path
 ) -> None:
-    said: list[str] = []
-
-    class Listener(Quiet):
-        def say(self, line: str) -> None:
-            said.append(line)
-
+    heard = Heard()
     legs = {"a": {"type": "bm25"}, "b": {"type": "exact"}}
     values = {"legs": legs, "fusion": {"type": "rrf", "weights": weights}}
     settings = PipelineSettings.model_validate(values)
-    settings.build(DocumentSettings(), Workshop(Cache(tmp_path), Listener()))
-    assert [words in line for line in said] == [True] * bool(words)
+    settings.build(DocumentSettings(), Workshop(Cache(tmp_path), heard))
+    assert [words in line for line in heard.lines] == [True] * bool(words)
     alone = PipelineSettings.model_validate({**values, "mode": "exact"})
     assert alone.doubt_weights() == ""

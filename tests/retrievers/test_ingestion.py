@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from own_cache import make_cache
 from processes import ROOT, pipelines
 
 from eval.experiments.config import RunConfig, load_config
@@ -42,11 +43,7 @@ def configure(name: str, *overrides: str) -> RunConfig:
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     """A workshop whose cache knows nothing but the models."""
-    cache = Cache(tmp_path_factory.mktemp("cache"))
-    shared = Cache(default_root()).root / "models"
-    shared.mkdir(exist_ok=True)
-    (cache.root / "models").symlink_to(shared)
-    return Workshop(cache)
+    return Workshop(Cache(make_cache(tmp_path_factory.mktemp("ingestion"))))
 
 
 def work(made: IngestReport) -> dict[str, tuple[set[str], int]]:

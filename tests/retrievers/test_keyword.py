@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from heard import Heard
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from retrievers.base import Chunk, Quiet
+from retrievers.base import Chunk
 from retrievers.corpus import Corpus
 from retrievers.legs.bm25 import Bm25sScorer, Formula, RankBm25Scorer, Variant, weigh
 from retrievers.legs.keyword import KeywordLeg, KeywordLegSettings
@@ -241,16 +242,6 @@ def test_refuses_what_a_library_lacks() -> None:
         KeywordLegSettings(scorer="rank-bm25", variant="lucene")
 
 
-class Listener(Quiet):
-    """Keeps the lines that are said."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
-
-
 @pytest.mark.parametrize(
     ("variant", "texts", "said"),
     [
@@ -262,7 +253,7 @@ class Listener(Quiet):
 def test_words_without_weight_in_a_tiny_collection_are_told(
     tmp_path: Path, variant: str, texts: list[str], said: bool
 ) -> None:
-    listener = Listener()
+    listener = Heard()
     leg = KeywordLegSettings(variant=variant).build(Workshop(Cache(tmp_path), listener))
     leg.index(Corpus(make_chunks(texts)))
     assert bool(leg.search("boat", 5).candidates) != said

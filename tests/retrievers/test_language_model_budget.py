@@ -2,18 +2,13 @@
 
 import sqlite3
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
-from language_model_room import MOST_OUTPUT, PRICES, MakeRoom, Room, ask, end, say
+from language_model_room import MOST_OUTPUT, PRICES, MakeRoom, ask, end, say
 from language_model_server import (
-    KEY,
     OUTPUT,
     Call,
-    LanguageModelServer,
     Reaction,
     Say,
     Status,
@@ -26,13 +21,6 @@ from retrievers.language_models.ledger import Ledger, read_account
 from retrievers.store.digest import digest
 
 pytest.importorskip("openai", reason="needs the extra `openai`")
-
-
-@pytest.fixture
-def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeRoom]:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with ExitStack() as servers:
-        yield lambda react: Room(servers.enter_context(LanguageModelServer(react)), tmp_path)
 
 
 def test_each_question_is_asked_once_ever(room: MakeRoom) -> None:

@@ -2,18 +2,14 @@
 
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
-from language_model_room import PRICES, MakeRoom, Room, ask, end, say
+from language_model_room import PRICES, MakeRoom, ask, end, say
 from language_model_server import (
     KEY,
     Call,
     Drop,
-    LanguageModelServer,
     Reaction,
     Status,
 )
@@ -24,13 +20,6 @@ from retrievers.language_models.base import TooLongError
 from retrievers.language_models.ledger import read_account
 
 pytest.importorskip("openai", reason="needs the extra `openai`")
-
-
-@pytest.fixture
-def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeRoom]:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with ExitStack() as servers:
-        yield lambda react: Room(servers.enter_context(LanguageModelServer(react)), tmp_path)
 
 
 def test_faults_are_tried_again_and_accounted_for(room: MakeRoom) -> None:

@@ -1,28 +1,13 @@
 """What calls would cost, found out without making any."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack
-from pathlib import Path
-
 import pytest
-from language_model_room import PRICES, MakeRoom, Room, ask, end, say
-from language_model_server import (
-    KEY,
-    LanguageModelServer,
-)
+from language_model_room import PRICES, MakeRoom, ask, end, say
 
 from retrievers.language_models.base import Prompt
 from retrievers.language_models.estimates import DryRun, Estimate
 from retrievers.language_models.prices import Usage
 
 pytest.importorskip("openai", reason="needs the extra `openai`")
-
-
-@pytest.fixture
-def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeRoom]:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with ExitStack() as servers:
-        yield lambda react: Room(servers.enter_context(LanguageModelServer(react)), tmp_path)
 
 
 def test_a_dry_run_asks_nothing_and_counts_what_is_not_known(

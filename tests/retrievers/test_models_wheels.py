@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from heard import Heard
 
 from retrievers.base import AssayError, Quiet
 from retrievers.models.integrity import VERIFIED
@@ -20,14 +21,6 @@ from retrievers.store.cache import Cache
 from retrievers.store.digest import digest, digest_file
 
 WEIGHTS = b"weights"
-
-
-class Lines(Quiet):
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def say(self, line: str) -> None:
-        self.said.append(line)
 
 
 def make_wheel(index: Path, package: str, entries: dict[str, bytes]) -> Wheel:
@@ -64,12 +57,12 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def workshop(tmp_path: Path) -> Workshop:
-    return Workshop(Cache(tmp_path / "cache"), Lines())
+    return Workshop(Cache(tmp_path / "cache"), Heard())
 
 
 def said(workshop: Workshop) -> list[str]:
-    assert isinstance(workshop.progress, Lines)
-    return workshop.progress.said
+    assert isinstance(workshop.progress, Heard)
+    return workshop.progress.lines
 
 
 def test_takes_only_the_pinned_file_and_says_so_once(index: Path, workshop: Workshop) -> None:

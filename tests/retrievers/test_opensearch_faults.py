@@ -46,12 +46,6 @@ QUICK = {"attempts": 3, "pause": 0.01}
 GARBAGE = Reply("<html>garbage", mimetype="text/html")
 
 
-@pytest.fixture(scope="module")
-def osmem_base() -> Iterator[Any]:
-    with osmem.OsmemServer.start(japanese=False) as running:
-        yield running
-
-
 @pytest.fixture
 def url(osmem_base: Any) -> Iterator[str]:
     with osmem_base.clone() as clone:

@@ -27,7 +27,7 @@ from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
 
 pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
-osmem = pytest.importorskip("osmem_server", reason="osmem-server is not installed")
+pytest.importorskip("osmem_server", reason="osmem-server is not installed")
 
 TEN = [f"text {at} of the ferry" for at in range(10)]
 LEXICAL = {
@@ -38,12 +38,6 @@ LEXICAL = {
     "threads_are_safe",
     "facts_are_plain",
 }
-
-
-@pytest.fixture(scope="module")
-def osmem_base() -> Iterator[Any]:
-    with osmem.OsmemServer.start(japanese=False) as running:
-        yield running
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from listed import cut, descends, ids, make_corpus, make_hits
+from own_cache import make_cache
 
 from retrievers.base import Chunk, Definition, Document, Hit
 from retrievers.base.markdown import tokenize
@@ -19,7 +20,7 @@ from retrievers.stages.base import StageResult
 from retrievers.stages.context import Context, ContextSettings, assemble, close
 from retrievers.stages.neighbours import Neighbours, NeighboursSettings
 from retrievers.stages.parents import Parents
-from retrievers.store.cache import Cache, default_root
+from retrievers.store.cache import Cache
 
 TEXT = "aa bb cc dd ee ff gg hh ii jj"
 DOCUMENT = Document("d", TEXT)
@@ -28,9 +29,7 @@ DOCUMENT = Document("d", TEXT)
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     """A workshop with an empty cache, but for the models."""
-    cache = Cache(tmp_path_factory.mktemp("cache"))
-    (cache.root / "models").symlink_to(Cache(default_root()).root / "models")
-    return Workshop(cache)
+    return Workshop(Cache(make_cache(tmp_path_factory.mktemp("passages"))))
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from heard import Heard
 
 from retrievers import telemetry
 from retrievers.base import Document, Quiet
@@ -29,14 +30,6 @@ HYBRID: dict[str, Any] = {
     "stages": [{"type": "per_document", "limit": 1}],
 }
 PRIVATE = "a private ferry"
-
-
-class Log(Quiet):
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
 
 
 @pytest.fixture(autouse=True)
@@ -176,7 +169,7 @@ def test_the_environment_decides(
     pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="no extra `otel`")
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    log = Log()
+    log = Heard()
     telemetry.start(log)
     assert (telemetry.tracer is not None, log.lines) == (expected, [])
 
@@ -196,7 +189,7 @@ def test_what_cannot_be_exported_is_said_once(
 ) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    log = Log()
+    log = Heard()
     for _ in range(2):
         build({"legs": {"words": {"type": "bm25"}}}, log).search("ferry", 1)
     (line,) = (line for line in log.lines if "spans" in line)
@@ -207,7 +200,7 @@ def test_without_the_exporter_it_names_the_extra(monkeypatch: pytest.MonkeyPatch
     name = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
     monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setenv("OTEL_TRACES_EXPORTER", "otlp")
-    log = Log()
+    log = Heard()
     telemetry.start(log)
     assert telemetry.tracer is None
     assert "make extra NAME=otel" in log.lines[0]

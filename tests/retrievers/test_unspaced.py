@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from heard import Heard
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from eval.collections import load
-from retrievers.base import AssayError, Chunk, Quiet, scripts
+from retrievers.base import AssayError, Chunk, scripts
 from retrievers.base.scripts import find_unspaced
 from retrievers.corpus import Corpus
 from retrievers.legs.fielded import FieldedLegSettings
@@ -215,20 +216,12 @@ def make_corpus() -> Corpus:
     return Corpus([Chunk("a", "a", 0, len(CHINESE), CHINESE)])
 
 
-class Listening(Quiet):
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
-
-
 @pytest.mark.parametrize(
     ("kind", "settings"), [("bm25", KeywordLegSettings), ("bm25f", FieldedLegSettings)]
 )
 def test_a_leg_says_it_each_time(kind: str, settings: Any, tmp_path: Path) -> None:
     for analyzer, said in (("english", 2), ("chinese", 0)):
-        progress = Listening()
+        progress = Heard()
         for _ in range(2):  # the second finds its index in the cache
             values = {"type": kind, "analyzer": analyzer, "variant": "lucene"}
             leg = settings.model_validate(values).build(Workshop(Cache(tmp_path), progress))

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 from labelled import APT
 from language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
+from own_cache import make_cache
 from small_project import write_project
 
 from eval.cli.compare import compare
@@ -24,7 +25,6 @@ from eval.cli.run import run
 from eval.judging.grades import GradeFile
 from eval.judging.prompts import Form, Reply, Scale
 from retrievers.base import AssayError
-from retrievers.store.cache import Cache, default_root
 
 PART = re.compile(r"\[(query|passage) (\w{12})\]\n(.*?)\n\[end of \1 \2\]", re.DOTALL)
 PRICES = "1,1.25,0.1,5"
@@ -51,11 +51,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for number in (1, 2):  # what answers nothing, in the words of two queries
         path = tmp_path / "datasets" / "mine" / "docs" / f"more{number}.md"
         path.write_text(f"# More\n\nOf word{number} there is no more.{PLANTED}")
-    models = Cache(default_root()).root / "models"
-    models.mkdir(exist_ok=True)
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "models").symlink_to(models)
-    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ASSAY_CACHE", str(make_cache(tmp_path)))
     monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.chdir(tmp_path)

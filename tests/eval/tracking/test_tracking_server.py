@@ -12,7 +12,8 @@ from pathlib import Path
 import httpx
 import pytest
 from click.testing import CliRunner
-from tracked import check_run, client, free_port, make_summary, run_ids
+from processes import find_free_port
+from tracked import check_run, client, make_summary, run_ids
 
 from eval.analysis.summary import Summary
 from eval.cli.log import log as log_command
@@ -30,7 +31,7 @@ class Server:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.port = free_port()
+        self.port = find_free_port()
         folder.mkdir()
 
     def start(self) -> None:
@@ -153,7 +154,7 @@ def test_a_server_that_never_answers_is_given_up_quickly(
 def test_a_store_out_of_reach_is_one_line_without_the_password(
     uri: str, summary: Summary, monkeypatch: pytest.MonkeyPatch, slept: list[float]
 ) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri.format(port=free_port()))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri.format(port=find_free_port()))
     with pytest.raises(TrackingError) as caught:
         log_once(summary)
     assert sum(slept) < 5
@@ -169,7 +170,7 @@ def test_the_mlflow_command_opens_the_same_store_and_ends_all_it_started(
     summary: Summary, tmp_path: Path
 ) -> None:
     run_id = log_once(summary)
-    port = free_port()
+    port = find_free_port()
     arguments = ["mlflow", "--port", str(port), "--no-browser", "--json"]
     process = subprocess.Popen(
         [sys.executable, "-c", f"from eval.cli.main import main; main({arguments})"],

@@ -1,7 +1,6 @@
 """A small run to log, and how to read it back."""
 
 import json
-import socket
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -137,9 +136,3 @@ def check_run(tracking, summary: Summary, run_id: str, parent: str = "") -> None
     assert {file.path for file in tracking.list_artifacts(run_id)} == names
     copy = Path(tracking.download_artifacts(run_id, "run.trec", str(Path.cwd())))
     assert copy.read_bytes() == (summary.run.folder / "run.trec").read_bytes()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

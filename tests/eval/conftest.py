@@ -1,0 +1,25 @@
+"""Fixtures of the judge's tests."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from eval.analysis.summary import Summary
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the runs that the tests of a module share."""
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def summary(tmp_path_factory: pytest.TempPathFactory) -> "Summary":
+    """The summary of the run whose report is tested."""
+    from report_sample import make_run
+
+    from eval.analysis.summary import summarise
+
+    return summarise(make_run(tmp_path_factory.mktemp("reports")))

@@ -1,0 +1,13 @@
+"""What is told of progress, kept."""
+
+from retrievers.base import Quiet
+
+
+class Heard(Quiet):
+    """Keeps the lines that are said."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)

@@ -1,0 +1,14 @@
+"""A cache of a test's own."""
+
+from pathlib import Path
+
+from retrievers.store.cache import Cache, default_root
+
+
+def make_cache(folder: Path) -> Path:
+    """Make a cache in `folder` that has this machine's models and nothing else."""
+    models = Cache(default_root()).root / "models"
+    models.mkdir(exist_ok=True)
+    (folder / "cache").mkdir()
+    (folder / "cache" / "models").symlink_to(models)
+    return folder / "cache"
