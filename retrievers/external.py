@@ -9,7 +9,7 @@ from pydantic_core.core_schema import CoreSchema
 from retrievers.base import AssayError, Retriever
 from retrievers.documents.preparation import DocumentSettings
 from retrievers.settings import Settings, Workshop
-from retrievers.settings.plugins import load_class
+from retrievers.settings.plugins import ObjectPath, load_class
 
 
 class PythonSettings(Settings):
@@ -18,8 +18,7 @@ class PythonSettings(Settings):
     largest: ClassVar[float] = inf  # the arguments are the class's own affair
 
     type: Literal["python"]
-    path: str = Field(
-        pattern=r"^[\w.]+:\w+$",
+    path: ObjectPath = Field(
         description="module:Class, importable from the working directory or the environment; "
         "`class` is the same key",
     )

@@ -19,7 +19,7 @@ from retrievers.base.answers import NamedChunks, read_answer
 from retrievers.base.installation import hint_extra
 from retrievers.documents.preparation import DocumentSettings
 from retrievers.settings import Settings, Workshop
-from retrievers.settings.plugins import load_object
+from retrievers.settings.plugins import ObjectPath, load_object
 from retrievers.store.digest import digest_file
 
 KEY = "retriever.object"
@@ -43,8 +43,7 @@ class FrameworkSettings(Settings):
     module: ClassVar[str]
     kind: ClassVar[str]
 
-    object: str = Field(
-        pattern=r"^[\w.]+:[\w.]+$",
+    object: ObjectPath = Field(
         description="module:name, importable from the working directory or the environment: a "
         "retriever that knows its documents, or a function of `documents` alone that makes one of "
         "a list of `retrievers.base.Document`",

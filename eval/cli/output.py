@@ -55,7 +55,7 @@ def print_places(**places: "Path | str | None") -> None:
     for name, place in places.items():
         kind, _, what = name.partition("_")
         if place and what:
-            opens = "make" if find_checkout() else "assay"
+            opens = "make" if find_checkout() == Path.cwd() else "assay"
             click.echo(f"MLflow  {what} {place}; `{opens} mlflow` opens the UI")
         elif place:
             click.echo(f"{kind:<8}{place}")

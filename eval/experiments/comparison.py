@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from eval.analysis.comparison import Comparison, compare
 from eval.experiments.kept_summaries import summarise_kept
 from eval.experiments.locations import reports_folder
-from eval.experiments.named_configs import is_config
+from eval.experiments.named_configs import is_config, list_configs
 from eval.experiments.run_references import find_stored
 from eval.experiments.timing import System, find_timing, read_timing
 from eval.report.comparison import name_comparison
@@ -38,7 +38,7 @@ def _find_system(
     reference: str, overrides: Sequence[str], progress: Progress
 ) -> "StoredRun | Experiment":
     if not is_config(reference):
-        return open_run(find_stored(reports_folder(), reference))
+        return open_run(find_stored(reports_folder(), reference, list_configs()))
     from eval.experiments.experiment import make_experiment
 
     return make_experiment(reference, overrides, None, {}, progress)

@@ -88,8 +88,13 @@ def find_base(base: str, path: Path, above: Collection[Path]) -> Path:
     """
     source = f"{path}: base"
     beside = parse_path(base, source, path.parent)
-    if base.endswith(SUFFIXES) or beside.is_file():
+    if beside.is_file():
         return beside
+    if base.endswith(SUFFIXES):
+        name = Path(base).stem
+        if base == Path(base).name and name in list_configs():
+            raise AssayError(f"{source}: there is no {beside}; `base: {name}` is the one by name")
+        return beside  # its reader lists the configs that lie there
     folders = (path.parent, Path("configs"), find_shipped("configs"))
     for folder in folders if base == Path(base).name else ():
         named = parse_path(f"{base}.yaml", source, folder)

@@ -2,11 +2,11 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from eval.experiments.locations import reports_folder
-from eval.experiments.named_configs import is_config
+from eval.experiments.named_configs import is_config, list_configs
 from eval.runs.manifest import MANIFEST
 from eval.runs.stored import StoredRun, find, load
 from eval.tracking.delivery import LOGGED
@@ -32,7 +32,7 @@ def resolve(reference: str, overrides: Sequence[str], progress: Progress) -> Sto
         run = outcome.run
         assert isinstance(run, StoredRun)
         return run
-    return load(find_stored(reports_folder(), reference))
+    return load(find_stored(reports_folder(), reference, list_configs()))
 
 
 def resolve_all(references: Sequence[str], progress: Progress) -> list[StoredRun]:
@@ -44,11 +44,14 @@ def resolve_all(references: Sequence[str], progress: Progress) -> list[StoredRun
     ]
 
 
-def find_stored(reports: Path, reference: str) -> Path:
-    """Return the folder of a stored run: by path, id, beginning of an id, or its id in MLflow."""
+def find_stored(reports: Path, reference: str, others: Iterable[str] = ()) -> Path:
+    """Return the folder of a stored run: by path, id, beginning of an id, or its id in MLflow.
+
+    `others` are what else the caller could have meant. Raises AssayError.
+    """
     if MLFLOW_ID.fullmatch(reference) and not (reports / reference).exists():
         return _find_logged(reports, reference)
-    return find(reports, reference)
+    return find(reports, reference, others)
 
 
 def load_all(reports: Path, progress: Progress) -> list[StoredRun]:

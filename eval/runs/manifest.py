@@ -41,7 +41,8 @@ def describe_unread(index: IndexFacts) -> str:
         return ""
     return (
         f"{unread:,} of {index.chunks:,} chunks are not read to the end: the encoder reads "
-        f"{index.facts['window']:,} tokens, and search by it does not see the rest"
+        f"{index.facts['window']:,} tokens, and search by it sees the rest only in smaller chunks, "
+        "or by `windows: max` of a dense leg"
     )
 
 

@@ -42,7 +42,8 @@ class Replay(Retriever):
         if not any(query.id in rankings for query in collection.queries):
             raise AssayError(
                 f"{file.path}: none of its queries is one of {collection.name} "
-                f"(its first is {next(iter(rankings))})"
+                f"(its first is {next(iter(rankings))}, the collection's "
+                f"{collection.queries[0].id})"
             )
         self._answers: dict[str, Sequence[Chunk]] = {}
         find = cache(self._chunks.find)

@@ -11,7 +11,7 @@
 Everything a report says is computed from these files alone.
 """
 
-from collections.abc import Container, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -147,8 +147,11 @@ def _list_empty(rankings: Mapping[str, Ranking]) -> list[str]:
     return [query for query, ranking in rankings.items() if not ranking.hits]
 
 
-def find(reports: Path, reference: str) -> Path:
-    """Return the folder of a run given its path, its id, or the unique beginning of its id."""
+def find(reports: Path, reference: str, others: Iterable[str] = ()) -> Path:
+    """Return the folder of a run given its path, its id, or the unique beginning of its id.
+
+    `others` are what else the caller could have meant. Raises AssayError.
+    """
     folder = parse_path(reference, "run")
     if (folder / MANIFEST).exists():
         return folder
@@ -165,7 +168,7 @@ def find(reports: Path, reference: str) -> Path:
             f"{reference}: {len(matching)} runs in {reports} begin so; give the id of one, the "
             f"newest first: {_list(matching)}"
         )
-    near = suggest(reference, found)
+    near = suggest(reference, [*others, *found])
     raise AssayError(
         f"{reference}: no such run in {reports}; the newest first: {_list(newest_first)}{near}"
     )

@@ -53,10 +53,13 @@ class NamedChunks:
         """
         if isinstance(place, str):
             if place not in self._chunks:
-                raise AssayError(f"{place} is neither a passage nor a document of the collection")
+                what = "is neither a passage nor a document of the collection"
+                raise AssayError(f"{place} {what}{self._offer(place)}")
             return self._chunks[place]
         if place[0] not in self._documents:
-            raise AssayError(f"{place[0]} is not a document of the collection")
+            raise AssayError(
+                f"{place[0]} is not a document of the collection{self._offer(place[0])}"
+            )
         name, start, end = self._locate(*place) if len(place) == 2 else place
         if (name, start, end) in self._by_span:
             return self._by_span[name, start, end]
@@ -112,9 +115,15 @@ class NamedChunks:
         """Return the ids that `name` may mean; of a path from the root, the id it ends with."""
         if found := self._locator.find_documents(name):
             return found
-        path = name.replace("\\", "/").split("/")
-        ends = ("/".join(path[at:]) for at in range(1, len(path)))
-        return next(([end] for end in ends if end in self._documents), [])
+        end = self._locator.find_end(name)
+        return [end] if end else []
+
+    def _offer(self, name: str) -> str:
+        """Return the document that `name` may mean, or else one that there is."""
+        meant = self._find_document(name)
+        if len(meant) == 1:
+            return f"; did you mean {meant[0]}?"
+        return f"; one there is {next(iter(self._documents), 'none')}"
 
     def _locate(self, name: str, text: str) -> tuple[str, int, int]:
         found = self._locator.find(text, [name])

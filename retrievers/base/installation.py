@@ -1,5 +1,6 @@
 """How this Assay was installed, and what follows from it: its version, and what installs more."""
 
+import shlex
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -38,7 +39,9 @@ def hint_extra(extra: str) -> str:
 
     Every hint at an extra is written here.
     """
-    command = f"make extra NAME={extra}"
-    if not find_checkout():
+    if root := find_checkout():
+        there = "" if root == Path.cwd() else f" -C {shlex.quote(str(root))}"
+        command = f"make{there} extra NAME={extra}"
+    else:
         command = f"pip install '{DISTRIBUTION}[{extra}]'"
     return f"needs the extra `{extra}`: {command}"

@@ -83,6 +83,12 @@ class Locator:
         ]
         return by_path or by_origin or by_stem or by_title
 
+    def find_end(self, path: str) -> str:
+        """Return the longest id that a path from elsewhere ends with, "" where none is its end."""
+        parts = path.strip().replace("\\", "/").split("/")
+        ends = ("/".join(parts[at:]) for at in range(1, len(parts)))
+        return next((end for end in ends if end in self._documents), "")
+
     def nearest(self, text: str) -> str:
         """Return the id of the document that shares most words with `text`, rare ones counting
         more; "" when none shares any.

@@ -1,5 +1,6 @@
 """Parts that others plug in: classes known by a path, or by the name that a package gives them."""
 
+import re
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -9,12 +10,26 @@ from importlib.metadata import EntryPoint, entry_points
 from inspect import isabstract
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BeforeValidator, Field
 
 from retrievers.base import AssayError
 from retrievers.base.suggestions import suggest
 
 T = TypeVar("T")
+
+FORM = "must be package.module:name"
+
+
+def _check_form(path: Any) -> Any:
+    if isinstance(path, str) and not re.fullmatch(r"[\w.]+:[\w.]+", path):
+        raise ValueError(FORM)
+    return path
+
+
+# Where a class or an object stands, as a setting.
+ObjectPath = Annotated[str, Field(pattern=r"^[\w.]+:[\w.]+$"), BeforeValidator(_check_form)]
 
 
 def find_parts(group: str) -> Mapping[str, EntryPoint]:
@@ -72,7 +87,7 @@ def load_object(path: str, key: str) -> Any:
     where = f"{key}: {path}"
     module_name, _, name = path.partition(":")
     if not all(part.isidentifier() for part in (*module_name.split("."), *name.split("."))):
-        raise AssayError(f"{where}: must be package.module:name")
+        raise AssayError(f"{where}: {FORM}")
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
     try:
@@ -89,7 +104,8 @@ def load_object(path: str, key: str) -> Any:
     try:
         return attrgetter(name)(module)
     except AttributeError as error:
-        raise AssayError(f"{where}: {module_name} has no {name}") from error
+        near = suggest(name, vars(module))
+        raise AssayError(f"{where}: {module_name} has no {name}{near}") from error
 
 
 def load_class(path: str, base: type[T], key: str) -> type[T]:
@@ -100,7 +116,7 @@ def load_class(path: str, base: type[T], key: str) -> type[T]:
     where = f"{key}: {path}"
     found = load_object(path, key)
     if not isinstance(found, type):
-        raise AssayError(f"{where}: no class")
+        raise AssayError(f"{where}: a {type(found).__name__}, no class")
     if not issubclass(found, base):
         raise AssayError(f"{where}: no subclass of {base.__module__}.{base.__qualname__}")
     if isabstract(found):

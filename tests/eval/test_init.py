@@ -68,6 +68,24 @@ def test_questions_become_judged_queries(here: Path) -> None:
     assert not (here / "datasets/my-docs/unlocated.csv").exists()
 
 
+def test_a_document_may_be_given_by_its_path_from_elsewhere(here: Path) -> None:
+    """The quote tells whether it is the one; without a quote it is asked for."""
+    questions = ask(
+        here,
+        {"query": "Phone?", "quote": "Call us.", "document": "my-docs/sub/refunds.txt"},
+        {"query": "Elsewhere?", "quote": "Call us.", "document": "my-docs/guide.md"},
+        {"query": "All of it?", "document": "./my-docs/guide.md"},
+        columns="query quote document",
+    )
+    assert run("my-docs", "--questions", questions).exit_code == 0
+    assert [items[0].doc_id for items in load("my-docs").gold.values()] == ["sub/refunds.txt"]
+    with (here / "datasets/my-docs/unlocated.csv").open(newline="") as file:
+        assert [row["why"] for row in csv.DictReader(file)] == [
+            "the quote does not occur in guide.md",
+            'no document is called "./my-docs/guide.md"; give its path, as "guide.md"',
+        ]
+
+
 def test_what_cannot_be_located_is_listed(here: Path) -> None:
     questions = ask(
         here,
@@ -96,6 +114,7 @@ def test_what_cannot_be_located_is_listed(here: Path) -> None:
         (10, "no question"),
         (11, "judged before with grade 1"),
     ]
+    assert rows[0]["why"].endswith("sub/refunds.txt:3); quote more")
     assert rows[1]["nearest"] == "sub/refunds.txt"
     assert (rows[1]["nearest_line"], rows[1]["nearest_text"]) == ("1", REFUNDS.strip())
     assert "nearest passage: sub/refunds.txt:1: Refunds take 14 days. Call us." in result.output
@@ -273,6 +292,8 @@ def test_nothing_is_overwritten_without_force(here: Path) -> None:
     assert "dataset.yaml: is there already; --force" in str(result.exception)
     assert snapshot(here) == before
     questions = ask(here, {"question": "a?", "quote": "Call us."}, columns="question quote")
+    again = run("my-docs", "--questions", questions)
+    assert "already; --add adds the questions to it, --force ov" in str(again.exception)
     assert run("my-docs", "--force", "--questions", questions).exit_code == 0
     asked = Path("datasets/my-docs/queries.jsonl").read_bytes()
     assert run("my-docs", "--force").exit_code == 0

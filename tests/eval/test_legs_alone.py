@@ -92,7 +92,7 @@ def test_chunks_read_in_part_are_told() -> None:
     index = IndexFacts(chunks=1300, seconds={}, bytes=0, cached=[], facts=facts)
     assert describe_unread(index) == (
         "12 of 1,300 chunks are not read to the end: the encoder reads 512 tokens, and "
-        "search by it does not see the rest"
+        "search by it sees the rest only in smaller chunks, or by `windows: max` of a dense leg"
     )
     for none in ({}, {"unread": 0, "window": 512}):
         assert describe_unread(index.model_copy(update={"facts": none})) == ""

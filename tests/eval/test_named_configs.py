@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from eval.experiments.comparison import compare_references
 from eval.experiments.config import load_config, make_config
 from eval.experiments.named_configs import find_config, is_config, list_configs
 from eval.experiments.run_references import resolve
@@ -56,6 +57,21 @@ def test_an_unknown_config_is_told_with_the_names(given: str, elsewhere: Path) -
     (elsewhere / "mine.yaml").write_text("base: bm26\n")
     with pytest.raises(AssayError, match=r"mine\.yaml: base: bm26: .*did you mean bm25\?"):
         load_config("mine.yaml")
+
+
+def test_a_file_that_is_no_base_may_be_a_name(elsewhere: Path) -> None:
+    (elsewhere / "mine.yaml").write_text("base: hybrid.yaml\n")
+    with pytest.raises(AssayError, match=r"mine\.yaml: base: there is no hybrid\.yaml; `base: hyb"):
+        load_config("mine.yaml")
+
+
+def test_a_run_that_is_not_there_may_be_a_config(elsewhere: Path) -> None:
+    for ask in (
+        lambda: resolve("hybird", (), Quiet()),
+        lambda: compare_references(["hybird", "bm25"], (), None, 0.05, Quiet()),
+    ):
+        with pytest.raises(AssayError, match=r"hybird: no such run in .*did you mean hybrid\?"):
+            ask()
 
 
 def test_files_that_are_each_others_base_by_name_are_refused(elsewhere: Path) -> None:

@@ -148,8 +148,12 @@ def test_rankings_must_be_of_the_collection(tmp_path: Path) -> None:
     collection = load("harbourline")
     query, document = collection.queries[0].id, collection.documents[0].id
     for text, problem in (
-        ("nobody Q0 a 1 1 t\n", "none of its queries is one of harbourline"),
-        (f"{query} Q0 nowhere.md 1 1 t\n", "nowhere.md is neither a passage nor a document"),
+        ("nobody Q0 a 1 1 t\n", rf"of harbourline \(its first is nobody, .* {query}\)"),
+        (
+            f"{query} Q0 nowhere.md 1 1 t\n",
+            f"nowhere.md is neither a passage nor a document .*; one there is {document}",
+        ),
+        (f"{query} Q0 {document.removesuffix('.md')} 1 1 t\n", rf"did you mean {document}\?"),
     ):
         with pytest.raises(AssayError, match=problem):
             Replay(read_run_file(write(tmp_path, text)), "t", collection)

@@ -1,12 +1,14 @@
-"""`assay --version`: the version, and in a checkout its commit."""
+"""How Assay was installed: the version, in a checkout its commit, and hints that follow."""
 
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from processes import ROOT
 
-from retrievers.base.installation import find_version
+from eval.cli.output import print_places
+from retrievers.base.installation import find_version, hint_extra
 
 
 def test_the_version_names_the_commit(tmp_path: Path) -> None:
@@ -18,3 +20,17 @@ def test_the_version_names_the_commit(tmp_path: Path) -> None:
         f"assay, version {find_version()}{f' (commit {head}' if head else ''}"
     )
     assert f"version: {find_version()}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_hints_at_make_fit_the_folder_they_are_read_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = []
+    for folder in (ROOT, tmp_path):
+        monkeypatch.chdir(folder)
+        print_places(mlflow_run="1f")
+        told.append((hint_extra("st").partition(": ")[2], capsys.readouterr().out))
+    assert told == [
+        ("make extra NAME=st", "MLflow  run 1f; `make mlflow` opens the UI\n"),
+        (f"make -C {ROOT} extra NAME=st", "MLflow  run 1f; `assay mlflow` opens the UI\n"),
+    ]

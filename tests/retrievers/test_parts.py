@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from pydantic import ValidationError
 
 from eval.analysis.ablation_variants import list_parts
 from eval.collections.loading import load
@@ -179,7 +180,7 @@ HEADINGS = {"type": "python", "class": "examples.heading_leg:HeadingSettings"}
     ("values", "problem"),
     [
         (leg({"type": "python"}), "retriever.legs.mine.class: missing"),
-        (leg({**HEADINGS, "class": "os:system"}), "legs.mine.class: os:system: no class"),
+        (leg({**HEADINGS, "class": "os:system"}), "class: os:system: a builtin_function_or_method"),
         (
             leg({**HEADINGS, "class": "examples.minimum_stage:MinimumSettings"}),
             "no subclass of retrievers.legs.base.LegSettings",
@@ -246,6 +247,8 @@ def test_a_retrievers_class_is_checked_before_it_is_called(tmp_path: Path) -> No
             with pytest.raises(AssayError, match=problem):
                 config.build(Workshop(Cache(tmp_path)))
     assert not flag.exists()
+    with pytest.raises(ValidationError, match=r"must be package\.module:name"):
+        RunConfig.model_validate({"name": "x", "retriever": {"type": "python", "path": "a.B"}})
     wrong = {"type": "python", "class": "examples.word_overlap:WordOverlap", "arguments": {"a": 1}}
     with pytest.raises(AssayError, match=r"retriever\.arguments: examples\.word_overlap"):
         RunConfig.model_validate({"name": "x", "retriever": wrong}).build(Workshop(Cache(tmp_path)))

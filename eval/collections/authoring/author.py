@@ -102,7 +102,7 @@ def author(
     if not questions and all((target / file).exists() for file in asked):
         asked = {}
     files = asked | describe(origin, name, target, documents, questions.name if questions else "")
-    check_target(origin, target, list(files), force)
+    check_target(origin, target, list(files), force, adds=bool(questions))
     write_files(origin, target, files)
     _finish(target, judged)
     return made
@@ -137,9 +137,17 @@ def describe(
     return {PIPELINE: pipeline_text(name, reference, most or "english"), FILE: card}
 
 
-def check_target(origin: Origin, target: Path, files: Sequence[str], force: bool) -> None:
-    """Raise AssayError where writing `files` would overwrite something, unless `force`."""
-    _refuse_overwriting([target / file for file in files], force)
+def check_target(
+    origin: Origin, target: Path, files: Sequence[str], force: bool, *, adds: bool = False
+) -> None:
+    """Raise AssayError where writing `files` would overwrite something, unless `force`.
+
+    `adds` says that questions could be added to what is there.
+    """
+    there = [target / file for file in files if (target / file).exists()]
+    if there and not force:
+        instead = "--add adds the questions to it, " if adds else ""
+        raise AssayError(f"{there[-1]}: is there already; {instead}--force overwrites it")
     if origin.texts is not None:
         copies.check_copies(target, origin.folder, force)
 
@@ -223,12 +231,6 @@ def _homes() -> list[Path]:
     """Return the current directory, and the root of the git repository that it lies in."""
     here = Path.cwd()
     return [here, *(home for home in (here, *here.parents) if (home / ".git").exists())]
-
-
-def _refuse_overwriting(paths: list[Path], force: bool) -> None:
-    there = [path for path in paths if path.exists()]
-    if there and not force:
-        raise AssayError(f"{there[-1]}: is there already; --force overwrites it")
 
 
 def render_rows(rows: list[dict[str, Any]]) -> str:

@@ -99,10 +99,7 @@ def _miss(
 def _place(question: Question, locator: Locator, documents: Mapping[str, Document]) -> Place:
     if not question.question:
         raise _NotPlacedError("no question")
-    within = locator.find_documents(question.document) if question.document else []
-    if question.document and len(within) != 1:
-        what = f"{len(within)} documents are" if within else "no document is"
-        raise _NotPlacedError(f'{what} called "{question.document}"; give its path')
+    within = _find_document(question, locator)
     if not question.quote:
         if not within:
             raise _NotPlacedError("neither a quote nor a document is given")
@@ -114,9 +111,25 @@ def _place(question: Question, locator: Locator, documents: Mapping[str, Documen
     if len(places) > 1:
         shown = ", ".join(f"{place.doc_id}:{locator.line(place)}" for place in places[:3])
         more = ", …" if len(places) > 3 else ""
-        mend = "quote more" if within else "quote more or give the document"
+        several = len({place.doc_id for place in places}) > 1
+        mend = "quote more or give the document" if several else "quote more"
         raise _NotPlacedError(f"the quote occurs {len(places)} times ({shown}{more}); {mend}")
     return places[0]
+
+
+def _find_document(question: Question, locator: Locator) -> list[str]:
+    """Return the document that a question names, in a list; none where it names none."""
+    if not question.document:
+        return []
+    found = locator.find_documents(question.document)
+    if len(found) == 1:
+        return found
+    end = "" if found else locator.find_end(question.document)
+    if end and question.quote:  # which tells whether it is the one
+        return [end]
+    what = f"{len(found)} documents are" if found else "no document is"
+    meant = f', as "{end}"' if end else ""
+    raise _NotPlacedError(f'{what} called "{question.document}"; give its path{meant}')
 
 
 def _grade(question: Question) -> int:
