@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Where the card goes; by default ./datasets/NAME.",
 )
-@click.option("--force", is_flag=True, help="Overwrite a collection that is there already.")
+@click.option(
+    "--force", is_flag=True, help="Overwrite a collection that is there, and its pipeline."
+)
 @click.option(
     "--ci",
     type=click.Choice(["github", "gitlab"]),

@@ -123,7 +123,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "order": ({"path": "guide.md", "start": 9, "end": 9}, "span 9 to 9 is not within"),
     "text": (
         {"path": "guide.md", "start": INTRO, "end": INTRO + 6, "text": "Outro."},
-        f"reads 'Intro.' from {INTRO} to {INTRO + 6}, the row says 'Outro.'",
+        f"reads 'Intro.' from {INTRO} to {INTRO + 6}, the row says 'Outro.'; if the document",
     ),
     "blank": (
         {"path": "guide.md", "start": INTRO + 6, "end": INTRO + 8},

@@ -68,7 +68,8 @@ def read_span(row: Row, document: Document) -> tuple[int, int]:
     if row.has("text") and row.string("text").strip() != piece.strip():
         raise RowError(
             f'"{document.id}" reads {_shorten(piece)} from {start} to {end}, '
-            f"the row says {_shorten(row.string('text'))}"
+            f"the row says {_shorten(row.string('text'))}; if the document has changed, "
+            "`assay init FOLDER --questions FILE --force` finds quotes again"
         )
     return _trim(document.text, start, end)
 
