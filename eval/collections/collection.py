@@ -9,7 +9,7 @@ from typing import Any
 
 from eval.collections.card import MODEL, Card
 from retrievers.base import Document
-from retrievers.store.shelf import ById, Shelf
+from retrievers.store.shelf import ById, PassageShelf, Shelf
 
 PERSON = "person"  # what the `judged_by` of a person begins with
 
@@ -95,14 +95,14 @@ class Collection:
     @property
     def passages(self) -> int:
         """The number of passages the collection prescribes; 0 where a chunker chooses them."""
-        if isinstance(self.documents, Shelf):
+        if isinstance(self.documents, PassageShelf):
             return len(self.documents)
         return sum(len(document.passages) for document in self.documents)
 
     @cached_property
     def prescribed(self) -> Set[str]:
         """The ids of the passages the collection prescribes."""
-        if isinstance(self.documents, Shelf):
+        if isinstance(self.documents, PassageShelf):
             return ById(self.documents, int).keys()
         return frozenset(passage.id for item in self.documents for passage in item.passages)
 

@@ -32,7 +32,7 @@ from retrievers.settings import Workshop
 from retrievers.store import shelf
 from retrievers.store.cache import Cache
 from retrievers.store.digest import digest, digest_texts
-from retrievers.store.shelf import Names, Shelf
+from retrievers.store.shelf import Names, PassageShelf, Shelf
 from retrievers.variants import Variants
 
 IDS = st.text("ab\u00e9\u4e00\U0001f600", min_size=1, max_size=4)
@@ -100,7 +100,7 @@ def test_documents_in_their_file_are_those_held(
     ]
     folder = write(tmp_path / "large", "\n".join(lines).encode(), next(iter(corpus)))
     held, mapped = load_both(folder, monkeypatch)
-    assert isinstance(mapped.documents, Shelf)
+    assert isinstance(mapped.documents, PassageShelf)
     assert tuple(mapped.documents) == held.documents
     assert mapped.documents[-1] == held.documents[-1]
     assert (mapped.digest, mapped.gold, mapped.passages) == (held.digest, held.gold, held.passages)
@@ -203,7 +203,7 @@ def test_a_packed_corpus_is_unpacked_once(large: Path, monkeypatch: pytest.Monke
     with (large / "dataset.yaml").open("a") as card:
         card.write("documents: corpus.jsonl.gz\n")
     held, first = load_both(large, monkeypatch)
-    assert isinstance(first.documents, Shelf)
+    assert isinstance(first.documents, PassageShelf)
     assert tuple(first.documents) == held.documents
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "copyfileobj", None)
@@ -229,7 +229,7 @@ def test_trec_documents_in_their_files_are_those_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held, left = load_both(write_trec(tmp_path / "large", TREC_FILES, "d5"), monkeypatch)
-    assert isinstance(left.documents, Shelf)
+    assert isinstance(left.documents, PassageShelf)
     assert tuple(left.documents) == held.documents
     assert [item.id for item in held.documents] == [f"d{at}" for at in range(1, 7)]
     assert (left.digest, left.gold) == (held.digest, held.gold)

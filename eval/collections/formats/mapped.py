@@ -17,7 +17,7 @@ from eval.collections.problems import Problems
 from retrievers.base import AssayError, Document
 from retrievers.store.cache import Cache, default_root
 from retrievers.store.digest import digest_file
-from retrievers.store.shelf import ById, Shelf
+from retrievers.store.shelf import ById, PassageShelf
 
 LARGEST_HELD = 1 << 28  # bytes of a corpus that is held in memory
 MOST_FILES = 256  # that are mapped: each stays open
@@ -108,9 +108,9 @@ class _Book:
                 self._lines.append(row.line)
                 self._hashes.append(hash(document.id))
 
-    def finish(self) -> Shelf[Document]:
+    def finish(self) -> PassageShelf[Document]:
         """Return the documents. Raises AssayError where an id stands twice."""
-        shelf = Shelf(self._hashes, self._take)
+        shelf = PassageShelf(self._hashes, self._take)
         if self._problems.strict and (repeated := shelf.find_repeated()):
             first, second = repeated
             taken = describe_taken("document", shelf[first].id, self._lines[first])

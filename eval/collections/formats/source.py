@@ -12,7 +12,7 @@ from eval.collections.collection import GoldItem, Label, Query
 from eval.collections.formats.rows import Row, RowError, describe_unknown
 from eval.collections.problems import Problems
 from retrievers.base import Chunk, Document
-from retrievers.store.shelf import ById, Shelf
+from retrievers.store.shelf import ById, PassageShelf
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Card)
@@ -209,8 +209,8 @@ def read_query_rows(rows: Iterator[Row], problems: Problems) -> QueryRegister:
 
 def passage_index(documents: Mapping[str, Document]) -> Mapping[str, tuple[str, int, int]]:
     """Return (document id, start, end) by passage id."""
-    if isinstance(documents, ById):
-        shelf: Shelf[Document] = documents.shelf
+    if isinstance(documents, ById) and isinstance(documents.shelf, PassageShelf):
+        shelf: PassageShelf[Document] = documents.shelf
         return ById(shelf, lambda at: (shelf[at].id, 0, len(shelf[at].text)))
     return {
         passage.id: (document.id, passage.start, passage.end)
