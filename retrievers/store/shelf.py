@@ -102,9 +102,7 @@ class Shelf(Lazy[N]):
 
 
 class PassageShelf(Shelf[N]):
-    """Documents that are one prescribed passage each, with the document's id; or the chunks of
-    such.
-    """
+    """Documents that are one prescribed passage each, with the document's id."""
 
 
 class Names(Lazy[str]):
