@@ -4,7 +4,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, cached_property
 from math import fsum
 from pathlib import Path
@@ -14,7 +14,7 @@ from retrievers.base import Chunk, Document, Progress
 from retrievers.documents.chunkers import Chunker, is_intact
 from retrievers.settings import Workshop
 from retrievers.settings.parts import find_source
-from retrievers.store.chunk_shelf import read_row
+from retrievers.store.chunk_shelf import make_row, read_row
 from retrievers.store.digest import digest, digest_sources
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Cutting:
         tokenize = cache(self._tokenizer.offsets)  # chunkers read most pieces to see their length
         made = self._chunker.chunk(document, tokenize)
         return {
-            "rows": [{**asdict(chunk), "text": ""} for chunk in made],
+            "rows": [{**make_row(chunk), "text": ""} for chunk in made],
             "tokens": [len(tokenize(chunk.text)) for chunk in made],
             "intact": is_intact(document, made),
             "seconds": time.perf_counter() - begin,
