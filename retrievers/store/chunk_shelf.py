@@ -128,7 +128,8 @@ def _copy_rows(source: Path, target: Path, ends: "array[int]", order: "NDArray[n
 
 def make_row(chunk: Chunk) -> dict[str, Any]:
     """Return all fields of a chunk, as JSON may have them."""
-    return {name: getattr(chunk, name) for name in FIELDS}  # asdict copies each, and takes eight times as long
+    # `asdict` copies each value, and takes eight times as long.
+    return {name: getattr(chunk, name) for name in FIELDS}
 
 
 def read_row(row: Mapping[str, Any]) -> Chunk:
