@@ -1,7 +1,7 @@
 """Collections of every format that stay in their files are those that are held, to the bit."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,10 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shelving import compare_both, leave_in_files, load_both
 
+from eval.collections import collection
 from eval.collections.collection import Collection, DocumentShelf
-from eval.collections.formats import kept_gold
+from eval.collections.formats import kept_gold, reading
 from eval.collections.loading import load
-from retrievers.base import AssayError
+from retrievers.base import AssayError, T
 from retrievers.store import shelf
 from retrievers.store.shelf import PassageShelf
 
@@ -324,3 +325,65 @@ def test_what_ir_datasets_cannot_read_is_told_alike(
     assert isinstance(told, str)
     assert "cannot be read: " in told
     assert "gone.tsv" in told
+
+
+class Seen:
+    """What shows itself: how many of how many steps."""
+
+    def __init__(self) -> None:
+        self.steps: dict[str, tuple[int, int]] = {}
+
+    def track(self, items: Iterable[T], what: str, total: int) -> Iterator[T]:
+        self.steps[what] = (0, total)
+        for done, item in enumerate(items, start=1):
+            yield item
+            self.steps[what] = (done, total)
+
+    def say(self, line: str) -> None:
+        raise AssertionError(line)
+
+
+@pytest.mark.parametrize("largest", [1 << 28, 0])
+def test_what_is_long_shows_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, largest: int
+) -> None:
+    lines = {"corpus.jsonl": '{"_id": "a", "text": "one"}\n{"_id": "b", "text": "two"}\n'}
+    beir = str(write_beir(tmp_path / "set", lines, {}, ["a"]))
+    native = str(write_native(tmp_path / "native"))
+    leave_in_files(monkeypatch, largest)
+    seen = Seen()
+    assert all(load(name, seen).digest for name in (beir, native))
+    assert not seen.steps, "what takes a moment does not"
+    monkeypatch.setattr(reading, "SHOWN_FROM", 0)
+    monkeypatch.setattr(reading, "MEGABYTE", 8)
+    monkeypatch.setattr(collection, "SHOWN_FROM", 0)
+    assert load(beir, seen).digest == load(beir).digest
+    pieces = len(lines["corpus.jsonl"]) // 8
+    assert seen.steps["reading corpus.jsonl, MB"] == (pieces, pieces)
+    assert seen.steps["digest of documents"] == (2, 2)
+    assert load(native, seen).digest == load(native).digest
+    assert seen.steps["reading documents"] == seen.steps["digest of documents"] == (1, 1)
+
+
+def test_a_bar_goes_where_a_line_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it would stand on a terminal while the fault is told."""
+    lines = {"corpus.jsonl": '{"_id": "a", "text": "one"}\n{'}
+    folder = str(write_beir(tmp_path / "set", lines, {}, ["a"]))
+    monkeypatch.setattr(reading, "SHOWN_FROM", 0)
+    monkeypatch.setattr(reading, "MEGABYTE", 8)
+    closed: list[str] = []
+
+    class Closing(Seen):
+        def track(self, items: Iterable[T], what: str, total: int) -> Iterator[T]:
+            try:
+                yield from items
+            finally:
+                closed.append(what)
+
+    for largest in (1 << 28, 0):
+        leave_in_files(monkeypatch, largest)
+        with pytest.raises(AssayError, match=r"corpus\.jsonl:2: not JSON") as raised:
+            load(folder, Closing())
+        assert raised.value.__traceback__ is not None
+        assert closed == ["reading corpus.jsonl, MB"]
+        closed.clear()
