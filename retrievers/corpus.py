@@ -6,10 +6,11 @@ from functools import cached_property
 from retrievers.base import Chunk, Document
 from retrievers.base.frontmatter import Frontmatter, read_frontmatter
 from retrievers.documents.structure import Structure, parse_document
-from retrievers.models.base import Passages
+from retrievers.models.base import Passages, ShelvedPassages
 from retrievers.models.caching import CachingEncoder, Encoded
 from retrievers.settings import Workshop
-from retrievers.store.digest import Texts, digest, digest_texts
+from retrievers.store.chunk_shelf import ChunkShelf
+from retrievers.store.digest import digest, digest_texts
 from retrievers.store.shelf import ById, Names, Shelf
 from retrievers.text.analyzers import AnyAnalyzerSettings
 from retrievers.text.base import Analyzer
@@ -25,7 +26,7 @@ class Corpus:
     """
 
     def __init__(self, chunks: Sequence[Chunk], documents: Iterable[Document] = ()) -> None:
-        self.chunks = chunks if isinstance(chunks, Shelf) else tuple(chunks)
+        self.chunks = chunks if isinstance(chunks, ChunkShelf) else tuple(chunks)
         self.documents: Mapping[str, Document] = (
             ById(documents, documents.__getitem__)
             if isinstance(documents, Shelf)
@@ -39,14 +40,18 @@ class Corpus:
     def texts(self) -> Sequence[str]:
         """The `searchable` text of each chunk."""
         chunks = self.chunks
-        if isinstance(chunks, Shelf):
-            return Texts(len(chunks), lambda at: chunks[at].searchable)
+        if isinstance(chunks, ChunkShelf):
+            return ShelvedPassages(
+                len(chunks),
+                lambda at: chunks[at].searchable,
+                lambda: list(chunks.by_document.values()),
+            )
         return [chunk.searchable for chunk in chunks]
 
     @cached_property
     def passages(self) -> Sequence[str]:
-        """`texts`, and which of them are of one document, where not each is one of its own."""
-        if isinstance(self.chunks, Shelf):
+        """`texts`, and which of them are of one document."""
+        if isinstance(self.chunks, ChunkShelf):
             return self.texts
         return Passages(self.texts, list(self.by_document.values()))
 
@@ -63,21 +68,21 @@ class Corpus:
     @cached_property
     def positions(self) -> Mapping[str, int]:
         """The position of each chunk by its id."""
-        if isinstance(self.chunks, Shelf):
+        if isinstance(self.chunks, ChunkShelf):
             return ById(self.chunks, int)
         return {chunk.id: position for position, chunk in enumerate(self.chunks)}
 
     def name(self, positions: Sequence[int]) -> Sequence[str]:
         """Return the ids of the chunks at `positions`."""
-        if isinstance(self.chunks, Shelf):
+        if isinstance(self.chunks, ChunkShelf):
             return Names(self.chunks, positions)
         return [self.chunks[at].id for at in positions]
 
     @cached_property
     def by_document(self) -> Mapping[str, Sequence[int]]:
         """The positions of each document's chunks, in the order of the text."""
-        if isinstance(self.chunks, Shelf):
-            return ById(self.chunks, lambda at: (at,))
+        if isinstance(self.chunks, ChunkShelf):
+            return self.chunks.by_document
         found: dict[str, list[int]] = {}
         order = sorted(range(len(self.chunks)), key=lambda at: (self.chunks[at].start, -at))
         for position in order:

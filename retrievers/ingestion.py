@@ -9,8 +9,9 @@ from retrievers.base.ingestion import Ingested, IngestReport
 from retrievers.config import PipelineConfig
 from retrievers.corpus import Corpus
 from retrievers.documents.chunkers import CombineSplitChunker
+from retrievers.documents.cuts import Cut
 from retrievers.documents.definitions import find_definitions
-from retrievers.documents.preparation import Cut, cut_documents, prepare
+from retrievers.documents.preparation import cut_documents, prepare
 from retrievers.documents.references import find_references
 from retrievers.documents.structure import Structure, parse_document
 from retrievers.documents.targets import Targets

@@ -223,9 +223,9 @@ class Pipeline(Retriever):
         window = find_window(list_encoders(legs, self._workshop))
         if window is None:
             return {}
-        texts = [chunk.searchable for chunk in self._corpus.chunks]
         tokenizer = Tokenizer(self._documents.tokenizer, self._workshop)
-        return {"window": window, "unread": count_unread(texts, window, tokenizer)}
+        unread = count_unread(self._corpus.texts, window, tokenizer)
+        return {"window": window, "unread": unread}
 
     def _ask(self, query: str, trace: list[StageTrace]) -> tuple[Request, list[str]]:
         """Return the request that the query steps make of `query`, and what they could not do."""

@@ -152,7 +152,7 @@ def compare(
     if names is not None and len(names) != len(systems):
         raise AssayError(f"names: there are {len(names)} for {len(systems)} runs; give one each")
     if isinstance(collection, Mapping):
-        collection = find_collection(collection)
+        collection = find_collection(collection, progress)
     options = {"depth": depth, "limit": limit}
     found: list[Any] = []
     for at, what in enumerate(systems):

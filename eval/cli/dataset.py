@@ -50,6 +50,7 @@ def show(name: str, as_json: bool) -> None:
     from eval.collections.catalog import find
     from eval.collections.loading import load_card
     from eval.collections.location import why_unavailable
+    from eval.progress import ConsoleProgress
 
     card, variant = find(name)
     why_not = why_unavailable(card)
@@ -57,7 +58,7 @@ def show(name: str, as_json: bool) -> None:
     shown |= {"card": str(card.path) if card.path else None, "variants": list(card.variants)}
     shown |= {"available": not why_not, "why_not": why_not}
     if not why_not:
-        shown |= _describe(load_card(card, variant))
+        shown |= _describe(load_card(card, variant, ConsoleProgress()))
     if as_json:
         print_json(shown)
         return
@@ -104,8 +105,9 @@ def seal(name: str, as_json: bool) -> None:
     """Write the actual sizes and digests of a collection into its card."""
     from eval.collections.catalog import find_card
     from eval.collections.digests import seal as seal_card
+    from eval.progress import ConsoleProgress
 
-    card = seal_card(find_card(name))
+    card = seal_card(find_card(name), ConsoleProgress())
     sizes = card.sizes.model_dump() if card.sizes else {}
     if as_json:
         result = {"card": str(card.path), "sizes": sizes, "digests": card.digests}
@@ -210,10 +212,11 @@ def _check(name: str) -> "list[Problem]":
     from eval.collections.catalog import find_card
     from eval.collections.check import check as check_card
     from eval.collections.problems import Problem
+    from eval.progress import ConsoleProgress
     from retrievers.base import AssayError
 
     try:
         card: Card = find_card(name)
     except AssayError as error:
         return [Problem(name, 0, "error", str(error))]
-    return check_card(card)
+    return check_card(card, ConsoleProgress())

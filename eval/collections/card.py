@@ -175,7 +175,8 @@ class FileCard(Card):
     def names(self) -> tuple[str, ...]:
         """The files and folders the card names, relative to where the data lies."""
         judgments = [name for variant in self.variants for name in self.judgment_files(variant)]
-        return tuple(dict.fromkeys([*self._document_names(), self.queries, *judgments]))
+        return tuple(dict.fromkeys([*self.document_names(), self.queries, *judgments]))
 
-    def _document_names(self) -> list[str]:
+    def document_names(self) -> list[str]:
+        """The files and folders that the documents are read from."""
         return []

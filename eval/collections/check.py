@@ -10,8 +10,8 @@ from eval.collections.digests import measure_digest, measure_sizes
 from eval.collections.formats.source import GoldBook, Source
 from eval.collections.loading import open_source
 from eval.collections.models import describe_models
-from eval.collections.problems import Problem, Problems
-from retrievers.base import AssayError, Document
+from eval.collections.problems import QUIET, Problem, Problems
+from retrievers.base import AssayError, Document, Progress
 from retrievers.base.scripts import CODES, describe_unspaced, find_unspaced
 
 NO_ANSWER = "no_answer"  # the type of queries that nothing in the collection answers
@@ -39,7 +39,7 @@ def check_judged(collection: Collection) -> None:
         )
 
 
-def check(card: Card) -> list[Problem]:
+def check(card: Card, progress: Progress = QUIET) -> list[Problem]:
     """Return every problem of the card and of all its data, by file and line.
 
     An error keeps the collection, or a variant of its judgments, from loading, or says that the
@@ -47,7 +47,7 @@ def check(card: Card) -> list[Problem]:
     meant. They come as the data is read, documents first, then queries, then judgments, so that a
     cause comes before what follows from it.
     """
-    problems = Problems(strict=False)
+    problems = Problems(strict=False, progress=progress)
     place = card.path or Path(card.name)
     if card.path and card.path.parent.name != card.name:
         problems.warn(place, 0, f'name: "{card.name}" is not the name of the card\'s folder')

@@ -2,16 +2,23 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence, Set
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eval.collections.card import MODEL, Card
-from retrievers.base import Document
-from retrievers.store.shelf import ById, Shelf
+from retrievers.base import Document, Progress, Quiet
+from retrievers.store.shelf import ById, PassageShelf, Shelf
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 PERSON = "person"  # what the `judged_by` of a person begins with
+SHOWN_FROM = 1 << 15  # documents whose digest takes about a second
+Span = tuple[str, int, int]  # a document's id, start and end
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +82,27 @@ class Label:
         return self.judged_by.startswith(MODEL)
 
 
+class DocumentShelf(Shelf[Document]):
+    """Documents on a shelf that prescribe no passages, or several each: `places` has the place of
+    each passage by its id.
+    """
+
+    def __init__(
+        self,
+        hashes: "array[int] | NDArray[np.int64]",
+        take: Callable[[int], Document],
+        places: Mapping[str, Span],
+    ) -> None:
+        super().__init__(hashes, take)
+        self.places = places
+
+
 @dataclass(frozen=True)
 class Collection:
     """What a run needs to know. `queries` are the judged ones, and `gold` has a key for each.
 
-    The documents of a large collection are on a shelf.
+    The documents of a large collection are on a shelf. What goes through all texts of many shows
+    itself in `progress`.
 
     `name` is the card's, with `:variant` where the judgments are not the card's first ones.
     """
@@ -91,19 +114,22 @@ class Collection:
     gold: Mapping[str, tuple[GoldItem, ...]]
     card: Card
     drop_self_matches: bool = False
+    progress: Progress = field(default=Quiet(), compare=False, repr=False)
 
     @property
     def passages(self) -> int:
         """The number of passages the collection prescribes; 0 where a chunker chooses them."""
         if isinstance(self.documents, Shelf):
-            return len(self.documents)
+            return len(self.prescribed)
         return sum(len(document.passages) for document in self.documents)
 
     @cached_property
     def prescribed(self) -> Set[str]:
         """The ids of the passages the collection prescribes."""
-        if isinstance(self.documents, Shelf):
+        if isinstance(self.documents, PassageShelf):
             return ById(self.documents, int).keys()
+        if isinstance(self.documents, DocumentShelf):
+            return self.documents.places.keys()
         return frozenset(passage.id for item in self.documents for passage in item.passages)
 
     @cached_property
@@ -132,7 +158,9 @@ class Collection:
         return content.hexdigest()
 
     def _parts(self) -> Iterator[list[Any]]:
-        for item in self.documents:
+        number = len(self.documents)
+        progress = self.progress if number >= SHOWN_FROM else Quiet()
+        for item in progress.track(self.documents, "digest of documents", number):
             passages = [[at.id, at.start, at.end, at.title] for at in item.passages]
             contexts = [[at.start, at.end, at.text] for at in item.contexts]
             metadata = dict(item.metadata)

@@ -11,7 +11,8 @@ from eval.collections.card_files import parse_card
 from eval.collections.collection import GoldItem
 from eval.collections.loading import load_card
 from eval.collections.location import find_data
-from retrievers.base import AssayError, Document
+from eval.collections.problems import QUIET
+from retrievers.base import AssayError, Document, Progress
 from retrievers.store.files import write_atomically
 
 BLOCKS = {"sizes", "digests"}
@@ -45,7 +46,7 @@ def measure_digest(card: Card, name: str) -> str:
     return content.hexdigest()
 
 
-def seal(card: Card) -> Card:
+def seal(card: Card, progress: Progress = QUIET) -> Card:
     """Write the actual sizes and digests into the card's file and return the new card.
 
     All else in the file stays as it is, comments included. Raises AssayError when the collection
@@ -53,7 +54,7 @@ def seal(card: Card) -> Card:
     """
     if card.path is None:
         raise AssayError(f"{card.name}: has no card to write sizes and digests into")
-    collection = load_card(card, card.variants[0])
+    collection = load_card(card, card.variants[0], progress)
     sizes = measure_sizes(collection.documents, collection.gold.values()).model_dump()
     sizes = {key: size for key, size in sizes.items() if size or key not in MAY_LACK}
     digests = {name: measure_digest(card, name) for name in card.names()}

@@ -13,6 +13,7 @@ from eval.collections.problems import Problems
 from eval.collections.tables import DOCUMENTS, JUDGMENTS, QUERIES, Table, read_rows
 from retrievers.base import AssayError, Document, Passage
 from retrievers.base.quotes import Locator
+from retrievers.store.shelf import Shelf
 
 IN_MEMORY = "in-memory"
 
@@ -100,7 +101,8 @@ def make_unjudged(documents: Table, name: str = IN_MEMORY) -> Collection:
 def gather_unjudged(documents: Sequence[Document], name: str) -> Collection:
     """Return a collection of `documents` that can be searched and not judged."""
     card = Card(name=name, title=name, format=IN_MEMORY)
-    return Collection(name, name, tuple(documents), (), {}, card)
+    held = documents if isinstance(documents, Shelf) else tuple(documents)
+    return Collection(name, name, held, (), {}, card)
 
 
 def _read_gold(

@@ -1,5 +1,6 @@
 """Loading a collection: its card, its files, its judgments."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,33 +10,41 @@ from eval.collections.collection import Collection
 from eval.collections.formats.registry import find_format
 from eval.collections.formats.source import Source
 from eval.collections.location import describe_location, find_data
-from eval.collections.problems import Problems
+from eval.collections.problems import QUIET, Problems
+from retrievers.base import Document, Progress
 from retrievers.store.shelf import ById
 
 
-def load(reference: str) -> Collection:
+def load(reference: str, progress: Progress = QUIET) -> Collection:
     """Return the collection that `name` or `name:variant` means (see `catalog.find_card`).
 
-    Raises AssayError when there is none, its data is not here, or a line of it is broken.
+    The reading of what is large, and its digest, show themselves. Raises AssayError when there is
+    no such collection, its data is not here, or a line of it is broken.
     """
-    return load_card(*find(reference))
+    return load_card(*find(reference), progress)
 
 
-def load_card(card: Card, variant: str) -> Collection:
+def load_card(card: Card, variant: str, progress: Progress = QUIET) -> Collection:
     """Return the collection of `card` with the judgments of `variant`. Raises AssayError."""
-    source = open_source(card, Problems(strict=True))
+    source = open_source(card, Problems(strict=True, progress=progress))
     documents = source.documents()
     queries = source.queries().items
     gold = source.gold(variant, documents, queries).items
     return Collection(
         name=card.name if variant == card.variants[0] else f"{card.name}:{variant}",
         title=card.title,
-        documents=documents.shelf if isinstance(documents, ById) else tuple(documents.values()),
+        documents=list_documents(documents),
         queries=tuple(query for query in queries.values() if query.id in gold),
         gold={name: tuple(gold[name].values()) for name in queries if name in gold},
         card=card,
         drop_self_matches=card.drop_self_matches,
+        progress=progress,
     )
+
+
+def list_documents(documents: Mapping[str, Document]) -> Sequence[Document]:
+    """Return what a source read, in its order; what is on a shelf stays there."""
+    return documents.shelf if isinstance(documents, ById) else tuple(documents.values())
 
 
 def open_source(card: Card, problems: Problems) -> Source[Any]:

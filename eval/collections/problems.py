@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from eval.collections.formats.rows import Row, RowError
-from retrievers.base import AssayError, cut
+from retrievers.base import AssayError, Progress, Quiet, cut
 
 SHOWN = 3  # places of a fault in a summary
 MOST = 1000  # characters of a message or a file: a name in it may be of any length
+QUIET = Quiet()
 
 Severity = Literal["error", "warning", "note"]
 
@@ -29,14 +30,15 @@ class Problem:
 
 
 class Problems:
-    """Where readers report what is wrong.
+    """Where readers report what is wrong, and to `progress` how far they are.
 
     When `strict`, the first error is raised as AssayError and warnings are dropped: that is
     loading. Otherwise everything is kept in `found`: that is checking.
     """
 
-    def __init__(self, *, strict: bool) -> None:
+    def __init__(self, *, strict: bool, progress: Progress = QUIET) -> None:
         self.strict = strict
+        self.progress = progress
         self.found: list[Problem] = []
 
     @property

@@ -164,7 +164,7 @@ def _check_config(config: RunConfig, workshop: Workshop) -> Iterator[Verdict]:
         isinstance(settings, FrameworkSettings) and not settings.makes
     )
     if is_service:
-        served = partial(_Served, collection=load(config.dataset))
+        served = partial(_Served, collection=load(config.dataset, workshop.progress))
         build, make = make, lambda: served(build())
     with make() as retriever:
         if is_service:  # one that cannot be reached breaks no rule

@@ -87,7 +87,7 @@ def estimate_run(settings: RunConfig, progress: Progress) -> DryRun:
     pipeline = settings.retriever
     if not isinstance(pipeline, PipelineSettings):
         raise AssayError(f"--dry-run: estimates pipelines, not a retriever of type {pipeline.type}")
-    collection = load(settings.dataset)
+    collection = load(settings.dataset, progress)
     workshop = make_workshop(progress)
     chunks = prepare(collection.documents, settings.documents, workshop).chunks
     texts = Corpus(chunks).passages

@@ -82,7 +82,7 @@ def open_bench(
     With `passages` distractors follow its own, up to that number. Raises AssayError where these
     cannot be made.
     """
-    collection = load(dataset)
+    collection = load(dataset, workshop.progress)
     prepared = prepare(collection.documents, DocumentSettings(), workshop)
     corpus = Corpus(prepared.chunks, collection.documents)
     settings = EncoderSettings()

@@ -70,19 +70,19 @@ def make_experiment(
         given["measures"] = measures.check_ranking(given["measures"])
     if collection is not None:
         named = isinstance(collection, str | Path)
-        collection = str(collection) if named else find_collection(collection)
+        collection = str(collection) if named else find_collection(collection, progress)
         given["dataset"] = collection if isinstance(collection, str) else collection.name
     if (source := _read_source(what)) is None:
         if overrides:
             raise AssayError(f"{overrides[0]}: an override changes a config, and none is given")
-        return _judge_object(what, collection, given, again)
+        return _judge_object(what, collection, given, again, progress)
     settings = make_config(source.values, overrides, source.name, given, source.engine)
     workshop = make_workshop(progress)
     repeats = source.is_file and not isinstance(collection, Collection)
     laid = (f"{key}={_write(value)}" for key, value in given.items())
     return Experiment(
         plan=make_plan(settings, again),
-        collection=find_collection(collection or settings.dataset),
+        collection=find_collection(collection or settings.dataset, progress),
         measures=tuple(settings.measures),
         command=("assay" if repeats else "eval", "run", source.name, *overrides, *laid),
         build=lambda: settings.build(workshop),
@@ -109,7 +109,7 @@ def find_run(experiment: Experiment, progress: Progress) -> StoredRun:
         return execute(experiment.plan, retriever, experiment.collection, reports, progress).run
 
 
-def find_collection(given: Any) -> Collection:
+def find_collection(given: Any, progress: Progress) -> Collection:
     """Return a collection by its name or folder, or of documents, queries and judgments.
 
     Raises AssayError.
@@ -117,7 +117,7 @@ def find_collection(given: Any) -> Collection:
     if isinstance(given, Collection):
         return given
     if isinstance(given, str | Path):
-        return load(str(given))
+        return load(str(given), progress)
     keys = {"documents", "queries", "judgments"}
     if not isinstance(given, Mapping) or not keys <= set(given) <= {*keys, "name"}:
         kind = ", ".join(map(str, given)) if isinstance(given, Mapping) else type(given).__name__
@@ -169,10 +169,12 @@ def _is_config(what: Mapping[Any, Any]) -> bool:
     return "base" in what or "retriever" in what or next(singles, None) is not None
 
 
-def _judge_object(what: Any, collection: Any, given: Mapping[str, Any], again: bool) -> Experiment:
+def _judge_object(
+    what: Any, collection: Any, given: Mapping[str, Any], again: bool, progress: Progress
+) -> Experiment:
     """Return the experiment for what is no config."""
     dataset = given.get("dataset") or default_dataset()
-    judged = find_collection(collection or dataset)
+    judged = find_collection(collection or dataset, progress)
     retriever, kind, called = _make_retriever(what, judged)
     # The contract makes a retriever safe to call from several threads; a function promised nothing.
     latency = {

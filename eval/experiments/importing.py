@@ -49,7 +49,7 @@ def import_runs(
         yield from (Outcome(folder, reused=True) for folder in known.folders)
         return
     runs = read_run_file(file, ties)
-    whole = load(dataset)
+    whole = load(dataset, progress)
     replays = {}
     notes = list(runs.notes)
     for system in runs.systems:

@@ -86,8 +86,10 @@ def open_source(
     """
     if not is_bare(reference):
         card = find_card(reference)
-        found = loading.open_source(card, Problems(strict=True)).documents()
-        return Source(card.name, tuple(found.values()))
+        problems = Problems(strict=True, progress=workshop.progress)
+        return Source(
+            card.name, loading.list_documents(loading.open_source(card, problems).documents())
+        )
     place = Path(reference)
     read = read_place(place, workshop, converter or MARKITDOWN)
     folder = place.parent if place.is_file() else place

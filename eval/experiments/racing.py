@@ -58,7 +58,8 @@ def _race(
     progress: Progress,
 ) -> Race:
     config = tasks[0].config
-    queries = {query.id: query for query in sample(load(config.dataset).queries, config.limit)}
+    collection = load(config.dataset, progress)
+    queries = {query.id: query for query in sample(collection.queries, config.limit)}
     order = rules.shuffle(queries)
     scores: dict[int, dict[str, float]] = {at: {} for at in range(len(tasks))}
 

@@ -35,7 +35,7 @@ def make_run(
 
     The `workshop` is the user's where none is given; queries are answered by what `search` returns.
     """
-    collection = load(settings.dataset)
+    collection = load(settings.dataset, progress)
     plan = make_plan(settings, again)
     searcher = search(settings, collection) if search else None
     with settings.build(workshop or make_workshop(progress)) as retriever:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Protocol
 
@@ -104,7 +104,7 @@ class Runner:
         self._stored = stored
         self._helpers = helpers
         self._circumstances = environment.describe()
-        self._load = lru_cache(maxsize=1)(load)
+        self._load = lru_cache(maxsize=1)(partial(load, progress=workshop.progress))
         self._scores = lru_cache(maxsize=1)(lambda _, names: PointScores(names))
         self._sound = lru_cache(maxsize=1)(_start_sound)
 

@@ -121,7 +121,7 @@ def open_collection(
 ) -> Collection:
     """Return the collection that `reference` names, or the documents of a bare folder or file."""
     if not is_bare(reference):
-        return load(reference)
+        return load(reference, workshop.progress)
     source = open_source(reference, workshop, converter)
     return gather_unjudged(source.documents, source.name)
 

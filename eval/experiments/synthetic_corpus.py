@@ -37,7 +37,7 @@ class Source:
 
 def read_source(name: str, workshop: Workshop) -> Source:
     """Return the source that a collection is. Raises AssayError when it is not here."""
-    collection = load(name)
+    collection = load(name, workshop.progress)
     chunks = prepare(collection.documents, DocumentSettings(), workshop).chunks
     passages = tuple(dict.fromkeys(chunk.searchable for chunk in chunks))
     return Source(name, passages, tuple(query.text for query in collection.queries))

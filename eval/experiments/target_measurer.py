@@ -91,7 +91,9 @@ class ProjectTargetMeasurer:
     def collection(self, dataset: str) -> Collection:
         """Return a collection."""
         self._derive(dataset)
-        found = self._once(lambda: load(self._place(dataset)), "collection", dataset)
+        found = self._once(
+            lambda: load(self._place(dataset), self._progress), "collection", dataset
+        )
         assert isinstance(found, Collection)
         return found
 

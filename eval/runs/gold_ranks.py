@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from eval.collections.collection import GoldItem, Query
 from eval.scoring.join import Retrieved, covers
 from retrievers.base import Chunk, Ranking, Retriever
-from retrievers.store.shelf import ById, Names, Shelf
+from retrievers.store.chunk_shelf import ChunkShelf
+from retrievers.store.shelf import Names
 
 DEEPEST = 10_000  # candidates a leg is asked for at most
 
@@ -28,18 +29,15 @@ class Placement:
 
 
 class Placer:
-    """Places gold items among the chunks of an indexed retriever, which it goes through once.
-
-    Chunks on a shelf are one a document, and are asked for by its id.
-    """
+    """Places gold items among the chunks of an indexed retriever."""
 
     def __init__(self, retriever: Retriever, prescribed: Set[str], drop_self_matches: bool) -> None:
         self._retriever = retriever
         self._prescribed = prescribed
         self._drop_self_matches = drop_self_matches
-        chunks = retriever.list_chunks()
-        self._depth = min(len(chunks), DEEPEST)
-        self._by_document = _by_document(chunks)
+        self._chunks = retriever.list_chunks()
+        self._depth = min(len(self._chunks), DEEPEST)
+        self._by_document = _find_positions(self._chunks)
 
     def place(
         self, query: Query, ranking: Ranking, gold: Sequence[GoldItem]
@@ -75,12 +73,15 @@ class Placer:
     def _covering(self, item: GoldItem) -> set[str]:
         return {
             chunk.id
-            for chunk in self._by_document.get(item.doc_id, ())
+            for chunk in self._list_chunks(item.doc_id)
             if covers(Retrieved(chunk, chunk.id in self._prescribed), item)
         }
 
     def _own(self, query: Query) -> set[str]:
-        return {query.id, *(chunk.id for chunk in self._by_document.get(query.id, ()))}
+        return {query.id, *(chunk.id for chunk in self._list_chunks(query.id))}
+
+    def _list_chunks(self, doc_id: str) -> list[Chunk]:
+        return [self._chunks[at] for at in self._by_document.get(doc_id, ())]
 
 
 def _rank(ids: Sequence[str], dropped: Set[str], wanted: Set[str]) -> dict[str, int]:
@@ -96,12 +97,12 @@ def _rank(ids: Sequence[str], dropped: Set[str], wanted: Set[str]) -> dict[str, 
     }
 
 
-def _by_document(chunks: Sequence[Chunk]) -> Mapping[str, Sequence[Chunk]]:
-    if isinstance(chunks, Shelf):
-        return ById(chunks, lambda at: (chunks[at],))
-    found: dict[str, list[Chunk]] = {}
-    for chunk in chunks:
-        found.setdefault(chunk.doc_id, []).append(chunk)
+def _find_positions(chunks: Sequence[Chunk]) -> Mapping[str, Sequence[int]]:
+    if isinstance(chunks, ChunkShelf):
+        return chunks.by_document
+    found: dict[str, list[int]] = {}
+    for position, chunk in enumerate(chunks):
+        found.setdefault(chunk.doc_id, []).append(position)
     return found
 
 

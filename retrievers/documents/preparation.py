@@ -1,45 +1,31 @@
 """From documents to the chunks a pipeline indexes."""
 
 import json
-import time
 from array import array
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cache
-from itertools import pairwise
-from math import fsum
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
-from retrievers.base import AssayError, Chunk, Document
+from retrievers.base import AssayError, Chunk, Document, Quiet
 from retrievers.base.frontmatter import read_frontmatter
-from retrievers.documents.chunkers import (
-    AnyChunker,
-    Chunker,
-    StructureChunker,
-    is_intact,
-    take_passages,
-)
+from retrievers.documents.chunkers import AnyChunker, StructureChunker, take_passages
 from retrievers.documents.contexts import ContextSettings, Source, contextualise
 from retrievers.documents.converters import AnyConverter
+from retrievers.documents.cuts import Cut, Cutting, Tally
 from retrievers.models.pins import DEFAULT_TOKENIZER
 from retrievers.settings import Settings, Workshop
-from retrievers.settings.parts import find_source
-from retrievers.store.digest import digest, digest_sources
-from retrievers.store.shelf import Shelf, sort_places
+from retrievers.store.chunk_shelf import ChunkShelf, describe_shared, read_chunks, write_chunks
+from retrievers.store.digest import digest, digest_sources, digest_texts
+from retrievers.store.shelf import PassageShelf, Shelf, sort_places
 
-# What decides how a document is cut; a change to it makes the chunks in the cache void.
-SOURCES = (
-    "../base/__init__.py", "../base/frontmatter.py", "../base/markdown.py", "../settings/files.py",
-    "admonitions.py", "blocks.py", "chunk_kinds.py", "chunkers", "cutting.py", "definitions.py",
-    "forms.py", "identifiers.py", "jurisdictions.yaml", "numbered_lines.py", "numerals.py",
-    "paragraphs.py", "reference_patterns.py", "reference_units.py", "references.py",
-    "sentences.py", "structure.py", "tokens.py",
-)  # fmt: skip
-
+# What decides what is put before a chunk, and which are searched.
+SOURCES = ("contexts.py", "preparation.py", "../store/chunk_shelf.py")
+BLOCK = 1 << 10  # documents of a shelf that are held at once
+FACTS = "facts.json"
 NO_TEXT = "the collection has no text to search: every document is empty"
 
 
@@ -104,27 +90,33 @@ def prepare(
     Raises AssayError when there is nothing to search, or when two chunks share an id.
     """
     source = settings.context.resolve(documents)
-    if isinstance(documents, Shelf) and settings.passages:
+    if isinstance(documents, PassageShelf) and settings.passages:
         return Prepared(_shelve(documents, settings, source, workshop), source, 0.0, False, {})
-    chunks: list[Chunk] = []
+    if isinstance(documents, Shelf):
+        return _tabulate(documents, settings, source, workshop)
     cut = cut_documents(documents, settings, workshop)
-    for document in documents:
-        own = cut.chunks.get(document.id)
-        plain = take_passages(document) if own is None else own
-        chunks += _finish(plain, document, settings, source)
+    tally = Tally(settings.chunker.limit)
+    made = _finish_each(documents, cut, settings, source, tally)
+    chunks = sorted(chain.from_iterable(made), key=lambda chunk: chunk.id, reverse=True)
     if not chunks:
         raise AssayError(NO_TEXT)
-    chunks.sort(key=lambda chunk: chunk.id, reverse=True)
     for one, other in pairwise(chunks):
         if one.id == other.id:
-            raise AssayError(f"{one.doc_id} and {other.doc_id}: two chunks share the id {one.id}")
-    facts = _describe(chunks, cut, settings.chunker) if cut.chunks else {}
-    return Prepared(tuple(chunks), source, cut.work, cut.cached, facts)
+            raise AssayError(describe_shared(one.doc_id, other.doc_id, one.id))
+    return Prepared(tuple(chunks), source, cut.work, cut.cached, tally.facts())
+
+
+def cut_documents(
+    documents: Sequence[Document], settings: DocumentSettings, workshop: Workshop
+) -> Cut:
+    """Cut the documents that the collection prescribes no passages for."""
+    cutting = Cutting(settings.chunker, settings.tokenizer, workshop)
+    return cutting.cut(_list_uncut(documents, settings), workshop.progress)
 
 
 def _shelve(
     documents: Shelf[Document], settings: DocumentSettings, source: Source, workshop: Workshop
-) -> Shelf[Chunk]:
+) -> ChunkShelf:
     """Return the passages of `documents` that hold text, in descending order of id."""
 
     def make(document: Document) -> list[Chunk]:
@@ -139,7 +131,63 @@ def _shelve(
     if not names:
         raise AssayError(NO_TEXT)
     order = array("i", (places[at] for at in sort_places(names)))
-    return Shelf(documents.hashes[order], lambda at: make(documents[order[at]])[0])
+    return ChunkShelf(documents.hashes[order], lambda at: make(documents[order[at]])[0])
+
+
+def _tabulate(
+    documents: Shelf[Document], settings: DocumentSettings, source: Source, workshop: Workshop
+) -> Prepared:
+    """Return the chunks of `documents`, of which a block at a time is held, in a file."""
+    progress = workshop.progress
+    tracked = progress.track(documents, "reading documents", len(documents))
+    content = digest_texts(map(repr, tracked))
+    cutting = Cutting(settings.chunker, settings.tokenizer, workshop)
+    cuts = not settings.passages or not all(item.passages for item in documents)
+    sources = digest_sources(*(Path(__file__).parent / name for name in SOURCES))
+    recipe = cutting.recipe if cuts else ""
+    key = digest("chunks", sources, settings, source, recipe, content)
+
+    def make(folder: Path) -> None:
+        tally = Tally(settings.chunker.limit)
+
+        def finish_each() -> Iterator[list[Chunk]]:
+            rest = progress.track(
+                documents, "chunking" if cuts else "reading passages", len(documents)
+            )
+            while block := list(islice(rest, BLOCK)):
+                cut = cutting.cut(_list_uncut(block, settings), Quiet())
+                yield from _finish_each(block, cut, settings, source, tally)
+
+        if not write_chunks(finish_each(), folder):
+            raise AssayError(NO_TEXT)
+        (folder / FACTS).write_text(json.dumps([tally.seconds, tally.facts()]))
+
+    folder, chunks = workshop.cache.load("chunk_files", key, make, read_chunks)
+    seconds, facts = json.loads((folder.path / FACTS).read_text())
+    return Prepared(chunks, source, seconds, folder.cached and cuts, facts)
+
+
+def _list_uncut(documents: Iterable[Document], settings: DocumentSettings) -> list[Document]:
+    return [item for item in documents if not (settings.passages and item.passages)]
+
+
+def _finish_each(
+    documents: Iterable[Document],
+    cut: Cut,
+    settings: DocumentSettings,
+    source: Source,
+    tally: Tally,
+) -> Iterator[list[Chunk]]:
+    """Yield the searched chunks of each document, and `tally` those that were cut."""
+    tally.add_cut(cut)
+    for document in documents:
+        own = cut.chunks.get(document.id)
+        finished = _finish(
+            take_passages(document) if own is None else own, document, settings, source
+        )
+        if own is not None:
+            tally.add_sizes(cut.tokens[chunk.id] for chunk in finished)
+        yield finished
 
 
 def _finish(
@@ -176,92 +224,3 @@ def _preface(
         )
         for chunk in chunks
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """All chunks of each document by its id, and the tokens of each chunk by its own.
-
-    `torn` names the documents that their chunks do not give back, `seconds` what those took that
-    were not known before, `work` what all took when they were cut.
-    """
-
-    chunks: Mapping[str, Sequence[Chunk]]
-    tokens: Mapping[str, int]
-    torn: Sequence[str]
-    seconds: Mapping[str, float]
-    work: float
-
-    @property
-    def cached(self) -> bool:
-        """Whether there is something cut, and all of it was known."""
-        return bool(self.chunks) and not self.seconds
-
-
-def cut_documents(
-    documents: Sequence[Document], settings: DocumentSettings, workshop: Workshop
-) -> Cut:
-    """Cut the documents that the collection prescribes no passages for."""
-    from retrievers.models.tokens import Tokenizer
-
-    documents = [item for item in documents if not (settings.passages and item.passages)]
-    if not documents:
-        return Cut({}, {}, (), {}, 0.0)
-    tokenizer = Tokenizer(settings.tokenizer, workshop)
-    chunker = settings.chunker
-    here = Path(__file__).parent
-    own = digest_sources(*(here / name for name in SOURCES))
-    sources = own + find_source(chunker)
-    keys = {
-        item.id: digest("timed cut", sources, tokenizer.identity, chunker, item.id, item.text)
-        for item in documents
-    }
-    known = workshop.cache.get_many("chunks", keys.values())
-    missing = [item for item in documents if keys[item.id] not in known]
-    fresh, seconds = {}, {}
-    for document in workshop.progress.track(missing, "chunking", len(missing)):
-        begin = time.perf_counter()
-        tokenize = cache(tokenizer.offsets)  # chunkers read most pieces to see how long they are
-        made = chunker.chunk(document, tokenize)
-        value: dict[str, Any] = {
-            "rows": [{**asdict(chunk), "text": ""} for chunk in made],
-            "tokens": [len(tokenize(chunk.text)) for chunk in made],
-            "intact": is_intact(document, made),
-        }
-        value["seconds"] = seconds[document.id] = time.perf_counter() - begin
-        fresh[keys[document.id]] = json.dumps(value, ensure_ascii=False).encode()
-    if fresh:
-        workshop.cache.put_many("chunks", fresh)
-    known |= fresh
-    values = {item.id: json.loads(known[keys[item.id]]) for item in documents}
-    chunks = {item.id: _read_chunks(values[item.id]["rows"], item) for item in documents}
-    tokens = {
-        chunk.id: size
-        for name, made in chunks.items()
-        for chunk, size in zip(made, values[name]["tokens"], strict=True)
-    }
-    torn = [name for name, value in values.items() if not value["intact"]]
-    work = fsum(value["seconds"] for value in values.values())
-    return Cut(chunks, tokens, torn, seconds, work)
-
-
-def _describe(chunks: Sequence[Chunk], cut: Cut, chunker: Chunker) -> dict[str, Any]:
-    sizes = Counter(cut.tokens[chunk.id] for chunk in chunks if chunk.doc_id in cut.chunks)
-    limit = chunker.limit
-    return {
-        "limit": limit,
-        "tokens": [[size, number] for size, number in sorted(sizes.items())],
-        "oversize": sum(number for size, number in sizes.items() if limit and size > limit),
-        "integrity_failures": len(cut.torn),
-    }
-
-
-def _read_chunks(rows: Sequence[Mapping[str, Any]], document: Document) -> list[Chunk]:
-    chunks = []
-    for row in rows:
-        fields: dict[str, Any] = {
-            key: tuple(item) if isinstance(item, list) else item for key, item in row.items()
-        }
-        fields["text"] = document.text[row["start"] : row["end"]]
-        chunks.append(Chunk(**fields))
-    return chunks

@@ -56,7 +56,7 @@ class LateInteractionLeg(Leg):
 
     def index(self, corpus: Corpus) -> IndexReport:
         """Encode the chunks into a file that is mapped into memory, or find it in the cache."""
-        texts = [chunk.searchable for chunk in corpus.chunks]
+        texts = corpus.texts
         self._vectors = None
         if not texts:
             return IndexReport(0)
@@ -65,7 +65,11 @@ class LateInteractionLeg(Leg):
             write_vectors(folder, self._encoder.find(texts))
 
         key = digest(
-            "late interaction", REVISION, read_version("numpy"), self._encoder.identity, texts
+            "late interaction",
+            REVISION,
+            read_version("numpy"),
+            self._encoder.identity,
+            corpus.digest,
         )
         folder, vectors = self._workshop.cache.load("late_interaction", key, make, TokenVectors)
         self._vectors = vectors

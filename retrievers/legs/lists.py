@@ -9,8 +9,8 @@ from retrievers.corpus import Corpus
 from retrievers.legs.base import Leg, LegResult, LegSettings
 from retrievers.settings.parts import find_source
 from retrievers.store.cache import Cache
+from retrievers.store.chunk_shelf import ChunkShelf
 from retrievers.store.digest import digest
-from retrievers.store.shelf import Shelf
 
 KIND = "leg_lists"
 Asked = tuple[tuple[str, ...], int]  # texts; the depth where a list depends on it, else 0
@@ -60,7 +60,7 @@ def name_lists(settings: LegSettings, leg: Leg, corpus: Corpus, code: str) -> st
     `code` stands for the code and the packages. It is "" for chunks on a shelf, of which there are
     too many to go through.
     """
-    if isinstance(corpus.chunks, Shelf):
+    if isinstance(corpus.chunks, ChunkShelf):
         return ""
     plain = settings.model_dump(mode="json", exclude={"depth"})
     return digest(plain, find_source(settings), dict(leg.facts()), corpus.content, code)

@@ -63,12 +63,12 @@ class OpenSearchLeg(Leg):
     def index(self, corpus: Corpus) -> IndexReport:
         """Find the index on the server, or make it there."""
         self.close()
-        texts = [chunk.searchable for chunk in corpus.chunks]
+        texts = corpus.texts
         if not texts:
             return IndexReport(0)
         settings = self._settings
         sources = digest_sources(Path(opensearch_index.__file__), Path(lucene.__file__))
-        key = digest(sources, settings.bm25, texts)
+        key = digest(sources, settings.bm25, corpus.digest)
         body = make_body(settings.bm25, len(texts), settings=SORTED)
         name = settings.index_name or name_index(key)
         plan = CollectionPlan(name, key, "", len(texts), 0)

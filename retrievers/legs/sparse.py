@@ -44,7 +44,7 @@ class SparseLeg(Leg):
 
     def index(self, corpus: Corpus) -> IndexReport:
         """Encode the chunks, or find their vectors in the cache, and list them by term."""
-        texts = [chunk.searchable for chunk in corpus.chunks]
+        texts = corpus.texts
         encoded = self._encoder.encode(texts)
         self._index = InvertedIndex(encoded.vectors)
         seconds = self._encoder.recall_seconds(texts)

@@ -2,14 +2,16 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrievers.language_models.prices import FREE, Prices, Usage
+from retrievers.store.digest import Texts
 
 Vectors = NDArray[np.float32]
 
@@ -42,9 +44,29 @@ class Passages(tuple[str, ...]):
         return made
 
 
+class ShelvedPassages(Texts):
+    """As `Passages`; texts are made anew when they are asked for, and `list_documents` once."""
+
+    def __init__(
+        self,
+        size: int,
+        take: Callable[[int], str],
+        list_documents: Callable[[], Sequence[Sequence[int]]],
+    ) -> None:
+        super().__init__(size, take)
+        self._list_documents = list_documents
+
+    @cached_property
+    def documents(self) -> Sequence[Sequence[int]]:
+        """The positions of each document's texts."""
+        return self._list_documents()
+
+
 def list_documents(texts: Sequence[str]) -> Sequence[Sequence[int]]:
     """Return the positions of each document's texts; a text of which none is known is one."""
-    return texts.documents if isinstance(texts, Passages) else list_apart(texts)
+    if isinstance(texts, Passages | ShelvedPassages):
+        return texts.documents
+    return list_apart(texts)
 
 
 def list_apart(texts: Sequence[str]) -> Sequence[Sequence[int]]:

@@ -1,6 +1,6 @@
 """Neighbours: what stands right before and after the best hits, when a query needs more context."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -56,16 +56,11 @@ class Neighbours(Stage):
 
     def __init__(self, settings: NeighboursSettings) -> None:
         self._settings = settings
-        self._beside: Mapping[str, Sequence[Chunk]] = {}
+        self._corpus = Corpus(())
 
     def index(self, corpus: Corpus, top: float) -> None:
-        """Find the neighbours of every chunk."""
-        beside = {}
-        for positions in corpus.by_document.values():
-            chunks = [corpus.chunks[position] for position in positions]
-            for at, chunk in enumerate(chunks):
-                beside[chunk.id] = (*chunks[max(at - 1, 0) : at], *chunks[at + 1 : at + 2])
-        self._beside = beside
+        """Take the corpus that neighbours are found in."""
+        self._corpus = corpus
 
     def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
         """Return `hits` with the neighbours of the first, if the query calls for them."""
@@ -94,7 +89,7 @@ class Neighbours(Stage):
         placed: list[tuple[Hit, float]] = []
         for hit in first:
             placed.append((hit, hit.score))
-            for chunk in self._beside[hit.chunk.id]:
+            for chunk in self._find_beside(hit.chunk):
                 if chunk.id not in taken:
                     taken.add(chunk.id)
                     placed.append((below.get(chunk.id, Hit(chunk, hit.score)), hit.score))
@@ -104,3 +99,9 @@ class Neighbours(Stage):
         after = descend(named + [pair for pair in placed if not pair[0].pinned])
         moved = sum(not below[id_].pinned for id_ in taken & below.keys())
         return after, moved
+
+    def _find_beside(self, chunk: Chunk) -> list[Chunk]:
+        own = self._corpus.by_document[chunk.doc_id]
+        at = own.index(self._corpus.positions[chunk.id])
+        beside = (*own[max(at - 1, 0) : at], *own[at + 1 : at + 2])
+        return [self._corpus.chunks[position] for position in beside]

@@ -1,8 +1,9 @@
 """Parents: small chunks are found, the larger passages they were cut from are returned."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import takewhile
 from typing import Literal
 
@@ -11,9 +12,12 @@ from retrievers.corpus import Corpus
 from retrievers.documents.chunkers.base import ID_DIGITS
 from retrievers.settings import Workshop
 from retrievers.stages.base import Stage, StageResult, StageSettings, descend
+from retrievers.store.chunk_shelf import ChunkShelf
 from retrievers.store.digest import digest
 
 Span = tuple[int, int]
+
+RECENT = 256  # documents whose parents are kept, where chunks stay in their file
 
 
 class ParentsSettings(StageSettings):
@@ -33,13 +37,19 @@ class Parents(Stage):
     """
 
     def __init__(self) -> None:
-        self._parents: Mapping[tuple[str, Span], Chunk] = {}
+        self._find: Callable[[str], Mapping[Span, Chunk]] = lambda _: {}
 
     def index(self, corpus: Corpus, top: float) -> None:
-        """Cut the parents out of the documents."""
-        self._parents = {
-            (chunk.doc_id, (chunk.start, chunk.end)): chunk for chunk in _cut_parents(corpus)
-        }
+        """Cut the parents out of the documents; of a corpus that is not held, when asked."""
+        held = not isinstance(corpus.chunks, ChunkShelf)
+
+        @lru_cache(None if held else RECENT)
+        def find(doc_id: str) -> Mapping[Span, Chunk]:
+            return {(chunk.start, chunk.end): chunk for chunk in _cut_parents(corpus, doc_id)}
+
+        for doc_id in corpus.by_document if held else ():
+            find(doc_id)
+        self._find = find
 
     def apply(self, query: str, hits: Sequence[Hit]) -> StageResult:
         """Return the parents of `hits`, each once."""
@@ -47,7 +57,7 @@ class Parents(Stage):
         replaced = 0
         for hit in hits:
             chunk = hit.chunk
-            if chunk.parent and (parent := self._parents.get((chunk.doc_id, chunk.parent))):
+            if chunk.parent and (parent := self._find(chunk.doc_id).get(chunk.parent)):
                 chunk = parent
                 replaced += 1
             found.setdefault(chunk.id, replace(hit, chunk=chunk))
@@ -56,18 +66,18 @@ class Parents(Stage):
         return StageResult(kept, note, {"in": len(hits), "out": len(kept), "replaced": replaced})
 
 
-def _cut_parents(corpus: Corpus) -> Iterator[Chunk]:
-    """Yield every passage that chunks of `corpus` were cut from and that none of them is."""
-    for doc_id, positions in corpus.by_document.items():
-        families: dict[Span, list[Chunk]] = {}
-        for chunk in (corpus.chunks[position] for position in positions):
-            if chunk.parent and chunk.parent != (chunk.start, chunk.end):
-                families.setdefault(chunk.parent, []).append(chunk)
-        seen: Counter[str] = Counter()
-        for span, children in sorted(families.items()):
-            text = corpus.documents[doc_id].text[slice(*span)]
-            seen[text] += 1
-            yield _join(corpus.documents[doc_id], span, children, seen[text])
+def _cut_parents(corpus: Corpus, doc_id: str) -> Iterator[Chunk]:
+    """Yield every passage that chunks of a document were cut from and that none of them is."""
+    families: dict[Span, list[Chunk]] = {}
+    for chunk in (corpus.chunks[position] for position in corpus.by_document[doc_id]):
+        if chunk.parent and chunk.parent != (chunk.start, chunk.end):
+            families.setdefault(chunk.parent, []).append(chunk)
+    seen: Counter[str] = Counter()
+    for span, children in sorted(families.items()):
+        document = corpus.documents[doc_id]
+        text = document.text[slice(*span)]
+        seen[text] += 1
+        yield _join(document, span, children, seen[text])
 
 
 def _join(document: Document, span: Span, children: Sequence[Chunk], occurrence: int) -> Chunk:

@@ -56,8 +56,7 @@ class Lazy(Sequence[T]):
 class Shelf(Lazy[N]):
     """Items that each have an id of their own; of the ids 12 bytes each are kept.
 
-    `hashes` has Python's hash of each id, in the order of the items. What stands on a shelf of
-    documents is one passage each, prescribed and with the document's id.
+    `hashes` has Python's hash of each id, in the order of the items.
     """
 
     def __init__(self, hashes: "array[int] | NDArray[np.int64]", take: Callable[[int], N]) -> None:
@@ -100,6 +99,10 @@ class Shelf(Lazy[N]):
                 if before != place and (first is None or place < first[1]):
                     first = before, place
         return first
+
+
+class PassageShelf(Shelf[N]):
+    """Documents that are one prescribed passage each, with the document's id."""
 
 
 class Names(Lazy[str]):

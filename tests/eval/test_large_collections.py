@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from shelving import leave_in_files, load_both
 
 from eval.collections.card_files import read_card
 from eval.collections.check import check
-from eval.collections.collection import Collection
-from eval.collections.formats import beir, mapped, trec
+from eval.collections.formats import beir, mapped
 from eval.collections.loading import load
 from eval.experiments.config import load_config
 from eval.experiments.point_order import take_in_order
@@ -32,7 +32,7 @@ from retrievers.settings import Workshop
 from retrievers.store import shelf
 from retrievers.store.cache import Cache
 from retrievers.store.digest import digest, digest_texts
-from retrievers.store.shelf import Names, Shelf
+from retrievers.store.shelf import Names, PassageShelf, Shelf
 from retrievers.variants import Variants
 
 IDS = st.text("ab\u00e9\u4e00\U0001f600", min_size=1, max_size=4)
@@ -51,18 +51,6 @@ def write(folder: Path, corpus: bytes, judged: str) -> Path:
     qrels = f"query-id\tcorpus-id\tscore\nq\t{judged}\t1\n"
     (folder / "qrels" / "test.tsv").write_text(qrels)
     return folder
-
-
-def load_both(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Collection, Collection]:
-    held = load(str(folder))
-    with monkeypatch.context() as patch:
-        leave_in_files(patch)
-        return held, load(str(folder))
-
-
-def leave_in_files(patch: pytest.MonkeyPatch, most: int = 0) -> None:
-    for format_ in (beir, trec):
-        patch.setattr(format_, "LARGEST_HELD", most)
 
 
 def write_trec(folder: Path, files: Mapping[str, bytes], judged: str = "d1") -> Path:
@@ -99,8 +87,8 @@ def test_documents_in_their_file_are_those_held(
         for id_, (title, text) in corpus.items()
     ]
     folder = write(tmp_path / "large", "\n".join(lines).encode(), next(iter(corpus)))
-    held, mapped = load_both(folder, monkeypatch)
-    assert isinstance(mapped.documents, Shelf)
+    held, mapped = load_both(str(folder), monkeypatch)
+    assert isinstance(mapped.documents, PassageShelf)
     assert tuple(mapped.documents) == held.documents
     assert mapped.documents[-1] == held.documents[-1]
     assert (mapped.digest, mapped.gold, mapped.passages) == (held.digest, held.gold, held.passages)
@@ -123,7 +111,7 @@ def test_rankings_and_placements_are_the_same(
     large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = []
-    for collection in load_both(large, monkeypatch):
+    for collection in load_both(str(large), monkeypatch):
         config = PipelineConfig.model_validate({"name": "large", "retriever": KEYWORD})
         with config.build(Workshop(Cache(tmp_path / "cache"))) as retriever:
             report = retriever.index(collection.documents)
@@ -144,7 +132,7 @@ def test_items_are_placed_alike_beyond_what_legs_hand_on(
     shallow = {"legs": {"keyword": {"type": "bm25", "variant": "lucene", "depth": 1}}}
     config = PipelineConfig.model_validate({"name": "large", "retriever": shallow})
     found: list[list[Mapping[str, Placement]]] = []
-    for collection in load_both(large, monkeypatch):
+    for collection in load_both(str(large), monkeypatch):
         with config.build(Workshop(Cache(tmp_path / "cache"))) as retriever:
             retriever.index(collection.documents)
             [query] = collection.queries
@@ -202,12 +190,12 @@ def test_a_packed_corpus_is_unpacked_once(large: Path, monkeypatch: pytest.Monke
     corpus.unlink()
     with (large / "dataset.yaml").open("a") as card:
         card.write("documents: corpus.jsonl.gz\n")
-    held, first = load_both(large, monkeypatch)
-    assert isinstance(first.documents, Shelf)
+    held, first = load_both(str(large), monkeypatch)
+    assert isinstance(first.documents, PassageShelf)
     assert tuple(first.documents) == held.documents
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "copyfileobj", None)
-        assert load_both(large, patch)[1].digest == held.digest
+        assert load_both(str(large), patch)[1].digest == held.digest
     packed = (large / "corpus.jsonl.gz").read_bytes()
     (large / "corpus.jsonl.gz").write_bytes(packed[:-30] + b"broken" * 5)
     leave_in_files(monkeypatch)
@@ -228,13 +216,13 @@ TREC_FILES = {
 def test_trec_documents_in_their_files_are_those_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held, left = load_both(write_trec(tmp_path / "large", TREC_FILES, "d5"), monkeypatch)
-    assert isinstance(left.documents, Shelf)
+    held, left = load_both(str(write_trec(tmp_path / "large", TREC_FILES, "d5")), monkeypatch)
+    assert isinstance(left.documents, PassageShelf)
     assert tuple(left.documents) == held.documents
     assert [item.id for item in held.documents] == [f"d{at}" for at in range(1, 7)]
     assert (left.digest, left.gold) == (held.digest, held.gold)
     monkeypatch.setattr(mapped, "MOST_FILES", len(TREC_FILES) - 1)
-    assert not isinstance(load_both(tmp_path / "large", monkeypatch)[1].documents, Shelf)
+    assert not isinstance(load_both(str(tmp_path / "large"), monkeypatch)[1].documents, Shelf)
 
 
 BROKEN = {
@@ -314,7 +302,7 @@ def test_the_digest_of_texts_is_that_of_their_list(texts: list[str]) -> None:
 def test_points_leave_documents_in_their_file(
     large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held, _ = load_both(large, monkeypatch)
+    held, _ = load_both(str(large), monkeypatch)
     monkeypatch.setattr(beir, "LARGEST_HELD", 0)
     monkeypatch.setattr(shelf, "RECENT", 4)
     file, cache = tmp_path / "config.yaml", Cache(tmp_path / "cache")

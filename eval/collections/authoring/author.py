@@ -54,7 +54,7 @@ class Origin:
     texts: Mapping[str, str] | None = None
     language: str = ""
 
-    def read(self) -> dict[str, Document]:
+    def read(self) -> Mapping[str, Document]:
         """Return the documents by id. Raises AssayError when there are none."""
         if self.texts is not None:
             return {name: make_document(name, text) for name, text in self.texts.items()}

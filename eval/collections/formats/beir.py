@@ -1,15 +1,23 @@
 """BEIR folders: a corpus of passages, queries, judgments of passages."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
 from eval.collections.card import FileCard, VariantName
 from eval.collections.collection import Label, Query
-from eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD, is_large, shelve
+from eval.collections.formats.book import Book, shelve
+from eval.collections.formats.corpus_rows import (
+    CorpusRow,
+    place_rows,
+    read_corpus_row,
+    read_whole,
+    shelve_rows,
+    tell_row,
+)
+from eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD, is_large
 from eval.collections.formats.reading import read_beir_qrels, read_jsonl
 from eval.collections.formats.rows import Row, RowError, describe_unknown
 from eval.collections.formats.source import (
@@ -19,7 +27,9 @@ from eval.collections.formats.source import (
     read_passage_judgments,
     read_query_rows,
 )
-from retrievers.base import Chunk, Context, Document, Passage
+from eval.collections.problems import Problems
+from retrievers.base import Chunk, Document
+from retrievers.store.shelf import ById, PassageShelf, Shelf
 
 
 class BeirCard(FileCard):
@@ -46,29 +56,9 @@ class BeirCard(FileCard):
         """The file of contexts the card names."""
         return self.contexts
 
-    def _document_names(self) -> list[str]:
+    def document_names(self) -> list[str]:
+        """The files and folders that the documents are read from."""
         return [name for name in (self.documents, self.whole_documents, self.contexts) if name]
-
-
-@dataclass(frozen=True, slots=True)
-class _CorpusRow:
-    id: str
-    title: str
-    text: str
-    metadata: Mapping[str, Any]
-    context: str = ""
-
-    def document(self) -> Document:
-        """Return a document that is this row and nothing else."""
-        end = len(self.text)
-        return Document(
-            id=self.id,
-            text=self.text,
-            title=self.title,
-            passages=(Passage(self.id, 0, end, self.title),),
-            contexts=(Context(0, end, self.context),) if self.context else (),
-            metadata=self.metadata,
-        )
 
 
 class BeirSource(Source[BeirCard]):
@@ -81,14 +71,22 @@ class BeirSource(Source[BeirCard]):
 
     def documents(self) -> Mapping[str, Document]:
         """Return the documents by id, in the order of their files."""
-        path = self._root / self._card.documents
-        if self._stand_alone and is_large([path], LARGEST_HELD):
-            return shelve([(path, JSON_LINES)], _read_row, self._problems)
+        names = self._card.document_names()
+        if is_large([self._root / name for name in names], LARGEST_HELD):
+            if len(names) == 1:
+                file = self._root / self._card.documents
+                return shelve([(file, JSON_LINES)], _read_document, self._problems)
+            shelf = self._shelve()
+            return ById(shelf, shelf.__getitem__)
         rows = self._read_corpus()
         if self._card.whole_documents is None:
-            return {row.id: row.document() for row in rows}
-        whole = self._read_whole_documents(self._root / self._card.whole_documents)
-        return _place_rows(rows, whole)
+            return {row.id: row.document for row in rows}
+        register: Register[Document] = Register("document", self._problems)
+        for row in read_jsonl(self._root / self._card.whole_documents, self._problems):
+            with self._problems.of(row):
+                document = read_whole(row)
+                register.add(row, document.id, document.text, document)
+        return place_rows(rows, register.items, self._root / self._card.documents)
 
     def queries(self) -> Register[Query]:
         """Return the queries there are, judged or not."""
@@ -113,99 +111,87 @@ class BeirSource(Source[BeirCard]):
         """Return the row of a judgment."""
         return f"{label.query_id}\t{label.passage_id}\t{label.grade}\n"
 
-    @property
-    def _stand_alone(self) -> bool:
-        """Whether a row is all that there is of its document."""
-        return self._card.whole_documents is None and self._card.contexts is None
+    def _shelve(self) -> Shelf[Document]:
+        """Return the documents with their contexts, or of several passages; they stay in their
+        files.
+        """
+        file = self._root / self._card.documents
+        rows = self._add_contexts(
+            Book(read_corpus_row, self._problems, tell_row).read([(file, JSON_LINES)])
+        )
+        if self._card.whole_documents is None:
+            return PassageShelf(rows.hashes, lambda at: rows[at].document)
+        book = Book(read_whole, self._problems, lambda document: document.text)
+        whole = book.read([(self._root / self._card.whole_documents, JSON_LINES)])
+        return shelve_rows(rows, whole, file, self._problems.progress)
 
-    def _read_corpus(self) -> list[_CorpusRow]:
-        register: Register[_CorpusRow] = Register("document", self._problems)
+    def _add_contexts(self, rows: Shelf[CorpusRow]) -> Shelf[CorpusRow]:
+        """Return `rows`, each with its context, which stays in its file."""
+        if self._card.contexts is None:
+            return rows
+        book = _ContextBook(rows, self._problems)
+        contexts = book.read([(self._root / self._card.contexts, JSON_LINES)])
+
+        def take(at: int) -> CorpusRow:
+            place = contexts.find(rows[at].id)
+            return rows[at] if place is None else replace(rows[at], context=contexts[place].context)
+
+        return Shelf(rows.hashes, take)
+
+    def _read_corpus(self) -> list[CorpusRow]:
+        register: Register[CorpusRow] = Register("document", self._problems)
         for row in read_jsonl(self._root / self._card.documents, self._problems):
             with self._problems.of(row):
-                item = _read_corpus_row(row)
-                register.add(row, item.id, f"{item.title}\n{item.text}", item)
+                item = read_corpus_row(row)
+                register.add(row, item.id, tell_row(item), item)
         contexts = self._read_contexts(register.items)
         return [
             replace(row, context=contexts[row.id]) if row.id in contexts else row
             for row in register.items.values()
         ]
 
-    def _read_contexts(self, known: Mapping[str, _CorpusRow]) -> dict[str, str]:
+    def _read_contexts(self, known: Mapping[str, CorpusRow]) -> dict[str, str]:
         contexts: dict[str, str] = {}
         if self._card.contexts is None:
             return contexts
         for row in read_jsonl(self._root / self._card.contexts, self._problems):
             with self._problems.of(row):
-                identifier, context = row.string("_id"), row.string("context")
-                if identifier not in known:
-                    raise RowError(describe_unknown("document", identifier, known))
-                if identifier in contexts:
-                    raise RowError(f'document "{identifier}" has two contexts; allowed: one')
-                contexts[identifier] = context
+                item = _read_context(row)
+                if item.id not in known:
+                    raise RowError(describe_unknown("document", item.id, known))
+                if item.id in contexts:
+                    raise RowError(_describe_two(item.id))
+                contexts[item.id] = item.context
         return contexts
 
-    def _read_whole_documents(self, path: Path) -> dict[str, Document]:
-        register: Register[Document] = Register("document", self._problems)
-        for row in read_jsonl(path, self._problems):
-            with self._problems.of(row):
-                document = Document(
-                    id=row.string("_id"),
-                    text=row.string("text"),
-                    title=row.string("title", ""),
-                    metadata=row.mapping("metadata"),
-                )
-                register.add(row, document.id, document.text, document)
-        return register.items
+
+class _ContextRow(NamedTuple):
+    id: str
+    context: str
 
 
-def _read_corpus_row(row: Row) -> _CorpusRow:
-    return _CorpusRow(
-        row.string("_id"), row.string("title", ""), row.string("text"), row.mapping("metadata")
-    )
+class _ContextBook(Book[_ContextRow]):
+    """The contexts of passages that stay in their file; each must be of one of `rows`."""
+
+    def __init__(self, rows: Shelf[CorpusRow], problems: Problems) -> None:
+        super().__init__(_read_context, problems)
+        self._known = ById(rows, rows.__getitem__)
+
+    def check(self, item: _ContextRow) -> None:
+        if item.id not in self._known:
+            raise RowError(describe_unknown("document", item.id, self._known))
+
+    def describe_taken(self, id_: str, line: int) -> str:
+        return _describe_two(id_)
 
 
-def _read_row(row: Row) -> Document:
-    return _read_corpus_row(row).document()
+def _read_document(row: Row) -> Document:
+    return read_corpus_row(row).document
 
 
-def _place_rows(rows: Iterable[_CorpusRow], whole: Mapping[str, Document]) -> dict[str, Document]:
-    """Return the documents with the rows as their passages.
-
-    Rows of a document are placed in the order of metadata.original_index, each behind the one
-    before, so that text that occurs twice gives two places. A row whose text its document does
-    not hold becomes a document of its own; a document without a row is left out.
-    """
-    by_document: dict[str, list[_CorpusRow]] = {}
-    alone = []
-    for row in rows:
-        document_id = str(row.metadata.get("doc_id"))
-        if document_id in whole:
-            by_document.setdefault(document_id, []).append(row)
-        else:
-            alone.append(row)
-    placed = {}
-    for document_id, document in whole.items():
-        siblings = sorted(by_document.get(document_id, []), key=_original_index)
-        passages, contexts = [], []
-        previous, cursor = -1, 0
-        for row in siblings:
-            start = document.text.find(row.text, cursor)
-            if start < 0:  # passages may overlap
-                start = document.text.find(row.text, previous + 1)
-            if start < 0:
-                alone.append(row)
-                continue
-            previous, cursor = start, start + len(row.text)
-            passages.append(Passage(row.id, start, cursor, row.title))
-            if row.context:
-                contexts.append(Context(start, cursor, row.context))
-        if passages:
-            placed[document_id] = replace(
-                document, passages=tuple(passages), contexts=tuple(contexts)
-            )
-    return placed | {row.id: row.document() for row in alone}
+def _read_context(row: Row) -> _ContextRow:
+    return _ContextRow(row.string("_id"), row.string("context"))
 
 
-def _original_index(row: _CorpusRow) -> int:
-    index = row.metadata.get("original_index")
-    return index if isinstance(index, int) else 0
+def _describe_two(id_: str) -> str:
+    return f'document "{id_}" has two contexts; allowed: one'

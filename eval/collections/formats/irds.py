@@ -1,6 +1,9 @@
 """Data sets of ir_datasets, which the extra `irds` brings."""
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -9,13 +12,19 @@ from pydantic import Field
 
 from eval.collections.card import Card
 from eval.collections.collection import GoldItem, Query
-from eval.collections.formats.rows import Row, describe_unknown
+from eval.collections.formats.book import shelve, tell_all
+from eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD
+from eval.collections.formats.rows import Row, check_characters, describe_unknown
 from eval.collections.formats.source import GoldBook, QueryRegister, Register, Source, passage_index
 from eval.collections.problems import Problems
 from retrievers.base import AssayError, Document, Passage
 from retrievers.base.installation import hint_extra
+from retrievers.store.cache import Cache, default_root
+from retrievers.store.digest import digest, digest_file
 
 PREFIX = "irds:"
+KIND = "irds"  # documents of data sets of which there are many
+DOCUMENTS = "documents.jsonl"
 TEXT_FIELDS = ("text", "body", "abstract")
 
 
@@ -43,15 +52,21 @@ class IrdsSource(Source[IrdsCard]):
         super().__init__(card, root, problems)
         self._dataset = _load(card.location.removeprefix(PREFIX))
 
-    def documents(self) -> dict[str, Document]:
-        """Return the documents by id, in the order of their files."""
+    def documents(self) -> Mapping[str, Document]:
+        """Return the documents by id, in the order of their files.
+
+        Many are written into the cache, once, and stay there.
+        """
+        if (begin := self._digest_many()) is not None:
+            lines = self._write_documents(begin) / DOCUMENTS
+            return shelve([(self._root, JSON_LINES)], _read_document, self._problems, lines)
         register: Register[Document] = Register("document", self._problems)
         for number, record in enumerate(self._records("docs"), start=1):
             row = Row(self._root, number, {})
             document = _make_document(record)
             with self._problems.of(row):
-                text = f"{document.title}\n{document.text}"
-                register.add(row, document.id, text, document)
+                check_characters([document.id, document.title, document.text])
+                register.add(row, document.id, tell_all(document), document)
         return register.items
 
     def queries(self) -> Register[Query]:
@@ -86,15 +101,60 @@ class IrdsSource(Source[IrdsCard]):
                 book.add(row, item)
         return book
 
-    def _records(self, kind: str) -> Iterable[Any]:
-        """Return all `kind` (docs, queries, qrels). The first use may download them."""
+    def _digest_many(self) -> str | None:
+        """Return the digest of the first documents, up to as many as are held; None for fewer."""
+        content, size = sha256(), 0
+        for record in self._records("docs"):
+            line = _write_line(_make_document(record))
+            content.update(line)
+            size += len(line)
+            if size > LARGEST_HELD:
+                return content.hexdigest()
+        return None
+
+    def _write_documents(self, begin: str) -> Path:
+        """Return the folder of the cache with a line for each document; `begin` is the digest of
+        the first.
+        """
+        import ir_datasets
+
+        identifier = self._card.location.removeprefix(PREFIX)
+        release = ir_datasets.__version__
+        key = digest(identifier, release, begin, self._digest_file(), digest_file(Path(__file__)))
+
+        def write(folder: Path) -> None:
+            records = self._records("docs")
+            if count := ir_datasets.util.count_hint(identifier)():
+                what = f"reading {self._card.location}"
+                records = self._problems.progress.track(records, what, count)
+            with (folder / DOCUMENTS).open("wb") as file:
+                file.writelines(_write_line(_make_document(record)) for record in records)
+
+        return Cache(default_root()).folder(KIND, key, write).path
+
+    def _digest_file(self) -> str:
+        """Return the digest of the file that the documents are read from, "" unless it is one."""
+        if not hasattr(self._dataset, "docs_path"):
+            return ""
+        with self._telling():
+            path = self._dataset.docs_path()
+            return digest_file(path) if (path := Path(path)).is_file() else ""
+
+    def _records(self, kind: str) -> Iterator[Any]:
+        """Yield all `kind` (docs, queries, qrels). The first use may download them."""
         if not hasattr(self._dataset, f"{kind}_iter"):
             raise AssayError(
                 f"{self._card.location}: the data set has no {kind}; "
                 "it must have docs, queries and qrels"
             )
+        with self._telling():
+            yield from getattr(self._dataset, f"{kind}_iter")()
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Tell why the data set, which is read in this block, cannot be. Raises AssayError."""
         try:
-            return list(getattr(self._dataset, f"{kind}_iter")())
+            yield
         except (OSError, RuntimeError) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             raise AssayError(f"{self._card.location}: cannot be read: {reason}") from None
@@ -111,6 +171,20 @@ def _load(identifier: str) -> Any:
         raise AssayError(f"{PREFIX}{identifier}: ir_datasets knows no such data set") from None
 
 
+def _write_line(document: Document) -> bytes:
+    values = {"_id": document.id, "title": document.title, "text": document.text}
+    # Half of a surrogate pair, which has no UTF-8, is told where the line is read.
+    return f"{json.dumps(values, ensure_ascii=False)}\n".encode(errors="backslashreplace")
+
+
+def _read_document(row: Row) -> Document:
+    return _take_passage(row.string("_id"), row.string("title"), row.string("text"))
+
+
+def _take_passage(identifier: str, title: str, text: str) -> Document:
+    return Document(identifier, text, title, (Passage(identifier, 0, len(text), title),))
+
+
 def _make_document(record: Any) -> Document:
     """Return a record with its title apart, where it has a title and one field of text."""
     fields = record._asdict()
@@ -118,5 +192,4 @@ def _make_document(record: Any) -> Document:
     texts = [fields[name] for name in TEXT_FIELDS if name in fields]
     if not isinstance(title, str) or len(texts) != 1 or not isinstance(texts[0], str):
         title, texts = "", [record.default_text()]
-    identifier, text = str(record.doc_id), texts[0]
-    return Document(identifier, text, title, (Passage(identifier, 0, len(text), title),))
+    return _take_passage(str(record.doc_id), title, texts[0])

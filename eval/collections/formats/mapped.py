@@ -1,4 +1,4 @@
-"""Documents that stay in their files: of each, memory holds where its row begins and ends."""
+"""Rows that stay in their files: of each, memory holds where it begins and ends."""
 
 import codecs
 import gzip
@@ -6,22 +6,25 @@ import mmap
 import shutil
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from eval.collections.formats.reading import GZIP, EncodingError, decode_line, telling
+from eval.collections.formats.reading import (
+    GZIP,
+    EncodingError,
+    decode_line,
+    measure,
+    metering,
+    telling,
+)
 from eval.collections.formats.rows import Row, RowError, parse_json_row
-from eval.collections.formats.source import check_id, describe_taken, digest_text
 from eval.collections.problems import Problems
-from retrievers.base import AssayError, Document
 from retrievers.store.cache import Cache, default_root
 from retrievers.store.digest import digest_file
-from retrievers.store.shelf import ById, Shelf
 
 LARGEST_HELD = 1 << 28  # bytes of a corpus that is held in memory
 MOST_FILES = 256  # that are mapped: each stays open
-PACKING = 4  # by which packed texts are smaller, about
 UNPACKED_KIND = "unpacked"  # packed files that are mapped, by their digest
 UNPACKED = "content"
 PIECE = 1 << 20  # bytes
@@ -42,99 +45,59 @@ class _File(NamedTuple):
     path: Path
     content: Content
     layout: Layout
-    first: int  # of its documents, among all
+    first: int  # of its rows, among all
 
 
 def is_large(paths: Sequence[Path], most: int) -> bool:
-    """Say whether files that can be mapped hold more than `most` bytes; of packed ones that is a
-    guess.
-    """
-    sizes = (
-        path.stat().st_size * (PACKING if path.suffix == GZIP else 1)
-        for path in paths
-        if path.is_file()
-    )
-    return len(paths) <= MOST_FILES and sum(sizes) > most
+    """Say whether files that can be mapped hold more than `most` bytes."""
+    return len(paths) <= MOST_FILES and sum(map(measure, paths)) > most
 
 
-def shelve(
-    files: Iterable[tuple[Path, Layout]], read: Callable[[Row], Document], problems: Problems
-) -> Mapping[str, Document]:
-    """Return the documents that `read` makes of the rows of files, by id.
+class MappedRows:
+    """Rows of files that stay there: memory holds where each begins and ends, and its line.
 
     The files are mapped into memory, those that are packed unpacked in the cache, and may not
-    change while documents are in use. What is wrong is told as by a `Register`.
-    """
-    book = _Book(read, problems)
-    try:
-        for path, layout in files:
-            book.read_file(path, layout)
-    except AssayError:
-        book.finish()  # where an id is taken before, that is the first broken line
-        raise
-    shelf = book.finish()
-    return ById(shelf, shelf.__getitem__)
-
-
-class _Book:
-    """Where each document stands. Where problems are collected, ids and texts are known by hashes,
-    too, to tell which stand twice.
+    change while rows are in use.
     """
 
-    def __init__(self, read: Callable[[Row], Document], problems: Problems) -> None:
-        self._read = read
+    def __init__(self, problems: Problems) -> None:
         self._problems = problems
         self._files: list[_File] = []
-        self._starts, self._ends = array("q"), array("q")
-        self._lines, self._hashes = array("i"), array("q")
-        self._ids: dict[int, int] = {}
-        self._texts: dict[bytes, int] = {}
+        self._starts, self._ends, self._lines = array("q"), array("q"), array("i")
 
-    def read_file(self, path: Path, layout: Layout) -> None:
-        """Note where the documents of a file stand."""
+    def scan(
+        self, path: Path, layout: Layout, plain: Path | None = None
+    ) -> Iterator[tuple[Row, int, int]]:
+        """Yield the rows of `path`, each with where it begins and ends, for `keep`.
+
+        What it holds is in `plain`, where that is another file.
+        """
         content: Content = b""
-        with telling(path, self._problems), _find_plain(path).open("rb") as file:
+        with telling(path, self._problems), (plain or _find_plain(path)).open("rb") as file:
             if file.seek(0, 2):  # what is empty cannot be mapped
                 content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self._files.append(_File(path, content, layout, len(self._starts)))
-        for row, start, end in layout.scan(path, content, self._problems):
-            with self._problems.of(row):
-                document = self._read(row)
-                check_id("document", document.id)
-                if not self._problems.strict:
-                    self._compare(row, document)
-                self._starts.append(start)
-                self._ends.append(end)
-                self._lines.append(row.line)
-                self._hashes.append(hash(document.id))
+        self._files.append(_File(path, content, layout, len(self)))
+        with metering(path, len(content), self._problems) as reach:
+            for row, start, end in layout.scan(path, content, self._problems):
+                reach(start)
+                yield row, start, end
 
-    def finish(self) -> Shelf[Document]:
-        """Return the documents. Raises AssayError where an id stands twice."""
-        shelf = Shelf(self._hashes, self._take)
-        if self._problems.strict and (repeated := shelf.find_repeated()):
-            first, second = repeated
-            taken = describe_taken("document", shelf[first].id, self._lines[first])
-            self._problems.error(self._file(second).path, self._lines[second], taken)
-        return shelf
+    def keep(self, row: Row, start: int, end: int) -> None:
+        """Add a row of the file that is scanned."""
+        self._starts.append(start)
+        self._ends.append(end)
+        self._lines.append(row.line)
 
-    def _compare(self, row: Row, document: Document) -> None:
-        """Warn of a text that stands twice. Raises RowError for an id that does."""
-        here = len(self._starts)
-        first = self._ids.setdefault(hash(document.id), here)
-        if first != here and self._take(first).id == document.id:
-            raise RowError(describe_taken("document", document.id, self._lines[first]))
-        text = f"{document.title}\n{document.text}".strip()
-        same = self._texts.setdefault(digest_text(text), here)
-        if not text:
-            self._problems.warn(row.file, row.line, f'document "{document.id}" has no text')
-        elif same != here:
-            message = f'document "{document.id}" has the same text as "{self._take(same).id}"'
-            self._problems.warn(row.file, row.line, message)
+    def __len__(self) -> int:
+        return len(self._starts)
 
-    def _take(self, at: int) -> Document:
-        file = self._file(at)
-        content = file.content[self._starts[at] : self._ends[at]]
-        return self._read(file.layout.parse(file.path, self._lines[at], content))
+    def __getitem__(self, at: int) -> Row:
+        path, content, layout, _ = self._file(at)
+        return layout.parse(path, self._lines[at], content[self._starts[at] : self._ends[at]])
+
+    def locate(self, at: int) -> tuple[Path, int]:
+        """Return the file and the line of a row."""
+        return self._file(at).path, self._lines[at]
 
     def _file(self, at: int) -> _File:
         return self._files[bisect_right(self._files, at, key=lambda file: file.first) - 1]

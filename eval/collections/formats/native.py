@@ -1,7 +1,8 @@
 """The native form: Markdown and text documents, with judged spans, sections or documents."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -9,24 +10,41 @@ from typing import Any, Literal
 from pydantic import Field
 
 from eval.collections.card import FileCard, VariantName
-from eval.collections.collection import GoldItem, Label, Query
+from eval.collections.collection import DocumentShelf, GoldItem, Label, Query, Span
 from eval.collections.formats import kept_gold
+from eval.collections.formats.mapped import LARGEST_HELD
+from eval.collections.formats.native_contexts import add_contexts
 from eval.collections.formats.places import (
-    Span,
     find_document,
     read_span,
     resolve_anchor,
     resolve_judgment,
 )
-from eval.collections.formats.reading import find_suffix, read_beir_qrels, read_jsonl, read_text
+from eval.collections.formats.reading import (
+    choose_progress,
+    find_suffix,
+    measure,
+    read_beir_qrels,
+    read_jsonl,
+    read_text,
+)
 from eval.collections.formats.rows import Row
-from eval.collections.formats.source import GoldBook, Register, Source, read_query_rows
-from retrievers.base import Chunk, Context, Document
+from eval.collections.formats.source import (
+    Echoes,
+    GoldBook,
+    Register,
+    Source,
+    read_query_rows,
+    span_documents,
+)
+from eval.collections.problems import Problems
+from retrievers.base import Chunk, Document
 from retrievers.base.frontmatter import Frontmatter, read_frontmatter
 from retrievers.base.markdown import TEXT_SUFFIX, find_title
 from retrievers.settings.trust import check_place
-from retrievers.store.digest import digest, digest_file
+from retrievers.store.digest import digest, digest_file, digest_texts
 from retrievers.store.files import write_atomically
+from retrievers.store.shelf import ById
 
 TABLE = ".tsv"  # judgments of anchors, among which no span can stand
 SUFFIXES = (".md", ".markdown", TEXT_SUFFIX)
@@ -81,7 +99,8 @@ class NativeCard(FileCard):
         """Return the documents below `path` by their paths, hidden ones left out."""
         return [file for file in super().list_files(path) if file.suffix.lower() in SUFFIXES]
 
-    def _document_names(self) -> list[str]:
+    def document_names(self) -> list[str]:
+        """The files and folders that the documents are read from."""
         return [name for name in (self.documents, self.anchors, self.contexts) if name]
 
 
@@ -94,7 +113,7 @@ class NativeSource(Source[NativeCard]):
     takes_labels = "in place"
     names_judges = True
 
-    def documents(self) -> dict[str, Document]:
+    def documents(self) -> Mapping[str, Document]:
         """Return the documents by id, in the order of their files."""
         folder = self._root / self._card.documents
         if not folder.is_dir():
@@ -102,29 +121,55 @@ class NativeSource(Source[NativeCard]):
             return {}
         if self._card.originals and not (self._root / self._card.originals).is_dir():
             self._problems.warn(self._root / self._card.originals, 0, "there is no such folder")
-        copies = self._card.copies
-        register: Register[Document] = Register("document", self._problems, copies)
-        for path in self._card.list_files(folder):
-            identifier = path.relative_to(folder).as_posix()
-            text = read_text(path, self._problems, encoding="utf-8")
-            row = Row(path, 0, {})
-            about = read_frontmatter(text)
-            if about.note:
-                self._problems.warn(path, 0, about.note)
-            with self._problems.of(row):
-                made = make_document(identifier, text, about)
-                register.add(row, identifier, text, replace(made, origin=self._origin(identifier)))
-        if not register.items:
+        files = self._card.list_files(folder)
+        names = [path.relative_to(folder).as_posix() for path in files]
+        size = sum(map(measure, files))
+        progress = choose_progress(size, self._problems)
+        tracked = progress.track(names, "reading documents", len(names))
+        documents: Mapping[str, Document]
+        if size > LARGEST_HELD:
+            documents = self._shelve(folder, names, tracked)
+        else:
+            register: Register[Document] = Register("document", self._problems, self._card.copies)
+            for name in tracked:
+                document = self._read(folder, name, self._problems)
+                register.add(Row(folder / name, 0, {}), name, document.text, document)
+            documents = register.items
+        if not documents:
             self._problems.error(folder, 0, f"holds no documents; allowed: {', '.join(SUFFIXES)}")
-        for copy, original in copies.items():
-            texts = [
-                register.items[name].text for name in (copy, original) if name in register.items
-            ]
+        for copy, original in self._card.copies.items():
+            texts = [documents[name].text for name in (copy, original) if name in documents]
             if len(texts) < 2 or texts[0] != texts[1]:
                 place = self._card.path or folder
                 message = f'copies: "{copy}" is no copy of "{original}"'
                 self._problems.warn(place, 0, message)
-        return self._with_contexts(register.items)
+        if self._card.contexts is None:
+            return documents
+        return add_contexts(documents, self._root / self._card.contexts, self._problems)
+
+    def _shelve(
+        self, folder: Path, names: Sequence[str], tracked: Iterable[str]
+    ) -> Mapping[str, Document]:
+        """Return documents that are read from their files whenever they are asked for."""
+        strict, copies = self._problems.strict, self._card.copies
+        echoes: Echoes[int] = Echoes("document", self._problems, names.__getitem__, copies)
+        for at, name in enumerate(tracked):
+            document = self._read(folder, name, self._problems)
+            echoes.note(Row(folder / name, 0, {}), name, document.text, at)
+
+        def take(at: int) -> Document:
+            # What was told of a file that is collected need not be told again.
+            return self._read(folder, names[at], Problems(strict=strict))
+
+        shelf = DocumentShelf(array("q", map(hash, names)), take, {})
+        return ById(shelf, shelf.__getitem__)
+
+    def _read(self, folder: Path, name: str, problems: Problems) -> Document:
+        text = read_text(folder / name, problems, encoding="utf-8")
+        about = read_frontmatter(text)
+        if about.note:
+            problems.warn(folder / name, 0, about.note)
+        return replace(make_document(name, text, about), origin=self._origin(name))
 
     def _origin(self, identifier: str) -> str:
         """Return the path of the file that a document was made of, "" where it is not here."""
@@ -155,7 +200,7 @@ class NativeSource(Source[NativeCard]):
             return book
         files = [*self._card.judgment_files(variant), *filter(None, [self._card.anchors])]
         content = [digest_file(path) for name in files if (path := self._root / name).is_file()]
-        texts = [[name, item.text] for name, item in documents.items()]
+        texts = digest_texts(part for item in documents.values() for part in (item.id, item.text))
         key = digest(self._card.model_dump(mode="json"), variant, content, texts, list(queries))
         if (kept := kept_gold.find(key)) is None:
             self._read_gold(book, variant, documents)
@@ -232,10 +277,10 @@ class NativeSource(Source[NativeCard]):
                 with self._problems.of(row):
                     yield row, resolve_judgment(row, documents)
 
-    def _read_anchors(self, documents: Mapping[str, Document]) -> dict[str, Span]:
+    def _read_anchors(self, documents: Mapping[str, Document]) -> Mapping[str, Span]:
         """Return what a .tsv file may name: the anchors, or without any, the documents."""
         if self._card.anchors is None:
-            return {name: (name, 0, len(item.text)) for name, item in documents.items()}
+            return span_documents(documents)
         places: dict[str, Span] = {}
         for row in read_jsonl(self._root / self._card.anchors, self._problems):
             with self._problems.of(row):
@@ -243,20 +288,6 @@ class NativeSource(Source[NativeCard]):
                 document = find_document(where, documents)
                 places[row.string("_id")] = (document.id, *read_span(where, document))
         return places
-
-    def _with_contexts(self, documents: dict[str, Document]) -> dict[str, Document]:
-        if self._card.contexts is None:
-            return documents
-        contexts: dict[str, list[Context]] = {}
-        for row in read_jsonl(self._root / self._card.contexts, self._problems):
-            with self._problems.of(row):
-                document = find_document(row, documents)
-                context = Context(*read_span(row, document), row.string("context"))
-                contexts.setdefault(document.id, []).append(context)
-        return {
-            name: replace(document, contexts=tuple(contexts.get(name, ())))
-            for name, document in documents.items()
-        }
 
 
 def _gold_row(item: GoldItem) -> dict[str, Any]:

@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping
 
-from eval.collections.collection import GoldItem
+from eval.collections.collection import GoldItem, Span
 from eval.collections.formats.rows import Row, RowError, describe_unknown
 from retrievers.base import Document
 from retrievers.base.markdown import is_plain, read_headings
-
-Span = tuple[str, int, int]  # a document's id, start and end
 
 
 def resolve_judgment(row: Row, documents: Mapping[str, Document]) -> GoldItem:

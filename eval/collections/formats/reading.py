@@ -4,7 +4,7 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from math import nan
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from eval.collections.formats.rows import LARGEST, Row, RowError, parse_json_row
 from eval.collections.problems import Problems
-from retrievers.base import cut
+from retrievers.base import Progress, Quiet, cut
 
 GZIP = ".gz"
+PACKING = 4  # by which packed texts are smaller, about
 NOT_UTF_8 = "not UTF-8; files must be in UTF-8, as `iconv -f ENCODING -t UTF-8` writes them"
 if TYPE_CHECKING:
     from _csv import Reader
@@ -24,6 +25,8 @@ DELIMITERS = ",;\t"
 LARGEST_CELL = 1 << 30  # characters; the library's own limit is less than a document
 SHOWN = 40  # characters of a cell that is refused
 BEIR_COLUMNS = ("query-id", "corpus-id", "score")
+MEGABYTE = 1 << 20
+SHOWN_FROM = 16 * MEGABYTE  # bytes whose reading takes about a second
 
 
 class EncodingError(RowError):
@@ -55,8 +58,42 @@ def telling(path: Path, problems: Problems) -> Iterator[None]:
         problems.error(path, 0, f"cannot be read: {error.strerror}")
 
 
+def choose_progress(size: int, problems: Problems) -> Progress:
+    """Return where the reading of so many bytes is shown: nowhere when that takes a moment."""
+    return problems.progress if size >= SHOWN_FROM else Quiet()
+
+
+@contextmanager
+def metering(path: Path, size: int, problems: Problems) -> Iterator[Callable[[int], None]]:
+    """Yield what is to be told how many of a file's `size` bytes are read, and shows it."""
+    total = size // MEGABYTE
+    progress = choose_progress(size, problems)
+    bar = progress.track(range(total), f"reading {path.name}, MB", total)
+    next(bar, None)
+    shown = 0
+
+    def reach(at: int) -> None:
+        nonlocal shown
+        while shown < at // MEGABYTE:
+            shown += 1
+            next(bar, None)
+
+    try:
+        yield reach
+        reach(size)
+    finally:
+        if isinstance(bar, Generator):  # what is left of a bar goes before an error is told
+            bar.close()
+
+
 def _open(path: Path) -> gzip.GzipFile | BufferedReader:
     return gzip.open(path) if path.suffix == GZIP else path.open("rb")
+
+
+def measure(path: Path) -> int:
+    """Return the bytes that a file holds, 0 without one; where it is packed, that is a guess."""
+    packing = PACKING if path.suffix == GZIP else 1
+    return path.stat().st_size * packing if path.is_file() else 0
 
 
 def find_suffix(path: Path) -> str:
@@ -66,8 +103,15 @@ def find_suffix(path: Path) -> str:
 
 def read_lines(path: Path, problems: Problems) -> Iterator[tuple[int, str]]:
     """Yield (number, line) of every line of `path` that is not blank, up to one that is broken."""
-    with telling(path, problems), _open(path) as file:
+    with (
+        telling(path, problems),
+        _open(path) as file,
+        metering(path, measure(path), problems) as reach,
+    ):
+        at = 0
         for number, content in enumerate(file, start=1):
+            at += len(content)
+            reach(at)
             try:
                 line = decode_line(content, number)
             except RowError as error:

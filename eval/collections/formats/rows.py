@@ -102,8 +102,13 @@ def parse_json_row(file: Path, line: int, text: str) -> Row:
     if not isinstance(values, dict):
         raise RowError("not a JSON object; each line must be one, in curly brackets")
     if SURROGATE.search(text):  # of a pair it is one character, and alone it is none
-        try:
-            json.dumps(values, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            raise RowError("holds half a surrogate pair, which is no character") from None
+        check_characters(values)
     return Row(file, line, values)
+
+
+def check_characters(values: Any) -> None:
+    """Raise RowError where a text among JSON values has what is no character."""
+    try:
+        json.dumps(values, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise RowError("holds half a surrogate pair, which is no character") from None

@@ -1,20 +1,21 @@
 """What a format's reader is, and the books in which it keeps what it has read."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from eval.collections.card import Card
-from eval.collections.collection import GoldItem, Label, Query
+from eval.collections.collection import DocumentShelf, GoldItem, Label, Query, Span
 from eval.collections.formats.rows import Row, RowError, describe_unknown
 from eval.collections.problems import Problems
 from retrievers.base import Chunk, Document
-from retrievers.store.shelf import ById, Shelf
+from retrievers.store.shelf import ById, PassageShelf, Shelf
 
 T = TypeVar("T")
+K = TypeVar("K")
 C = TypeVar("C", bound=Card)
 
 NOTHING: Mapping[str, Any] = {}
@@ -92,12 +93,48 @@ def digest_text(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
+class Echoes(Generic[K]):
+    """Texts known by digests, to warn of one that is empty or stands twice.
+
+    `name` returns the id of the item that was noted by a key. `copies` says of which item another
+    is known to be a copy, by id, and so no cause to warn.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        problems: Problems,
+        name: Callable[[K], str],
+        copies: Mapping[str, str] | None = None,
+    ) -> None:
+        self._what = what
+        self._problems = problems
+        self._name = name
+        self._copies = copies or {}
+        self._keys: dict[bytes, K] = {}
+
+    def note(self, row: Row, identifier: str, text: str, key: K) -> None:
+        """Warn of the text of an item, or note it by `key`."""
+        if self._problems.strict:  # warnings are dropped, so that texts need not be known
+            return
+        bare = text.strip()
+        first = self._keys.setdefault(digest_text(bare), key)
+        if not bare:
+            self._problems.warn(row.file, row.line, f'{self._what} "{identifier}" has no text')
+        elif first != key and not self._is_known_copy(identifier, same := self._name(first)):
+            message = f'{self._what} "{identifier}" has the same text as "{same}"'
+            self._problems.warn(row.file, row.line, message)
+
+    def _is_known_copy(self, one: str, other: str) -> bool:
+        return self._copies.get(one, one) == self._copies.get(other, other)
+
+
 class Register(Generic[T]):
     """Items by id, in order, and where each stands. An id twice is an error, a text twice a
     warning.
 
-    `copies` says of which item another is known to be a copy, by id, and so no cause to warn.
-    `keeps_values` says whether rows keep their values, which of documents are texts held twice.
+    `copies` are those of `Echoes`. `keeps_values` says whether rows keep their values, which of
+    documents are texts held twice.
     """
 
     keeps_values: ClassVar[bool] = False
@@ -108,9 +145,7 @@ class Register(Generic[T]):
         self.items: dict[str, T] = {}
         self.rows: dict[str, Row] = {}
         self._what = what
-        self._problems = problems
-        self._copies = copies or {}
-        self._texts: dict[bytes, str] = {}
+        self._echoes: Echoes[str] = Echoes(what, problems, str, copies)
 
     def add(self, row: Row, identifier: str, text: str, item: T) -> None:
         """Keep `item`. Raises RowError when its id is empty or taken."""
@@ -119,18 +154,7 @@ class Register(Generic[T]):
             raise RowError(describe_taken(self._what, identifier, self.rows[identifier].line))
         self.rows[identifier] = row if self.keeps_values else replace(row, values=NOTHING)
         self.items[identifier] = item
-        if self._problems.strict:  # warnings are dropped, so that texts need not be held
-            return
-        bare = text.strip()
-        same = self._texts.setdefault(digest_text(bare), identifier)
-        if not bare:
-            self._problems.warn(row.file, row.line, f'{self._what} "{identifier}" has no text')
-        elif same != identifier and not self._is_known_copy(identifier, same):
-            message = f'{self._what} "{identifier}" has the same text as "{same}"'
-            self._problems.warn(row.file, row.line, message)
-
-    def _is_known_copy(self, one: str, other: str) -> bool:
-        return self._copies.get(one, one) == self._copies.get(other, other)
+        self._echoes.note(row, identifier, text, identifier)
 
 
 class QueryRegister(Register[Query]):
@@ -207,11 +231,20 @@ def read_query_rows(rows: Iterator[Row], problems: Problems) -> QueryRegister:
     return register
 
 
-def passage_index(documents: Mapping[str, Document]) -> Mapping[str, tuple[str, int, int]]:
-    """Return (document id, start, end) by passage id."""
+def span_documents(documents: Mapping[str, Document]) -> Mapping[str, Span]:
+    """Return the place that is all of each document, by its id."""
     if isinstance(documents, ById):
         shelf: Shelf[Document] = documents.shelf
         return ById(shelf, lambda at: (shelf[at].id, 0, len(shelf[at].text)))
+    return {name: (name, 0, len(item.text)) for name, item in documents.items()}
+
+
+def passage_index(documents: Mapping[str, Document]) -> Mapping[str, Span]:
+    """Return the place of each passage by its id."""
+    if isinstance(documents, ById) and isinstance(documents.shelf, PassageShelf):
+        return span_documents(documents)
+    if isinstance(documents, ById) and isinstance(documents.shelf, DocumentShelf):
+        return documents.shelf.places
     return {
         passage.id: (document.id, passage.start, passage.end)
         for document in documents.values()

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from eval.collections.card import FileCard
 from eval.collections.collection import Label, Query
+from eval.collections.formats.book import shelve, tell_all
 from eval.collections.formats.mapped import (
     JSON_LINES,
     LARGEST_HELD,
@@ -17,7 +18,6 @@ from eval.collections.formats.mapped import (
     Layout,
     find_undecodable,
     is_large,
-    shelve,
 )
 from eval.collections.formats.reading import (
     NOT_UTF_8,
@@ -64,7 +64,8 @@ class TrecCard(FileCard):
         "title", description="the field of a <top> record that is the query"
     )
 
-    def _document_names(self) -> list[str]:
+    def document_names(self) -> list[str]:
+        """The files and folders that the documents are read from."""
         return [self.documents]
 
 
@@ -86,8 +87,7 @@ class TrecSource(Source[TrecCard]):
             for row in read(path, self._problems):
                 with self._problems.of(row):
                     document = _make_document(row)
-                    text = f"{document.title}\n{document.text}"
-                    register.add(row, document.id, text, document)
+                    register.add(row, document.id, tell_all(document), document)
         return register.items
 
     def queries(self) -> Register[Query]:

@@ -1,0 +1,105 @@
+"""Books of what stands in rows that stay in their files."""
+
+from array import array
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Generic
+
+from eval.collections.formats.mapped import Layout, MappedRows
+from eval.collections.formats.rows import Row, RowError
+from eval.collections.formats.source import Echoes, check_id, describe_taken
+from eval.collections.problems import Problems
+from retrievers.base import AssayError, Document
+from retrievers.store.shelf import ById, N, PassageShelf, Shelf
+
+
+class Book(Generic[N]):
+    """Items that `make` makes of rows that stay in their files, each with an id of its own.
+
+    What is wrong is told as by a `Register`: an id twice is an error, a text that `tell` gives of
+    an item a warning when it is empty or stands twice. Where problems are collected, ids and texts
+    are known by hashes, too.
+    """
+
+    def __init__(
+        self, make: Callable[[Row], N], problems: Problems, tell: Callable[[N], str] | None = None
+    ) -> None:
+        self.rows = MappedRows(problems)
+        self.hashes = array("q")
+        self._make = make
+        self._problems = problems
+        self._tell = tell
+        self._ids: dict[int, int] = {}
+        self._echoes: Echoes[int] = Echoes("document", problems, lambda at: self.take(at).id)
+
+    def read(
+        self,
+        files: Iterable[tuple[Path, Layout]],
+        plain: Path | None = None,
+        kind: type[Shelf[N]] = Shelf,
+    ) -> Shelf[N]:
+        """Return a shelf of the items in the order of `files`; see `MappedRows.scan`.
+
+        Raises AssayError where one is broken, or an id stands twice.
+        """
+        try:
+            for path, layout in files:
+                for row, start, end in self.rows.scan(path, layout, plain):
+                    with self._problems.of(row):
+                        self._add(row, start, end)
+        except AssayError:
+            self._shelve(kind)  # where an id is taken before, that is the first broken line
+            raise
+        return self._shelve(kind)
+
+    def take(self, at: int) -> N:
+        """Return the item at a place, made anew."""
+        return self._make(self.rows[at])
+
+    def check(self, item: N) -> None:
+        """Raise RowError for an item that cannot be kept, whatever the others are."""
+        check_id("document", item.id)
+
+    def describe_taken(self, id_: str, line: int) -> str:
+        """Return in words that an item of this id stands in an earlier line, too."""
+        return describe_taken("document", id_, line)
+
+    def _add(self, row: Row, start: int, end: int) -> None:
+        item = self._make(row)
+        self.check(item)
+        here = len(self.rows)
+        if not self._problems.strict:
+            first = self._ids.setdefault(hash(item.id), here)
+            if first != here and self.take(first).id == item.id:
+                raise RowError(self.describe_taken(item.id, self.rows.locate(first)[1]))
+            if self._tell is not None:
+                self._echoes.note(row, item.id, self._tell(item), here)
+        self.rows.keep(row, start, end)
+        self.hashes.append(hash(item.id))
+
+    def _shelve(self, kind: type[Shelf[N]]) -> Shelf[N]:
+        shelf = kind(self.hashes, self.take)
+        if self._problems.strict and (repeated := shelf.find_repeated()):
+            first, second = repeated
+            taken = self.describe_taken(shelf[first].id, self.rows.locate(first)[1])
+            self._problems.error(*self.rows.locate(second), taken)
+        return shelf
+
+
+def tell_all(document: Document) -> str:
+    """Return what is told of a passage that is there twice: its title and text."""
+    return f"{document.title}\n{document.text}"
+
+
+def shelve(
+    files: Iterable[tuple[Path, Layout]],
+    make: Callable[[Row], Document],
+    problems: Problems,
+    plain: Path | None = None,
+) -> Mapping[str, Document]:
+    """Return the documents, each one passage, that `make` makes of the rows of files, by id.
+
+    They stay in the files (see `MappedRows`); what is wrong is told as by a `Book`.
+    """
+    shelf = Book(make, problems, tell_all).read(files, plain, PassageShelf)
+    return ById(shelf, shelf.__getitem__)

@@ -1,0 +1,148 @@
+"""Documents cut by a chunker, each of which is cut once for the same text and settings."""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from math import fsum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retrievers.base import Chunk, Document, Progress
+from retrievers.documents.chunkers import Chunker, is_intact
+from retrievers.settings import Workshop
+from retrievers.settings.parts import find_source
+from retrievers.store.chunk_shelf import make_row, read_row
+from retrievers.store.digest import digest, digest_sources
+
+if TYPE_CHECKING:
+    from retrievers.models.tokens import Tokenizer
+
+# What decides how a document is cut; a change to it makes the chunks in the cache void.
+SOURCES = (
+    "../base/__init__.py", "../base/frontmatter.py", "../base/markdown.py", "../settings/files.py",
+    "admonitions.py", "blocks.py", "chunk_kinds.py", "chunkers", "cutting.py", "definitions.py",
+    "forms.py", "identifiers.py", "jurisdictions.yaml", "numbered_lines.py", "numerals.py",
+    "paragraphs.py", "reference_patterns.py", "reference_units.py", "references.py",
+    "sentences.py", "structure.py", "tokens.py",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """All chunks of each document by its id, and the tokens of each chunk by its own.
+
+    `torn` names the documents that their chunks do not give back, `seconds` what those took that
+    were not known before, `work` what all took when they were cut.
+    """
+
+    chunks: Mapping[str, Sequence[Chunk]]
+    tokens: Mapping[str, int]
+    torn: Sequence[str]
+    seconds: Mapping[str, float]
+    work: float
+
+    @property
+    def cached(self) -> bool:
+        """Whether there is something cut, and all of it was known."""
+        return bool(self.chunks) and not self.seconds
+
+
+class Cutting:
+    """Cuts documents by a chunker, which counts the tokens of a tokenizer."""
+
+    def __init__(self, chunker: Chunker, tokenizer: str, workshop: Workshop) -> None:
+        self._chunker = chunker
+        self._name = tokenizer
+        self._workshop = workshop
+
+    @cached_property
+    def recipe(self) -> str:
+        """The digest of all but a document that decides its chunks."""
+        here = Path(__file__).parent
+        own = digest_sources(*(here / name for name in SOURCES))
+        return digest(own + find_source(self._chunker), self._tokenizer.identity, self._chunker)
+
+    def cut(self, documents: Sequence[Document], progress: Progress) -> Cut:
+        """Return the chunks of `documents`."""
+        if not documents:
+            return Cut({}, {}, (), {}, 0.0)
+        store, recipe = self._workshop.cache, self.recipe
+        keys = {item.id: digest("timed cut", recipe, item.id, item.text) for item in documents}
+        known = store.get_many("chunks", keys.values())
+        missing = [item for item in documents if keys[item.id] not in known]
+        fresh, seconds = {}, {}
+        for document in progress.track(missing, "chunking", len(missing)):
+            value = self._cut(document)
+            seconds[document.id] = value["seconds"]
+            fresh[keys[document.id]] = json.dumps(value, ensure_ascii=False).encode()
+        store.put_many("chunks", fresh)
+        known |= fresh
+        values = {item.id: json.loads(known[keys[item.id]]) for item in documents}
+        chunks = {item.id: _read_chunks(values[item.id]["rows"], item) for item in documents}
+        tokens = {
+            chunk.id: size
+            for name, made in chunks.items()
+            for chunk, size in zip(made, values[name]["tokens"], strict=True)
+        }
+        torn = [name for name, value in values.items() if not value["intact"]]
+        work = fsum(value["seconds"] for value in values.values())
+        return Cut(chunks, tokens, torn, seconds, work)
+
+    @cached_property
+    def _tokenizer(self) -> "Tokenizer":
+        from retrievers.models.tokens import Tokenizer
+
+        return Tokenizer(self._name, self._workshop)
+
+    def _cut(self, document: Document) -> dict[str, Any]:
+        """Return the row of a document that is kept."""
+        begin = time.perf_counter()
+        tokenize = cache(self._tokenizer.offsets)  # chunkers read most pieces to see their length
+        made = self._chunker.chunk(document, tokenize)
+        return {
+            "rows": [{**make_row(chunk), "text": ""} for chunk in made],
+            "tokens": [len(tokenize(chunk.text)) for chunk in made],
+            "intact": is_intact(document, made),
+            "seconds": time.perf_counter() - begin,
+        }
+
+
+class Tally:
+    """What there is to say of chunks that were cut, as they come."""
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        self._sizes: Counter[int] = Counter()
+        self._cut = False
+        self._torn = 0
+        self.seconds = 0.0
+
+    def add_cut(self, cut: Cut) -> None:
+        """Count what became of some documents."""
+        self._cut |= bool(cut.chunks)
+        self._torn += len(cut.torn)
+        self.seconds += cut.work
+
+    def add_sizes(self, tokens: Iterable[int]) -> None:
+        """Count chunks that are searched, by their tokens."""
+        self._sizes.update(tokens)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what `Prepared` calls so."""
+        if not self._cut:
+            return {}
+        return {
+            "limit": self._limit,
+            "tokens": [[size, number] for size, number in sorted(self._sizes.items())],
+            "oversize": sum(
+                number for size, number in self._sizes.items() if self._limit and size > self._limit
+            ),
+            "integrity_failures": self._torn,
+        }
+
+
+def _read_chunks(rows: Sequence[Mapping[str, Any]], document: Document) -> list[Chunk]:
+    return [read_row({**row, "text": document.text[row["start"] : row["end"]]}) for row in rows]

@@ -1,0 +1,179 @@
+"""Chunks that lie in a file are those that are held, to the bit."""
+
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from eval.collections.loading import load
+from eval.runs.gold_ranks import Placer
+from retrievers.base import AssayError, Chunk, Context, Document, Passage
+from retrievers.config import PipelineConfig
+from retrievers.corpus import Corpus
+from retrievers.documents import preparation
+from retrievers.documents.chunkers import Chunker
+from retrievers.documents.preparation import DocumentSettings, Prepared, prepare
+from retrievers.models.base import list_documents
+from retrievers.settings import Workshop
+from retrievers.store.cache import Cache
+from retrievers.store.chunk_shelf import ChunkShelf, read_chunks, write_chunks
+from retrievers.store.shelf import Shelf
+
+TEXTS = st.text("ab \u00e9\u4e00\U0001f600\n\u2028", min_size=1, max_size=6)
+GROUPS = st.lists(st.lists(st.tuples(TEXTS, st.integers(0, 9)), max_size=4), max_size=8)
+NOTES = (
+    "---\ntitle: Of tides\nkeywords: [moon]\n---\n# One\n\nHigh water.\n\n## Two\n\nLow water.\n"
+)
+ONLY_SAID = "---\ntitle: Of ebbs\ndescription: Nothing else is said.\n---\n"
+
+
+def shelve(documents: Sequence[Document]) -> Shelf[Document]:
+    return Shelf(array("q", [hash(item.id) for item in documents]), documents.__getitem__)
+
+
+def prepare_both(
+    documents: Sequence[Document], workshop: Workshop, **values: Any
+) -> tuple[Prepared, Prepared]:
+    chosen = DocumentSettings.model_validate(values)
+    return prepare(documents, chosen, workshop), prepare(shelve(documents), chosen, workshop)
+
+
+def assert_same(held: Prepared, shelved: Prepared) -> None:
+    assert isinstance(shelved.chunks, ChunkShelf)
+    assert tuple(shelved.chunks) == held.chunks
+    assert (shelved.context_source, shelved.facts) == (held.context_source, held.facts)
+    assert shelved.seconds == pytest.approx(held.seconds)
+    one, other = Corpus(held.chunks), Corpus(shelved.chunks)
+    assert other.digest == one.digest
+    assert other.positions == one.positions
+    assert {name: list(at) for name, at in other.by_document.items()} == one.by_document
+    known = {tuple(at) for at in list_documents(other.passages)}
+    assert known == {tuple(at) for at in list_documents(one.passages)}
+
+
+@given(GROUPS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+def test_what_is_written_is_read(tmp_path: Path, groups: list[list[tuple[str, int]]]) -> None:
+    documents = [
+        [
+            Chunk(f"{text}{name}.{at}", f"{text}\n{name}", start, start + 1, text, parent=(0, at))
+            for at, (text, start) in enumerate(chunks)
+        ]
+        for name, chunks in enumerate(groups)
+    ]
+    documents = [[replace(one, doc_id=made[0].doc_id) for one in made] for made in documents]
+    folder = tmp_path / "chunks"
+    folder.mkdir(exist_ok=True)
+    held = sorted((one for made in documents for one in made), key=lambda one: one.id, reverse=True)
+    assert write_chunks(documents, folder) == len(held)
+    if held:
+        shelf = read_chunks(folder)
+        assert list(shelf) == held
+        found = {name: list(at) for name, at in shelf.by_document.items()}
+        assert found == Corpus(held).by_document
+        assert "no such" not in shelf.by_document
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"chunker": {"type": "fixed", "max_tokens": 64, "overlap_tokens": 16}},
+        {"chunker": {"type": "parent_child"}, "headings": True},
+        {"frontmatter": "chunk", "context": {"source": "opening"}},
+        {"frontmatter": "text", "context": {"source": "auto"}},
+    ],
+)
+def test_cut_documents_are_those_held(workshop: Workshop, values: dict[str, Any]) -> None:
+    own = [Document("tides.md", NOTES), Document("ebbs.md", ONLY_SAID), Document("nil.md", " ")]
+    documents = [*load("harbourline").documents[:6], *own]
+    assert_same(*prepare_both(documents, workshop, **values))
+
+
+def test_documents_of_several_passages_are_those_held(workshop: Workshop) -> None:
+    text = "High water. Low water."
+    two = (Passage("b", 12, 22), Passage("a", 0, 11, "Of tides"))
+    shipped = (Context(0, 11, "At noon"),)
+    documents = [Document("d", text, passages=two, contexts=shipped), Document("e", "Ebb and flow")]
+    held, shelved = prepare_both(documents, workshop, context={"source": "collection"})
+    assert_same(held, shelved)
+    assert {chunk.doc_id for chunk in shelved.chunks} == {"d", "e"}
+
+
+def test_prepared_again_nothing_is_cut(workshop: Workshop) -> None:
+    documents = shelve(load("harbourline").documents[:3])
+    first, again = (prepare(documents, DocumentSettings(), workshop) for _ in range(2))
+    assert (first.cached, again.cached) == (False, True)
+    assert tuple(first.chunks) == tuple(again.chunks)
+    assert (first.seconds, first.facts) == (again.seconds, again.facts)
+
+
+def test_what_was_cut_before_a_break_is_not_cut_again(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = shelve(load("harbourline").documents[:6])
+    monkeypatch.setattr(preparation, "BLOCK", 2)
+    chunk, asked = Chunker.chunk, list[str]()
+
+    def fail_once(self: Chunker, document: Document, *rest: Any) -> list[Chunk]:
+        asked.append(document.id)
+        if len(asked) == 4:
+            raise KeyboardInterrupt
+        return chunk(self, document, *rest)
+
+    monkeypatch.setattr(Chunker, "chunk", fail_once)
+    with pytest.raises(KeyboardInterrupt):
+        prepare(documents, DocumentSettings(), workshop)
+    prepare(documents, DocumentSettings(), workshop)
+    ids = [document.id for document in documents]
+    assert asked == [*ids[:4], *ids[2:]]
+
+
+def test_without_text_or_with_two_of_one_id_nothing_is_kept(workshop: Workshop) -> None:
+    twice = [Document(id_, "x", passages=(Passage("same", 0, 1),)) for id_ in ("one", "two")]
+    for documents, problem in (([Document("a", " ")], "no text"), (twice, "share the id same")):
+        told = []
+        for given_ in (documents, shelve(documents)):
+            with pytest.raises(AssayError, match=problem) as caught:
+                prepare(given_, DocumentSettings(), workshop)
+            told.append(sorted(str(caught.value).split()))
+        assert told[0] == told[1]
+    assert not any(workshop.cache.root.glob("chunk_files/*/"))
+
+
+KEYWORD: Mapping[str, Any] = {"keyword": {"type": "bm25"}}
+PARENTS: Mapping[str, Any] = {"chunker": {"type": "parent_child"}}
+NEAR: Mapping[str, Any] = {"type": "neighbours", "score_delta": None, "query_tokens": 1}
+PIPELINES: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]] = [
+    ({"legs": KEYWORD, "stages": [NEAR]}, {}),
+    ({"legs": KEYWORD, "stages": [{"type": "parents"}]}, PARENTS),
+    ({"legs": {**KEYWORD, "exact": {"type": "exact"}}, "fusion": {"type": "rrf"}}, {}),
+    ({"legs": {**KEYWORD, "graph": {"type": "graph"}}, "fusion": {"type": "rrf"}}, {}),
+]
+
+
+@pytest.mark.parametrize(("retriever", "cutting"), PIPELINES)
+def test_rankings_and_placements_are_the_same(
+    tmp_path: Path, retriever: Mapping[str, Any], cutting: Mapping[str, Any]
+) -> None:
+    collection = load("harbourline")
+    values = {"name": "shelved", "retriever": retriever, "documents": cutting}
+    config = PipelineConfig.model_validate(values)
+    found = []
+    for documents in (collection.documents, shelve(collection.documents)):
+        with config.build(Workshop(Cache(tmp_path / "cache"))) as made:
+            report = made.index(documents)
+            placer = Placer(made, collection.prescribed, drop_self_matches=False)
+            rows: list[Any] = [report.chunks]
+            for query in collection.queries[:12]:
+                ranking = made.search(query.text, 10)
+                places = placer.place(query, ranking, collection.gold[query.id])
+                trace = [(entry.name, entry.candidates) for entry in ranking.trace]
+                rows.append((ranking.hits, trace, places))
+        found.append(rows)
+    assert found[0] == found[1]

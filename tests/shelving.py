@@ -1,0 +1,57 @@
+"""Collections read twice: held, and left in their files."""
+
+import pytest
+
+from eval.collections.catalog import find_card
+from eval.collections.check import check
+from eval.collections.collection import Collection
+from eval.collections.formats import beir, irds, kept_gold, native, trec
+from eval.collections.loading import load
+from retrievers.base import AssayError
+from retrievers.store.shelf import Shelf
+
+
+def leave_in_files(patch: pytest.MonkeyPatch, most: int = 0) -> None:
+    """Leave collections of more than `most` bytes in their files from now on."""
+    for format_ in (beir, irds, native, trec):
+        patch.setattr(format_, "LARGEST_HELD", most)
+
+
+def load_both(reference: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Collection, Collection]:
+    """Return a collection that is held, and the same left in its files."""
+    held = load(reference)
+    with monkeypatch.context() as patch:
+        leave_in_files(patch)
+        return held, load(reference)
+
+
+def compare_both(reference: str, monkeypatch: pytest.MonkeyPatch) -> Collection | str:
+    """Assert that all is alike whether a collection is held or not; return it, or its fault."""
+    told, found = [], []
+    for limit in (1 << 28, 0):
+        with monkeypatch.context() as patch:
+            leave_in_files(patch, limit)
+            patch.setattr(kept_gold, "find", lambda of: None)  # what the other kept
+            told.append(_try_to_load(reference))
+            found.append(check(find_card(reference)))
+    held, left = told
+    assert found[0] == found[1]
+    if isinstance(held, str) or isinstance(left, str):
+        assert held == left
+        return held
+    assert isinstance(left.documents, Shelf)
+    assert not isinstance(held.documents, Shelf)
+    assert tuple(left.documents) == held.documents
+    assert left.documents[-1] == held.documents[-1]
+    assert (left.digest, left.gold, left.queries) == (held.digest, held.gold, held.queries)
+    assert left.passages == held.passages
+    assert left.prescribed == held.prescribed
+    assert dict(left.texts) == dict(held.texts)
+    return left
+
+
+def _try_to_load(reference: str) -> Collection | str:
+    try:
+        return load(reference)
+    except AssayError as error:
+        return str(error)
