@@ -47,6 +47,7 @@ def compare_both(reference: str, monkeypatch: pytest.MonkeyPatch) -> Collection 
     assert left.passages == held.passages
     assert left.prescribed == held.prescribed
     assert dict(left.texts) == dict(held.texts)
+    assert dict(left.by_id) == dict(held.by_id)
     return left
 
 

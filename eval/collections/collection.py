@@ -133,6 +133,13 @@ class Collection:
         return frozenset(passage.id for item in self.documents for passage in item.passages)
 
     @cached_property
+    def by_id(self) -> Mapping[str, Document]:
+        """The documents by id."""
+        if isinstance(self.documents, Shelf):
+            return ById(self.documents, self.documents.__getitem__)
+        return {document.id: document for document in self.documents}
+
+    @cached_property
     def texts(self) -> Mapping[str, str]:
         """The texts of the documents by id."""
         documents = self.documents
