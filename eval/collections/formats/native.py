@@ -3,7 +3,6 @@
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -39,7 +38,7 @@ from eval.collections.formats.source import (
 )
 from eval.collections.problems import Problems
 from retrievers.base import Chunk, Document
-from retrievers.base.frontmatter import Frontmatter, read_frontmatter
+from retrievers.base.frontmatter import read_frontmatter
 from retrievers.base.markdown import TEXT_SUFFIX, find_title
 from retrievers.settings.trust import check_place
 from retrievers.store.digest import digest, digest_file, digest_texts
@@ -50,9 +49,9 @@ TABLE = ".tsv"  # judgments of anchors, among which no span can stand
 SUFFIXES = (".md", ".markdown", TEXT_SUFFIX)
 
 
-def make_document(identifier: str, text: str, about: Frontmatter | None = None) -> Document:
+def make_document(identifier: str, text: str) -> Document:
     """Return the document of a file: its frontmatter is its metadata and may give its title."""
-    metadata = (about or read_frontmatter(text)).metadata
+    metadata = read_frontmatter(text).metadata
     return Document(identifier, text, find_title(identifier, text, metadata), metadata=metadata)
 
 
@@ -150,26 +149,35 @@ class NativeSource(Source[NativeCard]):
     def _shelve(
         self, folder: Path, names: Sequence[str], tracked: Iterable[str]
     ) -> Mapping[str, Document]:
-        """Return documents that are read from their files whenever they are asked for."""
-        strict, copies = self._problems.strict, self._card.copies
+        """Return documents that are read from their files whenever they are asked for.
+
+        Titles are kept: to find one, all of a text is parsed.
+        """
+        strict, copies, titles = self._problems.strict, self._card.copies, list[str]()
         echoes: Echoes[int] = Echoes("document", self._problems, names.__getitem__, copies)
         for at, name in enumerate(tracked):
             document = self._read(folder, name, self._problems)
+            titles.append(document.title)
             echoes.note(Row(folder / name, 0, {}), name, document.text, at)
 
         def take(at: int) -> Document:
             # What was told of a file that is collected need not be told again.
-            return self._read(folder, names[at], Problems(strict=strict))
+            return self._read(folder, names[at], Problems(strict=strict), titles[at])
 
         shelf = DocumentShelf(array("q", map(hash, names)), take, {})
         return ById(shelf, shelf.__getitem__)
 
-    def _read(self, folder: Path, name: str, problems: Problems) -> Document:
+    def _read(
+        self, folder: Path, name: str, problems: Problems, title: str | None = None
+    ) -> Document:
         text = read_text(folder / name, problems, encoding="utf-8")
         about = read_frontmatter(text)
         if about.note:
             problems.warn(folder / name, 0, about.note)
-        return replace(make_document(name, text, about), origin=self._origin(name))
+        if title is None:
+            title = find_title(name, text, about.metadata)
+        origin = self._origin(name)
+        return Document(name, text, title, metadata=about.metadata, origin=origin)
 
     def _origin(self, identifier: str) -> str:
         """Return the path of the file that a document was made of, "" where it is not here."""
