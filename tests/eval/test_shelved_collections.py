@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shelving import compare_both, leave_in_files, load_both
 
-from eval.collections import collection
+from eval.collections import collection, kept
 from eval.collections.collection import Collection, DocumentShelf
 from eval.collections.formats import kept_gold, reading
 from eval.collections.loading import load
@@ -327,6 +328,27 @@ def test_what_ir_datasets_cannot_read_is_told_alike(
     assert "gone.tsv" in told
 
 
+def test_the_digest_of_what_stays_in_files_is_kept(
+    tmp_path: Path, local: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = ['{"_id": "a", "text": "one"}', '{"_id": "b", "text": "two"}']
+    folder = write_beir(tmp_path / "set", {"corpus.jsonl": "\n".join(rows)}, {}, ["a"])
+    names = [str(folder), str(write_native(tmp_path / "native")), local([("d0", "x"), ("d1", "y")])]
+    unjudged = {"queries": (), "gold": {}}
+    held = [load(name).digest for name in names]
+    fewer = replace(load(names[0]), **unjudged).digest
+    leave_in_files(monkeypatch)
+    assert [load(name).digest for name in names] == held
+    with monkeypatch.context() as patch:
+        patch.setattr(Collection, "_list_documents", None)
+        assert [load(name).digest for name in names] == held
+    assert replace(load(names[0]), **unjudged).digest == fewer
+    (folder / "corpus.jsonl").write_text("\n".join([*rows[:1], '{"_id": "b", "text": "six"}']))
+    assert load(names[0]).digest != held[0]
+    (tmp_path / "native" / "docs" / "a.md").write_text("# A\n\nsix")
+    assert load(names[1]).digest != held[1]
+
+
 class Seen:
     """What shows itself: how many of how many steps."""
 
@@ -351,6 +373,7 @@ def test_what_is_long_shows_itself(
     beir = str(write_beir(tmp_path / "set", lines, {}, ["a"]))
     native = str(write_native(tmp_path / "native"))
     leave_in_files(monkeypatch, largest)
+    monkeypatch.setattr(kept, "find", lambda kind, of: None)
     seen = Seen()
     assert all(load(name, seen).digest for name in (beir, native))
     assert not seen.steps, "what takes a moment does not"

@@ -24,6 +24,7 @@ from eval.collections.formats.source import (
     GoldBook,
     Register,
     Source,
+    digest_named,
     read_passage_judgments,
     read_query_rows,
 )
@@ -87,6 +88,10 @@ class BeirSource(Source[BeirCard]):
                 document = read_whole(row)
                 register.add(row, document.id, document.text, document)
         return place_rows(rows, register.items, self._root / self._card.documents)
+
+    def digest_documents(self) -> str:
+        """Return a digest of the files that documents are made of."""
+        return digest_named(self._card, self._root)
 
     def queries(self) -> Register[Query]:
         """Return the queries there are, judged or not."""

@@ -50,6 +50,7 @@ class IrdsSource(Source[IrdsCard]):
 
     def __init__(self, card: IrdsCard, root: Path, problems: Problems) -> None:
         super().__init__(card, root, problems)
+        self._lines: Path | None = None
         self._dataset = _load(card.location.removeprefix(PREFIX))
 
     def documents(self) -> Mapping[str, Document]:
@@ -58,8 +59,8 @@ class IrdsSource(Source[IrdsCard]):
         Many are written into the cache, once, and stay there.
         """
         if (begin := self._digest_many()) is not None:
-            lines = self._write_documents(begin) / DOCUMENTS
-            return shelve([(self._root, JSON_LINES)], _read_document, self._problems, lines)
+            self._lines = self._write_documents(begin) / DOCUMENTS
+            return shelve([(self._root, JSON_LINES)], _read_document, self._problems, self._lines)
         register: Register[Document] = Register("document", self._problems)
         for number, record in enumerate(self._records("docs"), start=1):
             row = Row(self._root, number, {})
@@ -68,6 +69,10 @@ class IrdsSource(Source[IrdsCard]):
                 check_characters([document.id, document.title, document.text])
                 register.add(row, document.id, tell_all(document), document)
         return register.items
+
+    def digest_documents(self) -> str:
+        """Return the digest of the lines that documents are made of, "" without any."""
+        return digest_file(self._lines) if self._lines else ""
 
     def queries(self) -> Register[Query]:
         """Return the queries there are, judged or not."""

@@ -33,6 +33,7 @@ from eval.collections.formats.source import (
     QueryRegister,
     Register,
     Source,
+    digest_named,
     read_passage_judgments,
 )
 from eval.collections.problems import Problems
@@ -89,6 +90,10 @@ class TrecSource(Source[TrecCard]):
                     document = _make_document(row)
                     register.add(row, document.id, tell_all(document), document)
         return register.items
+
+    def digest_documents(self) -> str:
+        """Return a digest of the files that documents are made of."""
+        return digest_named(self._card, self._root)
 
     def queries(self) -> Register[Query]:
         """Return the queries there are, judged or not."""
