@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-KIND = "collections"  # digests of those that stay in their files
+KIND = "collection_digests"  # of those that stay in their files
 PERSON = "person"  # what the `judged_by` of a person begins with
 SHOWN_FROM = 1 << 15  # documents whose digest takes about a second
 Span = tuple[str, int, int]  # a document's id, start and end

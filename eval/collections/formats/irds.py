@@ -14,6 +14,7 @@ from eval.collections.card import Card
 from eval.collections.collection import GoldItem, Query
 from eval.collections.formats.book import shelve, tell_all
 from eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD
+from eval.collections.formats.reading import digest_read
 from eval.collections.formats.rows import Row, check_characters, describe_unknown
 from eval.collections.formats.source import GoldBook, QueryRegister, Register, Source, passage_index
 from eval.collections.problems import Problems
@@ -72,7 +73,7 @@ class IrdsSource(Source[IrdsCard]):
 
     def digest_documents(self) -> str:
         """Return the digest of the lines that documents are made of, "" without any."""
-        return digest_file(self._lines) if self._lines else ""
+        return digest_read(self._lines) if self._lines else ""
 
     def queries(self) -> Register[Query]:
         """Return the queries there are, judged or not."""

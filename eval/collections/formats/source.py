@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from eval.collections.card import Card, FileCard
 from eval.collections.collection import DocumentShelf, GoldItem, Label, Query, Span
+from eval.collections.formats.reading import digest_read
 from eval.collections.formats.rows import Row, RowError, describe_unknown
 from eval.collections.problems import Problems
 from retrievers.base import Chunk, Document
-from retrievers.store.digest import digest, digest_file
+from retrievers.store.digest import digest
 from retrievers.store.shelf import ById, PassageShelf, Shelf
 
 T = TypeVar("T")
@@ -85,7 +86,7 @@ class Source(ABC, Generic[C]):
 def digest_named(card: FileCard, root: Path) -> str:
     """Return a digest of what a card names for documents, below `root`, and of the card."""
     files = [
-        [name, file.relative_to(root / name).as_posix(), digest_file(file)]
+        [name, file.relative_to(root / name).as_posix(), digest_read(file)]
         for name in card.document_names()
         for file in card.list_files(root / name)
     ]
