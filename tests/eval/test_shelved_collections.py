@@ -15,9 +15,13 @@ from shelving import compare_both, leave_in_files, load_both
 from eval.collections import collection, kept
 from eval.collections.collection import Collection, DocumentShelf
 from eval.collections.formats import kept_gold, reading
+from eval.collections.in_memory import gather_unjudged
 from eval.collections.loading import load
+from eval.experiments.ingestion import open_source
 from retrievers.base import AssayError, T
+from retrievers.settings import Workshop
 from retrievers.store import shelf
+from retrievers.store.cache import Cache
 from retrievers.store.shelf import PassageShelf
 
 WORDS = ("a", "b", "\u00e9", "\u4e00", "\U0001f600", "a b", "\u2028")
@@ -347,6 +351,16 @@ def test_the_digest_of_what_stays_in_files_is_kept(
     assert load(names[0]).digest != held[0]
     (tmp_path / "native" / "docs" / "a.md").write_text("# A\n\nsix")
     assert load(names[1]).digest != held[1]
+
+
+def test_what_is_searched_and_ingested_stays_in_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave_in_files(monkeypatch)
+    workshop = Workshop(Cache(tmp_path / "cache"))
+    documents = open_source(str(write_native(tmp_path / "set")), workshop).documents
+    assert isinstance(documents, DocumentShelf)
+    assert gather_unjudged(documents, "set").documents is documents
 
 
 class Seen:
