@@ -2,13 +2,13 @@
 
 import hashlib
 from collections.abc import Collection, Iterable
+from pathlib import Path
 
 import yaml
 
 from eval.collections.card import Card, Sizes
 from eval.collections.card_files import parse_card
 from eval.collections.collection import GoldItem
-from eval.collections.formats.reading import digest_read
 from eval.collections.loading import load_card
 from eval.collections.location import find_data
 from eval.collections.problems import QUIET
@@ -39,10 +39,10 @@ def measure_digest(card: Card, name: str) -> str:
     """
     path = find_data(card) / name
     if not path.is_dir():
-        return digest_read(path)
+        return _digest_file(path)
     content = hashlib.sha256()
     for file in card.list_files(path):
-        content.update(f"{file.relative_to(path).as_posix()}\n{digest_read(file)}\n".encode())
+        content.update(f"{file.relative_to(path).as_posix()}\n{_digest_file(file)}\n".encode())
     return content.hexdigest()
 
 
@@ -75,6 +75,14 @@ def replace_block(text: str, key: str, values: dict[str, int] | dict[str, str]) 
             end = _last_mark(value)
             return text[: key_node.start_mark.index] + block.rstrip("\n") + text[end:]
     return f"{text.rstrip()}\n{block}" if values else text
+
+
+def _digest_file(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise AssayError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def _entries(text: str) -> list[tuple[yaml.ScalarNode, yaml.Node]]:

@@ -28,8 +28,6 @@ def load_card(card: Card, variant: str, progress: Progress = QUIET) -> Collectio
     """Return the collection of `card` with the judgments of `variant`. Raises AssayError."""
     source = open_source(card, Problems(strict=True, progress=progress))
     documents = source.documents()
-    if isinstance(documents, ById):
-        documents.shelf.digest_content = source.digest_documents
     queries = source.queries().items
     gold = source.gold(variant, documents, queries).items
     return Collection(

@@ -14,7 +14,6 @@ from eval.collections.card import Card
 from eval.collections.collection import GoldItem, Query
 from eval.collections.formats.book import shelve, tell_all
 from eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD
-from eval.collections.formats.reading import digest_read
 from eval.collections.formats.rows import Row, check_characters, describe_unknown
 from eval.collections.formats.source import GoldBook, QueryRegister, Register, Source, passage_index
 from eval.collections.problems import Problems
@@ -51,7 +50,6 @@ class IrdsSource(Source[IrdsCard]):
 
     def __init__(self, card: IrdsCard, root: Path, problems: Problems) -> None:
         super().__init__(card, root, problems)
-        self._lines: Path | None = None
         self._dataset = _load(card.location.removeprefix(PREFIX))
 
     def documents(self) -> Mapping[str, Document]:
@@ -60,8 +58,8 @@ class IrdsSource(Source[IrdsCard]):
         Many are written into the cache, once, and stay there.
         """
         if (begin := self._digest_many()) is not None:
-            self._lines = self._write_documents(begin) / DOCUMENTS
-            return shelve([(self._root, JSON_LINES)], _read_document, self._problems, self._lines)
+            lines = self._write_documents(begin) / DOCUMENTS
+            return shelve([(self._root, JSON_LINES)], _read_document, self._problems, lines)
         register: Register[Document] = Register("document", self._problems)
         for number, record in enumerate(self._records("docs"), start=1):
             row = Row(self._root, number, {})
@@ -70,10 +68,6 @@ class IrdsSource(Source[IrdsCard]):
                 check_characters([document.id, document.title, document.text])
                 register.add(row, document.id, tell_all(document), document)
         return register.items
-
-    def digest_documents(self) -> str:
-        """Return the digest of the lines that documents are made of, "" without any."""
-        return digest_read(self._lines) if self._lines else ""
 
     def queries(self) -> Register[Query]:
         """Return the queries there are, judged or not."""

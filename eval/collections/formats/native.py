@@ -30,7 +30,6 @@ from eval.collections.formats.source import (
     GoldBook,
     Register,
     Source,
-    digest_named,
     read_query_rows,
     span_documents,
 )
@@ -147,10 +146,6 @@ class NativeSource(Source[NativeCard]):
         if self._card.path:
             check_place(path, self._root, self._card.path)
         return str(path)
-
-    def digest_documents(self) -> str:
-        """Return a digest of the files that documents are made of."""
-        return digest_named(self._card, self._root)
 
     def queries(self) -> Register[Query]:
         """Return the queries there are, judged or not."""

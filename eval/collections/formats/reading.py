@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from eval.collections.formats.rows import LARGEST, Row, RowError, parse_json_row
 from eval.collections.problems import Problems
-from retrievers.base import AssayError, Progress, Quiet, cut
-from retrievers.store.digest import digest_file
+from retrievers.base import Progress, Quiet, cut
 
 GZIP = ".gz"
 PACKING = 4  # by which packed texts are smaller, about
@@ -95,14 +94,6 @@ def measure(path: Path) -> int:
     """Return the bytes that a file holds, 0 without one; where it is packed, that is a guess."""
     packing = PACKING if path.suffix == GZIP else 1
     return path.stat().st_size * packing if path.is_file() else 0
-
-
-def digest_read(path: Path) -> str:
-    """Return the SHA-256, in hex, of a file. Raises AssayError where it cannot be read."""
-    try:
-        return digest_file(path)
-    except OSError as error:
-        raise AssayError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def find_suffix(path: Path) -> str:

@@ -7,13 +7,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from eval.collections.card import Card, FileCard
+from eval.collections.card import Card
 from eval.collections.collection import DocumentShelf, GoldItem, Label, Query, Span
-from eval.collections.formats.reading import digest_read
 from eval.collections.formats.rows import Row, RowError, describe_unknown
 from eval.collections.problems import Problems
 from retrievers.base import Chunk, Document
-from retrievers.store.digest import digest
 from retrievers.store.shelf import ById, PassageShelf, Shelf
 
 T = TypeVar("T")
@@ -54,10 +52,6 @@ class Source(ABC, Generic[C]):
     ) -> "GoldBook":
         """Return the judgments of `variant`, resolved to characters of `documents`."""
 
-    def digest_documents(self) -> str:
-        """Return a digest of all that documents are made of, "" where that is not known."""
-        return ""
-
     def render_context(self, chunk: Chunk, context: str) -> dict[str, str | int]:
         """Return the row by which a format with contexts keeps that of a chunk."""
         raise NotImplementedError
@@ -81,16 +75,6 @@ class Source(ABC, Generic[C]):
         return what then changes in the card.
         """
         return {}
-
-
-def digest_named(card: FileCard, root: Path) -> str:
-    """Return a digest of what a card names for documents, below `root`, and of the card."""
-    files = [
-        [name, file.relative_to(root / name).as_posix(), digest_read(file)]
-        for name in card.document_names()
-        for file in card.list_files(root / name)
-    ]
-    return digest(card.model_dump(mode="json"), files)
 
 
 def check_id(what: str, identifier: str) -> None:

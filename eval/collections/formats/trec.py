@@ -33,7 +33,6 @@ from eval.collections.formats.source import (
     QueryRegister,
     Register,
     Source,
-    digest_named,
     read_passage_judgments,
 )
 from eval.collections.problems import Problems
@@ -90,10 +89,6 @@ class TrecSource(Source[TrecCard]):
                     document = _make_document(row)
                     register.add(row, document.id, tell_all(document), document)
         return register.items
-
-    def digest_documents(self) -> str:
-        """Return a digest of the files that documents are made of."""
-        return digest_named(self._card, self._root)
 
     def queries(self) -> Register[Query]:
         """Return the queries there are, judged or not."""
