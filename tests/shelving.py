@@ -2,16 +2,17 @@
 
 import pytest
 
+from eval.collections import kept
 from eval.collections.catalog import find_card
 from eval.collections.check import check
 from eval.collections.collection import Collection
-from eval.collections.formats import beir, irds, kept_gold, native, trec
+from eval.collections.formats import beir, irds, native, trec
 from eval.collections.loading import load
 from retrievers.base import AssayError
 from retrievers.store.shelf import Shelf
 
 
-def leave_in_files(patch: pytest.MonkeyPatch, most: int = 0) -> None:
+def leave_in_files(patch: pytest.MonkeyPatch, most: int = -1) -> None:
     """Leave collections of more than `most` bytes in their files from now on."""
     for format_ in (beir, irds, native, trec):
         patch.setattr(format_, "LARGEST_HELD", most)
@@ -28,10 +29,11 @@ def load_both(reference: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Collecti
 def compare_both(reference: str, monkeypatch: pytest.MonkeyPatch) -> Collection | str:
     """Assert that all is alike whether a collection is held or not; return it, or its fault."""
     told, found = [], []
-    for limit in (1 << 28, 0):
+    for limit in (1 << 28, -1):
         with monkeypatch.context() as patch:
             leave_in_files(patch, limit)
-            patch.setattr(kept_gold, "find", lambda of: None)  # what the other kept
+            patch.setattr(kept, "find", lambda kind, of: None)  # what the other kept
+            patch.setattr(kept, "keep", lambda kind, of, value: None)
             told.append(_try_to_load(reference))
             found.append(check(find_card(reference)))
     held, left = told
@@ -47,6 +49,7 @@ def compare_both(reference: str, monkeypatch: pytest.MonkeyPatch) -> Collection 
     assert left.passages == held.passages
     assert left.prescribed == held.prescribed
     assert dict(left.texts) == dict(held.texts)
+    assert dict(left.by_id) == dict(held.by_id)
     return left
 
 

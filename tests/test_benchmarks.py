@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import encoding, judging_order, reranking
+from benchmarks import collection_formats, encoding, judging_order, reranking
 from benchmarks.contenders import Contender
 from benchmarks.experiment import PIPELINES
 from benchmarks.memory import check_memory
@@ -257,3 +257,14 @@ def test_what_is_planted_in_a_synthetic_collection_stands_there(tmp_path: Path) 
 def test_a_collection_too_small_for_what_is_planted_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match=r"^10 passages cannot hold .* allowed: 1,200 up$"):
         write_collection(tmp_path, 10)
+
+
+@pytest.mark.slow
+def test_formats_are_read_held_and_in_their_files(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ir_datasets")
+    collection_formats.main(["--passages", "1200"])
+    _, *lines = capsys.readouterr().out.splitlines()
+    for name in collection_formats.WRITERS:
+        for way in collection_formats.WAYS:
+            assert lines.pop(0).startswith(f"{name:<16}{way:<9}")
+    assert not lines

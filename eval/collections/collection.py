@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from eval.collections import kept
 from eval.collections.card import MODEL, Card
 from retrievers.base import Document, Progress, Quiet
 from retrievers.store.shelf import ById, PassageShelf, Shelf
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+KIND = "collection_digests"  # of those that stay in their files
 PERSON = "person"  # what the `judged_by` of a person begins with
 SHOWN_FROM = 1 << 15  # documents whose digest takes about a second
 Span = tuple[str, int, int]  # a document's id, start and end
@@ -133,6 +135,13 @@ class Collection:
         return frozenset(passage.id for item in self.documents for passage in item.passages)
 
     @cached_property
+    def by_id(self) -> Mapping[str, Document]:
+        """The documents by id."""
+        if isinstance(self.documents, Shelf):
+            return ById(self.documents, self.documents.__getitem__)
+        return {document.id: document for document in self.documents}
+
+    @cached_property
     def texts(self) -> Mapping[str, str]:
         """The texts of the documents by id."""
         documents = self.documents
@@ -150,14 +159,24 @@ class Collection:
         """SHA-256, in hex, of all that decides a score: documents, queries, gold and options.
 
         So does which grades are a model's, where the card does not say so of all. Where the data
-        lies, and what the card says about it, does not enter.
+        lies, and what the card says about it, does not enter. That of documents that stay in their
+        files is kept, and found by the content of these.
         """
-        content, encoder = hashlib.sha256(), json.JSONEncoder(ensure_ascii=False, sort_keys=True)
-        for part in self._parts():
-            content.update(f"{encoder.encode(part)}\n".encode())
+        encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
+        rest = "".join(f"{encode(part)}\n" for part in self._list_rest()).encode()
+        files = self.documents.digest_content() if isinstance(self.documents, Shelf) else ""
+        of = f"{files} {hashlib.sha256(rest).hexdigest()}"
+        if files and (known := kept.find(KIND, of)):
+            return known.decode()
+        content = hashlib.sha256()
+        for part in self._list_documents():
+            content.update(f"{encode(part)}\n".encode())
+        content.update(rest)
+        if files:
+            kept.keep(KIND, of, content.hexdigest().encode())
         return content.hexdigest()
 
-    def _parts(self) -> Iterator[list[Any]]:
+    def _list_documents(self) -> Iterator[list[Any]]:
         number = len(self.documents)
         progress = self.progress if number >= SHOWN_FROM else Quiet()
         for item in progress.track(self.documents, "digest of documents", number):
@@ -165,6 +184,8 @@ class Collection:
             contexts = [[at.start, at.end, at.text] for at in item.contexts]
             metadata = dict(item.metadata)
             yield ["document", item.id, item.title, item.text, passages, contexts, metadata]
+
+    def _list_rest(self) -> Iterator[list[Any]]:
         for query in self.queries:
             yield ["query", query.id, query.text, query.type]
         for items in self.gold.values():

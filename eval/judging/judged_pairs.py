@@ -24,7 +24,7 @@ def list_judged(collection: Collection, queries: int | None, seed: int) -> list[
         raise AssayError(f"{collection.name}: no person has judged anything; give a pool instead")
     if queries is not None and queries < len(judged):
         judged = random.Random(seed).sample(judged, queries)
-    documents = {document.id: document for document in collection.documents}
+    documents = collection.by_id
     pairs: dict[str, Pair] = {}
     for query in judged:
         for item in collection.gold[query.id]:

@@ -127,15 +127,14 @@ def make_items(pairs: Iterable[Pair], collection: Collection) -> dict[str, GoldI
         for items in collection.gold.values()
         for item in items
     }
-    passages = {
-        (document.id, *trim(document.text[at.start : at.end], at.start)): at.id
-        for document in collection.documents
-        for at in document.passages
-    }
     made = {}
     for pair in pairs:
         place = (pair.doc_id, pair.start, pair.end)
-        passage = passages.get(place, "")
+        document = collection.by_id[pair.doc_id]
+        passages = {
+            trim(document.text[at.start : at.end], at.start): at.id for at in document.passages
+        }
+        passage = passages.get((pair.start, pair.end), "")
         id_ = passage or f"{pair.doc_id}[{pair.start}:{pair.end}]"
         made[pair.digest] = known.get((pair.query_id, *place)) or GoldItem(
             pair.query_id, id_, *place, 0, passage

@@ -75,7 +75,7 @@ def count_stale(
 
 def _choose(collection: Collection) -> list[Cut]:
     """Return one cut a document: the first relevant piece of it, shorter than the whole."""
-    texts = {document.id: document.text for document in collection.documents}
+    texts = collection.texts
     queries = {query.id: query.text for query in collection.queries}
     cuts: dict[str, Cut] = {}
     for items in collection.gold.values():

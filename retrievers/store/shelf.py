@@ -56,7 +56,8 @@ class Lazy(Sequence[T]):
 class Shelf(Lazy[N]):
     """Items that each have an id of their own; of the ids 12 bytes each are kept.
 
-    `hashes` has Python's hash of each id, in the order of the items.
+    `hashes` has Python's hash of each id, in the order of the items. `digest_content` returns a
+    digest of all that they are made of, "" where that is not known.
     """
 
     def __init__(self, hashes: "array[int] | NDArray[np.int64]", take: Callable[[int], N]) -> None:
@@ -64,6 +65,7 @@ class Shelf(Lazy[N]):
         import numpy as np
 
         self.hashes = np.asarray(hashes, np.int64)
+        self.digest_content: Callable[[], str] = str
 
     @cached_property
     def _sorted(self) -> tuple["NDArray[np.int64]", "NDArray[np.int32]"]:

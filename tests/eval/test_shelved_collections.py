@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,12 +12,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shelving import compare_both, leave_in_files, load_both
 
-from eval.collections import collection
+from eval.collections import collection, kept
 from eval.collections.collection import Collection, DocumentShelf
 from eval.collections.formats import kept_gold, reading
+from eval.collections.in_memory import gather_unjudged
 from eval.collections.loading import load
+from eval.experiments.ingestion import open_source
 from retrievers.base import AssayError, T
+from retrievers.settings import Workshop
 from retrievers.store import shelf
+from retrievers.store.cache import Cache
 from retrievers.store.shelf import PassageShelf
 
 WORDS = ("a", "b", "\u00e9", "\u4e00", "\U0001f600", "a b", "\u2028")
@@ -327,6 +332,49 @@ def test_what_ir_datasets_cannot_read_is_told_alike(
     assert "gone.tsv" in told
 
 
+def test_the_digest_of_what_stays_in_files_is_kept(
+    tmp_path: Path, local: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = ['{"_id": "a", "text": "one"}', '{"_id": "b", "text": "two"}']
+    folder = write_beir(tmp_path / "set", {"corpus.jsonl": "\n".join(rows)}, {}, ["a"])
+    names = [str(folder), local([("d0", "x"), ("d1", "y")])]
+    unjudged = {"queries": (), "gold": {}}
+    held = [load(name).digest for name in names]
+    fewer = replace(load(names[0]), **unjudged).digest
+    leave_in_files(monkeypatch)
+    assert [load(name).digest for name in names] == held
+    with monkeypatch.context() as patch:
+        patch.setattr(Collection, "_list_documents", None)
+        assert [load(name).digest for name in names] == held
+    assert replace(load(names[0]), **unjudged).digest == fewer
+    (folder / "corpus.jsonl").write_text("\n".join([*rows[:1], '{"_id": "b", "text": "six"}']))
+    assert load(names[0]).digest != held[0]
+
+
+def test_the_digest_is_of_what_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is replaced meanwhile is another collection, to the next that reads it."""
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    rows = ['{"_id": "a", "text": "one"}', '{"_id": "a", "text": "two"}']
+    folder = write_beir(tmp_path / "set", {"corpus.jsonl": rows[0]}, {}, ["a"])
+    one = load(str(folder)).digest
+    leave_in_files(monkeypatch)
+    read = load(str(folder))
+    (folder / "new.jsonl").write_text(rows[1])
+    (folder / "new.jsonl").replace(folder / "corpus.jsonl")
+    assert read.digest == one
+    assert load(str(folder)).digest != one
+
+
+def test_what_is_searched_and_ingested_stays_in_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave_in_files(monkeypatch)
+    workshop = Workshop(Cache(tmp_path / "cache"))
+    documents = open_source(str(write_native(tmp_path / "set")), workshop).documents
+    assert isinstance(documents, DocumentShelf)
+    assert gather_unjudged(documents, "set").documents is documents
+
+
 class Seen:
     """What shows itself: how many of how many steps."""
 
@@ -351,6 +399,7 @@ def test_what_is_long_shows_itself(
     beir = str(write_beir(tmp_path / "set", lines, {}, ["a"]))
     native = str(write_native(tmp_path / "native"))
     leave_in_files(monkeypatch, largest)
+    monkeypatch.setattr(kept, "find", lambda kind, of: None)
     seen = Seen()
     assert all(load(name, seen).digest for name in (beir, native))
     assert not seen.steps, "what takes a moment does not"

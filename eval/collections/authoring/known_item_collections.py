@@ -72,9 +72,8 @@ def read_origins(reference: str) -> Origins:
     if folder.is_dir() and not known and reference not in list_cards():
         return Origins(reference, Origin(folder).read(), folder, None)
     card, _ = find(reference)
-    documents = {document.id: document for document in load(reference).documents}
     where = find_data(card) if card.has_folder else None
-    return Origins(reference, documents, where, card)
+    return Origins(reference, load(reference).by_id, where, card)
 
 
 def make_lookups(origins: Origins, kinds: Sequence[str], output: Path, *, force: bool) -> Made:

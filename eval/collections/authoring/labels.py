@@ -92,7 +92,7 @@ class _Reader:
 
     def __init__(self, collection: Collection, highest: int) -> None:
         self._queries = {query.id: query for query in collection.queries}
-        self._documents = {document.id: document for document in collection.documents}
+        self._documents = collection.by_id
         self._highest = highest
         self._min_grade = collection.card.min_grade
         self._judges_spans = collection.card.judges_spans

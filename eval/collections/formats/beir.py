@@ -29,6 +29,7 @@ from eval.collections.formats.source import (
 )
 from eval.collections.problems import Problems
 from retrievers.base import Chunk, Document
+from retrievers.store.digest import digest
 from retrievers.store.shelf import ById, PassageShelf, Shelf
 
 
@@ -120,7 +121,9 @@ class BeirSource(Source[BeirCard]):
             Book(read_corpus_row, self._problems, tell_row).read([(file, JSON_LINES)])
         )
         if self._card.whole_documents is None:
-            return PassageShelf(rows.hashes, lambda at: rows[at].document)
+            shelf = PassageShelf(rows.hashes, lambda at: rows[at].document)
+            shelf.digest_content = rows.digest_content
+            return shelf
         book = Book(read_whole, self._problems, lambda document: document.text)
         whole = book.read([(self._root / self._card.whole_documents, JSON_LINES)])
         return shelve_rows(rows, whole, file, self._problems.progress)
@@ -136,7 +139,9 @@ class BeirSource(Source[BeirCard]):
             place = contexts.find(rows[at].id)
             return rows[at] if place is None else replace(rows[at], context=contexts[place].context)
 
-        return Shelf(rows.hashes, take)
+        shelf = Shelf(rows.hashes, take)
+        shelf.digest_content = lambda: digest(rows.digest_content(), contexts.digest_content())
+        return shelf
 
     def _read_corpus(self) -> list[CorpusRow]:
         register: Register[CorpusRow] = Register("document", self._problems)

@@ -10,6 +10,7 @@ from eval.collections.formats.rows import Row, RowError
 from eval.collections.formats.source import Echoes, check_id, describe_taken
 from eval.collections.problems import Problems
 from retrievers.base import AssayError, Document
+from retrievers.store.digest import digest
 from retrievers.store.shelf import ById, N, PassageShelf, Shelf
 
 
@@ -64,6 +65,10 @@ class Book(Generic[N]):
         """Return in words that an item of this id stands in an earlier line, too."""
         return describe_taken("document", id_, line)
 
+    def digest(self) -> str:
+        """Return a digest of all that the items are made of."""
+        return digest(self._make.__module__, self._make.__qualname__, self.rows.digest())
+
     def _add(self, row: Row, start: int, end: int) -> None:
         item = self._make(row)
         self.check(item)
@@ -79,6 +84,7 @@ class Book(Generic[N]):
 
     def _shelve(self, kind: type[Shelf[N]]) -> Shelf[N]:
         shelf = kind(self.hashes, self.take)
+        shelf.digest_content = self.digest
         if self._problems.strict and (repeated := shelf.find_repeated()):
             first, second = repeated
             taken = self.describe_taken(shelf[first].id, self.rows.locate(first)[1])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from eval.collections.collection import DocumentShelf, Span
 from eval.collections.formats.rows import Row
 from retrievers.base import AssayError, Context, Document, Passage, Progress
+from retrievers.store.digest import digest
 from retrievers.store.shelf import ById, Lazy, Shelf
 
 if TYPE_CHECKING:
@@ -132,7 +133,9 @@ def shelve_rows(
         return place(kept[at])[0] if at < len(kept) else rows[alone[at - len(kept)]].document
 
     documents = Lazy(len(hashes), take)
-    return DocumentShelf(hashes, documents.__getitem__, _Places(rows, documents, stands))
+    shelf = DocumentShelf(hashes, documents.__getitem__, _Places(rows, documents, stands))
+    shelf.digest_content = lambda: digest(rows.digest_content(), whole.digest_content())
+    return shelf
 
 
 class _Places(ById[Span]):

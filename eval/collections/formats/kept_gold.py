@@ -2,28 +2,21 @@
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
-from functools import cache
-from pathlib import Path
 
+from eval.collections import kept
 from eval.collections.collection import GoldItem
-from retrievers.base import AssayError
-from retrievers.store.cache import Cache, default_root
-from retrievers.store.digest import digest, digest_sources
 
 KIND = "judgments"
 
 
 def find(of: str) -> dict[str, dict[str, GoldItem]] | None:
     """Return the gold items by query and id that were kept by the digest `of`; None without."""
-    key = digest(of, _digest_code())
-    with suppress(AssayError):
-        if stored := Cache(default_root()).get_many(KIND, [key]).get(key):
-            return {
-                query: {row[0]: GoldItem(query, *row) for row in rows}
-                for query, rows in json.loads(stored).items()
-            }
-    return None
+    if (stored := kept.find(KIND, of)) is None:
+        return None
+    return {
+        query: {row[0]: GoldItem(query, *row) for row in rows}
+        for query, rows in json.loads(stored).items()
+    }
 
 
 def keep(of: str, items: Mapping[str, Mapping[str, GoldItem]]) -> None:
@@ -35,13 +28,4 @@ def keep(of: str, items: Mapping[str, Mapping[str, GoldItem]]) -> None:
         ]
         for query, of_query in items.items()
     }
-    with suppress(AssayError):
-        encoded = json.dumps(rows, ensure_ascii=False).encode()
-        Cache(default_root()).put_many(KIND, {digest(of, _digest_code()): encoded})
-
-
-@cache
-def _digest_code() -> str:
-    """Return a digest of what reads judgments."""
-    here = Path(__file__).parent
-    return digest_sources(here, here.parent / "collection.py")
+    kept.keep(KIND, of, json.dumps(rows, ensure_ascii=False).encode())

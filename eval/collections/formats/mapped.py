@@ -7,6 +7,7 @@ import shutil
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ from eval.collections.formats.reading import (
 from eval.collections.formats.rows import Row, RowError, parse_json_row
 from eval.collections.problems import Problems
 from retrievers.store.cache import Cache, default_root
-from retrievers.store.digest import digest_file
+from retrievers.store.digest import digest, digest_file
 
 LARGEST_HELD = 1 << 28  # bytes of a corpus that is held in memory
 MOST_FILES = 256  # that are mapped: each stays open
@@ -94,6 +95,15 @@ class MappedRows:
     def __getitem__(self, at: int) -> Row:
         path, content, layout, _ = self._file(at)
         return layout.parse(path, self._lines[at], content[self._starts[at] : self._ends[at]])
+
+    def digest(self) -> str:
+        """Return a digest of the files, as they are mapped, and of how they are read."""
+        return digest(
+            [
+                [file.layout.parse.__qualname__, sha256(file.content).hexdigest()]
+                for file in self._files
+            ]
+        )
 
     def locate(self, at: int) -> tuple[Path, int]:
         """Return the file and the line of a row."""

@@ -1,16 +1,14 @@
 """The native form: Markdown and text documents, with judged spans, sections or documents."""
 
 import json
-from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
 from eval.collections.card import FileCard, VariantName
-from eval.collections.collection import DocumentShelf, GoldItem, Label, Query, Span
+from eval.collections.collection import GoldItem, Label, Query, Span
 from eval.collections.formats import kept_gold
 from eval.collections.formats.mapped import LARGEST_HELD
 from eval.collections.formats.native_contexts import add_contexts
@@ -26,33 +24,30 @@ from eval.collections.formats.reading import (
     measure,
     read_beir_qrels,
     read_jsonl,
-    read_text,
 )
 from eval.collections.formats.rows import Row
 from eval.collections.formats.source import (
-    Echoes,
     GoldBook,
     Register,
     Source,
     read_query_rows,
     span_documents,
 )
-from eval.collections.problems import Problems
+from eval.collections.formats.text_files import TextFiles
 from retrievers.base import Chunk, Document
-from retrievers.base.frontmatter import Frontmatter, read_frontmatter
+from retrievers.base.frontmatter import read_frontmatter
 from retrievers.base.markdown import TEXT_SUFFIX, find_title
 from retrievers.settings.trust import check_place
 from retrievers.store.digest import digest, digest_file, digest_texts
 from retrievers.store.files import write_atomically
-from retrievers.store.shelf import ById
 
 TABLE = ".tsv"  # judgments of anchors, among which no span can stand
 SUFFIXES = (".md", ".markdown", TEXT_SUFFIX)
 
 
-def make_document(identifier: str, text: str, about: Frontmatter | None = None) -> Document:
+def make_document(identifier: str, text: str) -> Document:
     """Return the document of a file: its frontmatter is its metadata and may give its title."""
-    metadata = (about or read_frontmatter(text)).metadata
+    metadata = read_frontmatter(text).metadata
     return Document(identifier, text, find_title(identifier, text, metadata), metadata=metadata)
 
 
@@ -126,20 +121,14 @@ class NativeSource(Source[NativeCard]):
         size = sum(map(measure, files))
         progress = choose_progress(size, self._problems)
         tracked = progress.track(names, "reading documents", len(names))
-        documents: Mapping[str, Document]
-        if size > LARGEST_HELD:
-            documents = self._shelve(folder, names, tracked)
-        else:
-            register: Register[Document] = Register("document", self._problems, self._card.copies)
-            for name in tracked:
-                document = self._read(folder, name, self._problems)
-                register.add(Row(folder / name, 0, {}), name, document.text, document)
-            documents = register.items
+        texts = TextFiles(folder, self._find_origin, self._card.copies, self._problems)
+        held = size <= LARGEST_HELD
+        documents = texts.hold(tracked) if held else texts.shelve(names, tracked)
         if not documents:
             self._problems.error(folder, 0, f"holds no documents; allowed: {', '.join(SUFFIXES)}")
         for copy, original in self._card.copies.items():
-            texts = [documents[name].text for name in (copy, original) if name in documents]
-            if len(texts) < 2 or texts[0] != texts[1]:
+            pair = [documents[name].text for name in (copy, original) if name in documents]
+            if len(pair) < 2 or pair[0] != pair[1]:
                 place = self._card.path or folder
                 message = f'copies: "{copy}" is no copy of "{original}"'
                 self._problems.warn(place, 0, message)
@@ -147,31 +136,7 @@ class NativeSource(Source[NativeCard]):
             return documents
         return add_contexts(documents, self._root / self._card.contexts, self._problems)
 
-    def _shelve(
-        self, folder: Path, names: Sequence[str], tracked: Iterable[str]
-    ) -> Mapping[str, Document]:
-        """Return documents that are read from their files whenever they are asked for."""
-        strict, copies = self._problems.strict, self._card.copies
-        echoes: Echoes[int] = Echoes("document", self._problems, names.__getitem__, copies)
-        for at, name in enumerate(tracked):
-            document = self._read(folder, name, self._problems)
-            echoes.note(Row(folder / name, 0, {}), name, document.text, at)
-
-        def take(at: int) -> Document:
-            # What was told of a file that is collected need not be told again.
-            return self._read(folder, names[at], Problems(strict=strict))
-
-        shelf = DocumentShelf(array("q", map(hash, names)), take, {})
-        return ById(shelf, shelf.__getitem__)
-
-    def _read(self, folder: Path, name: str, problems: Problems) -> Document:
-        text = read_text(folder / name, problems, encoding="utf-8")
-        about = read_frontmatter(text)
-        if about.note:
-            problems.warn(folder / name, 0, about.note)
-        return replace(make_document(name, text, about), origin=self._origin(name))
-
-    def _origin(self, identifier: str) -> str:
+    def _find_origin(self, identifier: str) -> str:
         """Return the path of the file that a document was made of, "" where it is not here."""
         if self._card.originals is None:
             return ""

@@ -1,0 +1,69 @@
+"""Documents that are the files of a folder."""
+
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from eval.collections.collection import DocumentShelf
+from eval.collections.formats.reading import read_text
+from eval.collections.formats.rows import Row
+from eval.collections.formats.source import Echoes, Register
+from eval.collections.problems import Problems
+from retrievers.base import Document
+from retrievers.base.frontmatter import read_frontmatter
+from retrievers.base.markdown import find_title
+from retrievers.store.shelf import ById
+
+
+@dataclass(frozen=True, slots=True)
+class TextFiles:
+    """The files below `folder`, whose names there are the ids of documents.
+
+    `find_origin` returns a document's `origin`; `copies` are those of `Echoes`.
+    """
+
+    folder: Path
+    find_origin: Callable[[str], str]
+    copies: Mapping[str, str]
+    problems: Problems
+
+    def hold(self, names: Iterable[str]) -> Mapping[str, Document]:
+        """Return the documents of these names by id."""
+        register: Register[Document] = Register("document", self.problems, self.copies)
+        for name in names:
+            document = self._read(name, self.problems)
+            register.add(self._row(name), name, document.text, document)
+        return register.items
+
+    def shelve(self, names: Sequence[str], tracked: Iterable[str]) -> Mapping[str, Document]:
+        """Return documents that are read from their files whenever they are asked for.
+
+        `tracked` are the `names` as they are read first. Titles are kept: to find one, all of a
+        text is parsed.
+        """
+        titles: list[str] = []
+        echoes: Echoes[int] = Echoes("document", self.problems, names.__getitem__, self.copies)
+        for at, name in enumerate(tracked):
+            document = self._read(name, self.problems)
+            titles.append(document.title)
+            echoes.note(self._row(name), name, document.text, at)
+
+        def take(at: int) -> Document:
+            # What was told of a file that is collected need not be told again.
+            return self._read(names[at], Problems(strict=self.problems.strict), titles[at])
+
+        shelf = DocumentShelf(array("q", map(hash, names)), take, {})
+        return ById(shelf, shelf.__getitem__)
+
+    def _row(self, name: str) -> Row:
+        return Row(self.folder / name, 0, {})
+
+    def _read(self, name: str, problems: Problems, title: str | None = None) -> Document:
+        text = read_text(self.folder / name, problems, encoding="utf-8")
+        about = read_frontmatter(text)
+        if about.note:
+            problems.warn(self.folder / name, 0, about.note)
+        if title is None:
+            title = find_title(name, text, about.metadata)
+        return Document(name, text, title, metadata=about.metadata, origin=self.find_origin(name))

@@ -1,0 +1,30 @@
+"""What was computed from a collection's files before, by all that it was computed from."""
+
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from retrievers import base
+from retrievers.base import AssayError
+from retrievers.store.cache import Cache, default_root
+from retrievers.store.digest import digest, digest_sources
+
+
+def find(kind: str, of: str) -> bytes | None:
+    """Return what was kept of a kind by the digest `of`; None without."""
+    key = digest(of, _digest_code())
+    with suppress(AssayError):
+        return Cache(default_root()).get_many(kind, [key]).get(key)
+    return None
+
+
+def keep(kind: str, of: str, value: bytes) -> None:
+    """Keep a value by the digest `of`; where nothing can be written, it is computed anew."""
+    with suppress(AssayError):
+        Cache(default_root()).put_many(kind, {digest(of, _digest_code()): value})
+
+
+@cache
+def _digest_code() -> str:
+    """Return a digest of what reads collections."""
+    return digest_sources(Path(__file__).parent, Path(str(base.__file__)).parent)
