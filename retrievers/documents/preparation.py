@@ -25,6 +25,7 @@ from retrievers.documents.chunkers import (
 )
 from retrievers.documents.contexts import ContextSettings, Source, contextualise
 from retrievers.documents.converters import AnyConverter
+from retrievers.documents.tokens import AtBlanks, Tokenize, TokenMap
 from retrievers.models.pins import DEFAULT_TOKENIZER
 from retrievers.settings import Settings, Workshop
 from retrievers.settings.parts import find_source
@@ -221,11 +222,14 @@ def cut_documents(
     fresh, seconds = {}, {}
     for document in workshop.progress.track(missing, "chunking", len(missing)):
         begin = time.perf_counter()
-        tokenize = cache(tokenizer.offsets)  # chunkers read most pieces to see how long they are
+        tokenize: Tokenize = cache(tokenizer.offsets)  # chunkers read pieces more than once
+        if tokenizer.splits_at_blanks:
+            tokenize = AtBlanks(tokenize)
         made = chunker.chunk(document, tokenize)
+        token_map = TokenMap(document.text, tokenize)
         value: dict[str, Any] = {
             "rows": [{**asdict(chunk), "text": ""} for chunk in made],
-            "tokens": [len(tokenize(chunk.text)) for chunk in made],
+            "tokens": [token_map.count(chunk.start, chunk.end) for chunk in made],
             "intact": is_intact(document, made),
         }
         value["seconds"] = seconds[document.id] = time.perf_counter() - begin

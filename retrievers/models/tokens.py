@@ -28,6 +28,22 @@ class Tokenizer:
         """Return the tokenizer the default encoder and cross-encoder share (0.7 MB)."""
         return cls(DEFAULT_TOKENIZER, workshop)
 
+    @property
+    def splits_at_blanks(self) -> bool:
+        """Whether words are parted at blanks before all else, as BERT's tokenizer does."""
+        from tokenizers.normalizers import BertNormalizer
+        from tokenizers.pre_tokenizers import BertPreTokenizer
+
+        added = self._reader.get_added_tokens_decoder().values()
+        return (
+            isinstance(self._reader.normalizer, BertNormalizer)
+            and isinstance(self._reader.pre_tokenizer, BertPreTokenizer)
+            and not any(
+                token.lstrip or token.rstrip or token.content.split() != [token.content]
+                for token in added
+            )
+        )
+
     def count(self, text: str) -> int:
         """Return the number of tokens of `text`."""
         return len(self._reader.encode(text, add_special_tokens=False).ids)
