@@ -1,10 +1,11 @@
 """Judgments that were read before, by all that they were read from."""
 
-import json
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+
+from pydantic_core import from_json, to_json
 
 from eval.collections.collection import GoldItem
 from retrievers.base import AssayError
@@ -21,7 +22,7 @@ def find(of: str) -> dict[str, dict[str, GoldItem]] | None:
         if stored := Cache(default_root()).get_many(KIND, [key]).get(key):
             return {
                 query: {row[0]: GoldItem(query, *row) for row in rows}
-                for query, rows in json.loads(stored).items()
+                for query, rows in from_json(stored).items()
             }
     return None
 
@@ -36,8 +37,7 @@ def keep(of: str, items: Mapping[str, Mapping[str, GoldItem]]) -> None:
         for query, of_query in items.items()
     }
     with suppress(AssayError):
-        encoded = json.dumps(rows, ensure_ascii=False).encode()
-        Cache(default_root()).put_many(KIND, {digest(of, _digest_code()): encoded})
+        Cache(default_root()).put_many(KIND, {digest(of, _digest_code()): to_json(rows)})
 
 
 @cache
