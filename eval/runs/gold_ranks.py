@@ -35,11 +35,10 @@ class Placer:
 
     def __init__(self, retriever: Retriever, prescribed: Set[str], drop_self_matches: bool) -> None:
         self._retriever = retriever
-        self._prescribed = prescribed
         self._drop_self_matches = drop_self_matches
         chunks = retriever.list_chunks()
         self._depth = min(len(chunks), DEEPEST)
-        self._by_document = _by_document(chunks)
+        self._by_document = _by_document(chunks, prescribed)
 
     def place(
         self, query: Query, ranking: Ranking, gold: Sequence[GoldItem]
@@ -74,13 +73,14 @@ class Placer:
 
     def _covering(self, item: GoldItem) -> set[str]:
         return {
-            chunk.id
-            for chunk in self._by_document.get(item.doc_id, ())
-            if covers(Retrieved(chunk, chunk.id in self._prescribed), item)
+            retrieved.chunk.id
+            for retrieved in self._by_document.get(item.doc_id, ())
+            if covers(retrieved, item)
         }
 
     def _own(self, query: Query) -> set[str]:
-        return {query.id, *(chunk.id for chunk in self._by_document.get(query.id, ()))}
+        own = self._by_document.get(query.id, ())
+        return {query.id, *(retrieved.chunk.id for retrieved in own)}
 
 
 def _rank(ids: Sequence[str], dropped: Set[str], wanted: Set[str]) -> dict[str, int]:
@@ -96,12 +96,14 @@ def _rank(ids: Sequence[str], dropped: Set[str], wanted: Set[str]) -> dict[str, 
     }
 
 
-def _by_document(chunks: Sequence[Chunk]) -> Mapping[str, Sequence[Chunk]]:
+def _by_document(
+    chunks: Sequence[Chunk], prescribed: Set[str]
+) -> Mapping[str, Sequence[Retrieved]]:
     if isinstance(chunks, Shelf):
-        return ById(chunks, lambda at: (chunks[at],))
-    found: dict[str, list[Chunk]] = {}
+        return ById(chunks, lambda at: (Retrieved(chunks[at], chunks[at].id in prescribed),))
+    found: dict[str, list[Retrieved]] = {}
     for chunk in chunks:
-        found.setdefault(chunk.doc_id, []).append(chunk)
+        found.setdefault(chunk.doc_id, []).append(Retrieved(chunk, chunk.id in prescribed))
     return found
 
 
