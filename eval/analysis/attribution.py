@@ -38,6 +38,7 @@ MEANINGS = {
     "not returned": "in no list; the retriever tells no more",
 }
 FATES = tuple(MEANINGS)
+NOTHING: Mapping[str, Mapping[str, float]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +148,16 @@ class Attribution:
                 yield from items
 
 
-def attribute(run: StoredRun, k: int = 10) -> Attribution:
+def attribute(
+    run: StoredRun, k: int = 10, known: Mapping[str, Mapping[str, float]] = NOTHING
+) -> Attribution:
     """Return what became of every relevant gold item of `run` on its way to the first `k` hits.
 
     An item is found where the join of the final hits counts it: at the first hit that covers it,
     within `k`. One that is not is named by the step that last took it out of the first `k`; one
     that never was there by the stage that took it out of the list, if one did. Ranks are those of
-    covering chunks, since a stage may put a chunk in the place of another.
+    covering chunks, since a stage may put a chunk in the place of another. Scores of the run that
+    are `known`, {measure: {query id: score}}, are not computed again.
     """
     trails = follow(run)
     steps = order_steps(trails)
@@ -169,7 +173,7 @@ def attribute(run: StoredRun, k: int = 10) -> Attribution:
             for trail in trails
         },
         ceilings=find_ceilings(run, trails, steps, k),
-        reached=measure_reached(run, k),
+        reached=measure_reached(run, k, known),
         types={query.id: query.type for query in run.queries.values()},
     )
 

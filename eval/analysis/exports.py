@@ -47,26 +47,28 @@ def _trec_run(run: StoredRun) -> str:
     lines = []
     name = as_word(run.manifest.name)
     for query, hits in run.joined.items():
-        places = fill_places(hits)
+        places, word = fill_places(hits), as_word(query)
         for score, place in zip(range(len(places), 0, -1), places, strict=True):
-            id_ = as_word(place.id)
-            lines.append(f"{as_word(query)} Q0 {id_} {place.rank} {score} {name}\n")
+            lines.append(f"{word} Q0 {as_word(place.id)} {place.rank} {score} {name}\n")
     return "".join(lines)
 
 
 def _items(run: StoredRun) -> str:
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["query", "rank", "chunk", "tokens", "item", "grade"])
+    rows: list[tuple[str | int, ...]] = [("query", "rank", "chunk", "tokens", "item", "grade")]
     tokens: dict[str, int] = {}
     for query, hits in run.joined.items():
+        word = as_word(query)
         for rank, hit in enumerate(hits, start=1):
             id_ = hit.name
             if id_ not in tokens:
                 tokens[id_] = calculation.count_tokens(hit.chunk)
-            row = [as_word(query), rank, as_word(id_), tokens[id_]]
-            found = [(as_word(item.id), item.grade) for item in hit.found] or [("", 0)]
-            rows.writerows([*row, *item] for item in found)
+            row = word, rank, as_word(id_), tokens[id_]
+            if hit.found:
+                rows += [(*row, as_word(item.id), item.grade) for item in hit.found]
+            else:
+                rows.append((*row, "", 0))
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
 
 

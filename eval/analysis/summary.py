@@ -60,7 +60,7 @@ class Summary:
     @cached_property
     def attribution(self) -> Attribution:
         """What became of every gold item on its way to the first ten hits."""
-        return attribute(self.run)
+        return attribute(self.run, known=self.scores)
 
     @cached_property
     def legs(self) -> tuple[LegAlone, ...]:

@@ -67,7 +67,7 @@ class Problems:
         return _Reading(self, row)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, which takes longer to make
 class _Reading:
     """The block in which a row is read; a generator's would cost as much as reading the row."""
 

@@ -38,8 +38,10 @@ class KeptSummary(Summary):
 
     @cached_property
     def attribution(self) -> Attribution:  # noqa: D102
-        found = self.kept.find("attribution", _fates(), lambda: _shorten(attribute(self.run)))
-        return _lengthen(found, self.run)
+        def find() -> _Fates:
+            return _shorten(attribute(self.run, known=self.scores))
+
+        return _lengthen(self.kept.find("attribution", _fates(), find), self.run)
 
     @cached_property
     def legs(self) -> tuple[LegAlone, ...]:  # noqa: D102

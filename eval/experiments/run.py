@@ -64,7 +64,9 @@ def write_report(
     named = _name_measures(run, measures)
     if not anew and standing.stands(run.folder, named):
         return summarise_kept(run, named), run.folder / report.PAGE
-    summary = export_summary(run, named, anew=anew)
+    summary = summarise_kept(run, named)
+    if anew or not standing.stands(run.folder, named, exports.FILES):
+        exports.export(summary)
     page = report.write(summary)
     standing.note(run.folder, named)
     return summary, page

@@ -4,7 +4,7 @@ Asked of the retriever while it stands, after a query's ranking is made and apar
 so that attribution needs no search of its own.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from eval.collections.collection import GoldItem, Query
@@ -33,11 +33,10 @@ class Placer:
 
     def __init__(self, retriever: Retriever, prescribed: Set[str], drop_self_matches: bool) -> None:
         self._retriever = retriever
-        self._prescribed = prescribed
         self._drop_self_matches = drop_self_matches
-        self._chunks = retriever.list_chunks()
-        self._depth = min(len(self._chunks), DEEPEST)
-        self._by_document = _find_positions(self._chunks)
+        chunks = retriever.list_chunks()
+        self._depth = min(len(chunks), DEEPEST)
+        self._list_chunks = _group(chunks, prescribed)
 
     def place(
         self, query: Query, ranking: Ranking, gold: Sequence[GoldItem]
@@ -47,7 +46,7 @@ class Placer:
         Legs are asked to go deeper only where one of them handed on no chunk that covers an item.
         The result is empty where the retriever does not tell its chunks.
         """
-        if not self._by_document:
+        if not self._depth:
             return {}
         dropped = self._own(query) if self._drop_self_matches else set()
         wanted = {item.id: self._covering(item) - dropped for item in gold if item.grade > 0}
@@ -72,16 +71,13 @@ class Placer:
 
     def _covering(self, item: GoldItem) -> set[str]:
         return {
-            chunk.id
-            for chunk in self._list_chunks(item.doc_id)
-            if covers(Retrieved(chunk, chunk.id in self._prescribed), item)
+            retrieved.chunk.id
+            for retrieved in self._list_chunks(item.doc_id)
+            if covers(retrieved, item)
         }
 
     def _own(self, query: Query) -> set[str]:
-        return {query.id, *(chunk.id for chunk in self._list_chunks(query.id))}
-
-    def _list_chunks(self, doc_id: str) -> list[Chunk]:
-        return [self._chunks[at] for at in self._by_document.get(doc_id, ())]
+        return {query.id, *(retrieved.chunk.id for retrieved in self._list_chunks(query.id))}
 
 
 def _rank(ids: Sequence[str], dropped: Set[str], wanted: Set[str]) -> dict[str, int]:
@@ -97,13 +93,18 @@ def _rank(ids: Sequence[str], dropped: Set[str], wanted: Set[str]) -> dict[str, 
     }
 
 
-def _find_positions(chunks: Sequence[Chunk]) -> Mapping[str, Sequence[int]]:
+def _group(chunks: Sequence[Chunk], prescribed: Set[str]) -> Callable[[str], Sequence[Retrieved]]:
+    """Return what gives the chunks of a document by its id."""
     if isinstance(chunks, ChunkShelf):
-        return chunks.by_document
-    found: dict[str, list[int]] = {}
-    for position, chunk in enumerate(chunks):
-        found.setdefault(chunk.doc_id, []).append(position)
-    return found
+        positions = chunks.by_document
+        return lambda doc_id: [
+            Retrieved(chunk, chunk.id in prescribed)
+            for chunk in (chunks[at] for at in positions.get(doc_id, ()))
+        ]
+    found: dict[str, list[Retrieved]] = {}
+    for chunk in chunks:
+        found.setdefault(chunk.doc_id, []).append(Retrieved(chunk, chunk.id in prescribed))
+    return lambda doc_id: found.get(doc_id, ())
 
 
 def matches_itself(query_id: str, chunk: Chunk) -> bool:

@@ -104,12 +104,12 @@ class RunFolder:
         return (line.parse() for line in lines if may_tell(line.content))
 
     def _append(self, name: str, lines: str) -> None:
-        path = self._open(name)
         if name not in self._sound:
+            path = self._open(name)
             with writing(path):
                 _drop_torn_line(path)
             self._sound.add(name)
-        append(path, lines)
+        append(self.path / name, lines)
 
     def _open(self, name: str) -> Path:
         """Make the folder where it is not there yet, and return the path of a file in it."""

@@ -76,5 +76,6 @@ def lay_out(joined: Joined, gold: Gold) -> Grid:
             for item in hit.found:
                 coming[: item.grade, row, column] += 1
         for item in gold[query]:
-            relevant[: max(item.grade, 0), row] += 1
+            if item.grade > 0:  # as few are
+                relevant[: item.grade, row] += 1
     return Grid(queries, joined, returned, judged, coming, relevant)

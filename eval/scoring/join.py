@@ -91,7 +91,12 @@ def join(ranking: Sequence[Retrieved], gold: Sequence[GoldItem]) -> list[JoinedH
         if near is None:  # as nearly all are
             joined.append(JoinedHit(chunk, (), False, alias))
             continue
-        covered = [item for item in near if covers(retrieved, item)]
+        covered = [
+            item
+            for item in near
+            # Nearly all lie elsewhere in the document, and need not be asked about.
+            if item.start <= chunk.end and chunk.start <= item.end and covers(retrieved, item)
+        ]
         found = [item for item in covered if item.grade > 0 and item.id not in counted]
         found.sort(key=lambda item: -item.grade)
         counted.update(item.id for item in found)

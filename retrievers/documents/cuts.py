@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from retrievers.base import Chunk, Document, Progress
 from retrievers.documents.chunkers import Chunker, is_intact
+from retrievers.documents.tokens import AtBlanks, Tokenize, TokenMap
 from retrievers.settings import Workshop
 from retrievers.settings.parts import find_source
 from retrievers.store.chunk_shelf import make_row, read_row
@@ -100,11 +101,14 @@ class Cutting:
     def _cut(self, document: Document) -> dict[str, Any]:
         """Return the row of a document that is kept."""
         begin = time.perf_counter()
-        tokenize = cache(self._tokenizer.offsets)  # chunkers read most pieces to see their length
+        tokenize: Tokenize = cache(self._tokenizer.offsets)  # chunkers read pieces more than once
+        if self._tokenizer.splits_at_blanks:
+            tokenize = AtBlanks(tokenize)
         made = self._chunker.chunk(document, tokenize)
+        token_map = TokenMap(document.text, tokenize)
         return {
             "rows": [{**make_row(chunk), "text": ""} for chunk in made],
-            "tokens": [len(tokenize(chunk.text)) for chunk in made],
+            "tokens": [token_map.count(chunk.start, chunk.end) for chunk in made],
             "intact": is_intact(document, made),
             "seconds": time.perf_counter() - begin,
         }

@@ -22,6 +22,9 @@ ORDER = ("letter", "digit", "capital", "roman", "Roman", "double")
 _LEVEL = rf"(?:sub-)*(?:{'|'.join(sorted(LEVELS, key=len, reverse=True))})"
 _NAME = rf"(?:{'|'.join(NAMES)})"
 _DIVIDES = write_pattern((f"{name}s?" for name in NAMES), ABBREVIATED)
+# What a match begins with: a search goes on at once where nothing can, as nearly everywhere.
+_AT_DIVIDES = f"(?=(?i:[{''.join(sorted({name[0] for name in (*NAMES, *ABBREVIATED)}))}]))"
+_AT_SIGN = rf"(?=[§\d{''.join(sorted({word[0] for word in (*SECTION_WORDS, *SECTION_SHORTS)}))}])"
 _SIGN = rf"(?:§+|\b{write_pattern((f'{word}s?' for word in SECTION_WORDS), SECTION_SHORTS)})"
 # The Drought Regulations 2022 are a law.
 _NO_TITLE = r"(?!(?-i:Rules|Regulations)\s+(?:1[89]|20)\d\d\b)"
@@ -33,7 +36,8 @@ _ACT = r"(?:Act|Code|Laws?|Statutes?|Regulations?|Amendments?|Constitution|Order
 
 # § 4.2(a), §§ 801 through 804 and 811, 42 U.S.C. § 1437f
 NUMBERED = re.compile(
-    rf"(?P<code>{_CODE})?{_NO_TITLE}{_SIGN}\s*(?P<number>{NUMBER})(?P<labels>{LABELS})(?!\w|/\d)",
+    rf"{_AT_SIGN}(?P<code>{_CODE})?{_NO_TITLE}{_SIGN}\s*(?P<number>{NUMBER})(?P<labels>{LABELS})"
+    r"(?!\w|/\d)",
     re.I,
 )
 NEXT_NUMBER = re.compile(rf"{_AND}(?P<number>{NUMBER})(?P<labels>{LABELS})(?![\w%])", re.I)
@@ -46,7 +50,7 @@ _DIVISION = (
     rf"(?P<number>{_SUFFIXED}|\d+[A-Z]?(?:-[A-Z])?|[IVXLC]+(?:{DASH}?[A-Z])?|[A-Z])(?![\w’']|/\d)"
     rf"(?P<labels>{LABELS})"
 )
-NAMED = re.compile(rf"\b{_NO_TITLE}(?P<name>(?i:{_DIVIDES}))\s*(?<=[\s.]){_DIVISION}")
+NAMED = re.compile(rf"\b{_AT_DIVIDES}{_NO_TITLE}(?P<name>(?i:{_DIVIDES}))\s*(?<=[\s.]){_DIVISION}")
 NEXT_DIVISION = re.compile(rf"{_AND}{_DIVISION}")
 RANGE = re.compile(
     rf"\s*(?:through|to|–|—)\s*(?P<again>{_SIGN}\s*|{_DIVIDES}\s+)?"

@@ -5,18 +5,34 @@ from collections.abc import Callable, Sequence
 
 # The start and end of each token of a text, in code points.
 Tokenize = Callable[[str], Sequence[tuple[int, int]]]
+BLANKS = frozenset(" \t\n\r")
+
+
+class AtBlanks:
+    """A `Tokenize` that parts words at blanks before all else: a text has the tokens of its words,
+    whatever stands before and after.
+    """
+
+    def __init__(self, tokenize: Tokenize) -> None:
+        self._tokenize = tokenize
+
+    def __call__(self, text: str) -> Sequence[tuple[int, int]]:
+        """Return the start and end of each token."""
+        return self._tokenize(text)
 
 
 class TokenMap:
     """Where the tokens of a text begin.
 
-    A span that begins and ends between words has as many tokens as begin within it. Elsewhere
-    the text is read again, because a cut within a word changes its tokens.
+    With a tokenizer that reads `AtBlanks`, a span that begins and ends beside one has as many
+    tokens as begin within it. Elsewhere the text is read again, because a cut within a word
+    changes its tokens.
     """
 
     def __init__(self, text: str, tokenize: Tokenize) -> None:
         self._text = text
         self._tokenize = tokenize
+        self._at_blanks = isinstance(tokenize, AtBlanks)
         self._starts = [start for start, _ in tokenize(text)]
 
     def estimate(self, begin: int, end: int) -> int:
@@ -25,7 +41,14 @@ class TokenMap:
 
     def count(self, begin: int, end: int) -> int:
         """Return the number of tokens of the text from `begin` to `end`, read by itself."""
+        if self._at_blanks and self._is_parted(begin) and self._is_parted(end):
+            return self.estimate(begin, end)
         return len(self._tokenize(self._text[begin:end]))
+
+    def _is_parted(self, place: int) -> bool:
+        """Say whether no word goes on at `place`."""
+        beside = self._text[max(place - 1, 0) : place + 1]
+        return len(beside) < 2 or not BLANKS.isdisjoint(beside)
 
     def reach(self, begin: int, tokens: int) -> int:
         """Return the furthest offset up to which at most `tokens` tokens begin from `begin`."""

@@ -1,6 +1,6 @@
 """Counting tokens as the default models do, and finding where they lie."""
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,22 @@ class Tokenizer:
     def default(cls, workshop: Workshop) -> "Tokenizer":
         """Return the tokenizer the default encoder and cross-encoder share (0.7 MB)."""
         return cls(DEFAULT_TOKENIZER, workshop)
+
+    @cached_property
+    def splits_at_blanks(self) -> bool:
+        """Whether words are parted at blanks before all else, as BERT's tokenizer does."""
+        from tokenizers.normalizers import BertNormalizer
+        from tokenizers.pre_tokenizers import BertPreTokenizer
+
+        added = self._reader.get_added_tokens_decoder().values()
+        return (
+            isinstance(self._reader.normalizer, BertNormalizer)
+            and isinstance(self._reader.pre_tokenizer, BertPreTokenizer)
+            and not any(
+                token.lstrip or token.rstrip or token.content.split() != [token.content]
+                for token in added
+            )
+        )
 
     def count(self, text: str) -> int:
         """Return the number of tokens of `text`."""

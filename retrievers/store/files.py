@@ -44,5 +44,5 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 def append(path: Path, text: str) -> None:
     """Append to a file in UTF-8. Raises AssayError where it cannot be written."""
-    with writing(path), path.open("a", encoding="utf-8", newline="") as file:
-        file.write(text)
+    with writing(path), path.open("ab") as file:
+        file.write(text.encode())

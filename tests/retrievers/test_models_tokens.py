@@ -1,8 +1,13 @@
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import AddedToken, models, normalizers, pre_tokenizers
+from tokenizers import Tokenizer as Reader
 
 from retrievers.base import AssayError
+from retrievers.documents.tokens import AtBlanks, TokenMap
 from retrievers.models.tokens import Tokenizer
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
@@ -42,6 +47,38 @@ def test_offsets_ascend_within_the_text(tokenizer: Tokenizer, text: str) -> None
     assert len(offsets) == tokenizer.count(text)
     assert all(0 <= start <= end <= len(text) for start, end in offsets)
     assert offsets == sorted(offsets)
+
+
+@settings(max_examples=200, deadline=None)
+@given(words=st.lists(st.one_of(TEXTS, st.sampled_from(" \t\n\r"))), data=st.data())
+def test_the_tokens_of_a_span_are_those_of_its_words(
+    tokenizer: Tokenizer, words: list[str], data: st.DataObject
+) -> None:
+    assert tokenizer.splits_at_blanks
+    text = "".join(words)
+    begin, end = sorted(data.draw(st.tuples(*[st.integers(0, len(text))] * 2)))
+    tokens = TokenMap(text, AtBlanks(tokenizer.offsets))
+    assert tokens.count(begin, end) == tokenizer.count(text[begin:end])
+
+
+@pytest.mark.parametrize(
+    ("splitter", "added"),
+    [
+        (pre_tokenizers.ByteLevel(), []),
+        (pre_tokenizers.Metaspace(), []),
+        (pre_tokenizers.BertPreTokenizer(), [AddedToken("of a", normalized=False)]),
+        (pre_tokenizers.BertPreTokenizer(), [AddedToken("[NEXT]", lstrip=True)]),
+    ],
+)
+def test_words_that_are_parted_elsewhere_are_told(
+    tmp_path: Path, splitter: pre_tokenizers.PreTokenizer, added: list[AddedToken]
+) -> None:
+    reader = Reader(models.WordPiece({"[UNK]": 0}, unk_token="[UNK]"))
+    reader.normalizer = normalizers.BertNormalizer()
+    reader.pre_tokenizer = splitter
+    reader.add_tokens(added)
+    reader.save(str(tmp_path / "tokenizer.json"))
+    assert not Tokenizer(str(tmp_path), Workshop(Cache(default_root()))).splits_at_blanks
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Judgments that were read before, by all that they were read from."""
 
-import json
 from collections.abc import Mapping
+
+from pydantic_core import from_json, to_json
 
 from eval.collections import kept
 from eval.collections.collection import GoldItem
@@ -15,7 +16,7 @@ def find(of: str) -> dict[str, dict[str, GoldItem]] | None:
         return None
     return {
         query: {row[0]: GoldItem(query, *row) for row in rows}
-        for query, rows in json.loads(stored).items()
+        for query, rows in from_json(stored).items()
     }
 
 
@@ -28,4 +29,4 @@ def keep(of: str, items: Mapping[str, Mapping[str, GoldItem]]) -> None:
         ]
         for query, of_query in items.items()
     }
-    kept.keep(KIND, of, json.dumps(rows, ensure_ascii=False).encode())
+    kept.keep(KIND, of, to_json(rows))

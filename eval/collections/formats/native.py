@@ -1,7 +1,8 @@
 """The native form: Markdown and text documents, with judged spans, sections or documents."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -177,9 +178,11 @@ class NativeSource(Source[NativeCard]):
     def _read_gold(self, book: GoldBook, variant: str, documents: Mapping[str, Document]) -> None:
         for name in self._card.judgment_files(variant):
             earlier = frozenset(book.items)
-            for row, item in self._read_judgments(self._root / name, documents):
-                if item.query_id not in earlier:
-                    with self._problems.of(row):
+            rows, resolve = self._open_judgments(self._root / name, documents)
+            for row in rows:
+                with self._problems.of(row):
+                    item = resolve(row)
+                    if item.query_id not in earlier:
                         book.add(row, item)
 
     def render_context(self, chunk: Chunk, context: str) -> dict[str, str | int]:
@@ -229,18 +232,15 @@ class NativeSource(Source[NativeCard]):
         judgments = {known: self._card.judgment_files(known) for known in self._card.variants}
         return {"judgments": judgments | {variant: [name, *judgments[variant]]}}
 
-    def _read_judgments(
+    def _open_judgments(
         self, path: Path, documents: Mapping[str, Document]
-    ) -> Iterator[tuple[Row, GoldItem]]:
+    ) -> tuple[Iterator[Row], Callable[[Row], GoldItem]]:
+        """Return the rows of a file, and what makes a gold item of one."""
         if find_suffix(path) == TABLE:
-            places = self._read_anchors(documents)
-            for row in read_beir_qrels(path, self._problems):
-                with self._problems.of(row):
-                    yield row, resolve_anchor(row, places)
-        else:
-            for row in read_jsonl(path, self._problems):
-                with self._problems.of(row):
-                    yield row, resolve_judgment(row, documents)
+            rows = read_beir_qrels(path, self._problems)
+            return rows, partial(resolve_anchor, places=self._read_anchors(documents))
+        resolve = partial(resolve_judgment, documents=documents, judged_by=self._card.judged_by)
+        return read_jsonl(path, self._problems), resolve
 
     def _read_anchors(self, documents: Mapping[str, Document]) -> Mapping[str, Span]:
         """Return what a .tsv file may name: the anchors, or without any, the documents."""

@@ -8,22 +8,23 @@ from retrievers.base import Document
 from retrievers.base.markdown import is_plain, read_headings
 
 
-def resolve_judgment(row: Row, documents: Mapping[str, Document]) -> GoldItem:
+def resolve_judgment(row: Row, documents: Mapping[str, Document], judged_by: str = "") -> GoldItem:
     """Return the gold item of a row with `start` and `end`, with `section`, or with neither.
 
-    A span is taken without the white space at its ends. Raises RowError.
+    A span is taken without the white space at its ends. `judged_by` is whose grade it is where the
+    row names nobody. Raises RowError.
     """
     document = find_document(row, documents)
     query_id, grade = row.string("query_id"), row.integer("grade", 1)
+    judge = row.string("judged_by", "") or judged_by
     if row.has("start") or row.has("end"):
         span = read_span(row, document)
     elif row.has("section"):
         span = _find_section(row.string("section"), document)
     else:
         span = (0, len(document.text))
-        judge = row.string("judged_by", "")
         return GoldItem(query_id, document.id, document.id, *span, grade, judged_by=judge)
-    return _make_span_item(query_id, document.id, span, grade, row.string("judged_by", ""))
+    return _make_span_item(query_id, document.id, span, grade, judge)
 
 
 def resolve_anchor(row: Row, places: Mapping[str, Span]) -> GoldItem:
@@ -62,13 +63,14 @@ def read_span(row: Row, document: Document) -> tuple[int, int]:
             f'span {start} to {end} is not within "{document.id}"; '
             f"allowed: 0 <= start < end <= {len(document.text)}"
         )
-    piece = document.text[start:end]
-    if row.has("text") and row.string("text").strip() != piece.strip():
-        raise RowError(
-            f'"{document.id}" reads {_shorten(piece)} from {start} to {end}, '
-            f"the row says {_shorten(row.string('text'))}; if the document has changed, "
-            "`assay init FOLDER --questions FILE --force` finds quotes again"
-        )
+    if row.has("text"):
+        piece, told = document.text[start:end], row.string("text")
+        if told.strip() != piece.strip():
+            raise RowError(
+                f'"{document.id}" reads {_shorten(piece)} from {start} to {end}, '
+                f"the row says {_shorten(told)}; if the document has changed, "
+                "`assay init FOLDER --questions FILE --force` finds quotes again"
+            )
     return _trim(document.text, start, end)
 
 
@@ -90,6 +92,8 @@ def _find_section(heading: str, document: Document) -> tuple[int, int]:
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    if not (text[start].isspace() or text[end - 1].isspace()):
+        return start, end
     piece = text[start:end]
     if piece.isspace():
         raise RowError(f"span {start} to {end} holds nothing but white space")
