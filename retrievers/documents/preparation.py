@@ -4,7 +4,7 @@ import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,11 +20,11 @@ from retrievers.models.pins import DEFAULT_TOKENIZER
 from retrievers.settings import Settings, Workshop
 from retrievers.store.chunk_shelf import ChunkShelf, describe_shared, read_chunks, write_chunks
 from retrievers.store.digest import digest, digest_sources, digest_texts
-from retrievers.store.shelf import PassageShelf, Shelf, sort_places
+from retrievers.store.shelf import PassageShelf, Shelf, sort_places, take_block
 
 # What decides what is put before a chunk, and which are searched.
 SOURCES = ("contexts.py", "preparation.py", "../store/chunk_shelf.py")
-BLOCK = 1 << 10  # documents of a shelf that are held at once
+BLOCK = 1 << 20  # characters of documents on a shelf that are held at once
 FACTS = "facts.json"
 NO_TEXT = "the collection has no text to search: every document is empty"
 
@@ -154,7 +154,7 @@ def _tabulate(
             rest = progress.track(
                 documents, "chunking" if cuts else "reading passages", len(documents)
             )
-            while block := list(islice(rest, BLOCK)):
+            while block := take_block(rest, lambda item: len(item.text), BLOCK):
                 cut = cutting.cut(_list_uncut(block, settings), Quiet())
                 yield from _finish_each(block, cut, settings, source, tally)
 

@@ -146,6 +146,19 @@ class ById(Mapping[str, V], Generic[V]):
         return len(self.shelf)
 
 
+def take_block(items: Iterator[T], measure: Callable[[T], int], most: int) -> list[T]:
+    """Return the next items, up to that with which they measure `most` or more; each counts as 1
+    at least.
+    """
+    taken = []
+    for item in items:
+        taken.append(item)
+        most -= max(measure(item), 1)
+        if most <= 0:
+            break
+    return taken
+
+
 def sort_places(names: Iterable[str]) -> list[int]:
     """Return the places of `names` by descending name."""
     known = list(names)

@@ -8,7 +8,7 @@ by part, and the parts merged on disk, so that memory holds one part and the voc
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from retrievers.settings import Workshop
 from retrievers.store.arrays import ArrayFile
 from retrievers.store.digest import digest, digest_sources
+from retrievers.store.shelf import take_block
 from retrievers.text import analyzers
 from retrievers.text.analyzers import AnyAnalyzerSettings
 
 ARRAYS = ("passages", "counts", "starts", "lengths")
 VOCABULARY = "vocabulary.json"
-PART = 1 << 16  # passages counted at once
+PART = 1 << 22  # terms counted at once
 ENTRIES = 1 << 22  # of a table, held at once
 
 
@@ -97,7 +98,7 @@ def count_terms(
 def write_counts(
     passages: Iterable[Sequence[str]], folder: Path, part: int = PART, entries: int = ENTRIES
 ) -> None:
-    """Write into `folder` what `count_terms` finds in all `passages`, counting `part` at a time.
+    """Write into `folder` what `count_terms` finds in all `passages`, `part` terms at a time.
 
     Of what was counted, `entries` are merged at a time.
     """
@@ -107,7 +108,7 @@ def write_counts(
     rest, size = iter(passages), 0
     with TemporaryDirectory(dir=folder) as name:
         parts: list[Path] = []
-        while taken := list(islice(rest, part)):
+        while taken := take_block(rest, len, part):
             counted = count_terms(taken, vocabulary)
             frequencies = np.pad(frequencies, (0, len(vocabulary) - len(frequencies)))
             frequencies += counted.frequencies

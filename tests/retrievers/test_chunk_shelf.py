@@ -22,7 +22,7 @@ from retrievers.models.base import list_documents
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 from retrievers.store.chunk_shelf import ChunkShelf, read_chunks, write_chunks
-from retrievers.store.shelf import Shelf
+from retrievers.store.shelf import Shelf, take_block
 
 TEXTS = st.text("ab \u00e9\u4e00\U0001f600\n\u2028", min_size=1, max_size=6)
 GROUPS = st.lists(st.lists(st.tuples(TEXTS, st.integers(0, 9)), max_size=4), max_size=8)
@@ -54,6 +54,18 @@ def assert_same(held: Prepared, shelved: Prepared) -> None:
     assert {name: list(at) for name, at in other.by_document.items()} == one.by_document
     known = {tuple(at) for at in list_documents(other.passages)}
     assert known == {tuple(at) for at in list_documents(one.passages)}
+
+
+@given(st.lists(st.text("a", max_size=4)), st.integers(1, 9))
+def test_blocks_are_all_items_and_none_is_longer_than_it_must_be(
+    items: list[str], most: int
+) -> None:
+    rest, found = iter(items), list[list[str]]()
+    while block := take_block(rest, len, most):
+        assert sum(max(len(item), 1) for item in block[:-1]) < most
+        found.append(block)
+    assert [item for block in found for item in block] == items
+    assert all(sum(max(len(item), 1) for item in block) >= most for block in found[:-1])
 
 
 @given(GROUPS)
@@ -116,8 +128,9 @@ def test_prepared_again_nothing_is_cut(workshop: Workshop) -> None:
 def test_what_was_cut_before_a_break_is_not_cut_again(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    documents = shelve(load("harbourline").documents[:6])
-    monkeypatch.setattr(preparation, "BLOCK", 2)
+    held = load("harbourline").documents[:6]
+    documents = shelve(held)
+    monkeypatch.setattr(preparation, "BLOCK", len(held[0].text) + len(held[1].text))
     chunk, asked = Chunker.chunk, list[str]()
 
     def fail_once(self: Chunker, document: Document, *rest: Any) -> list[Chunk]:
