@@ -219,11 +219,11 @@ def cut_documents(
     }
     known = workshop.cache.get_many("chunks", keys.values())
     missing = [item for item in documents if keys[item.id] not in known]
-    fresh, seconds = {}, {}
+    fresh, seconds, at_blanks = {}, {}, tokenizer.splits_at_blanks
     for document in workshop.progress.track(missing, "chunking", len(missing)):
         begin = time.perf_counter()
         tokenize: Tokenize = cache(tokenizer.offsets)  # chunkers read pieces more than once
-        if tokenizer.splits_at_blanks:
+        if at_blanks:
             tokenize = AtBlanks(tokenize)
         made = chunker.chunk(document, tokenize)
         token_map = TokenMap(document.text, tokenize)
