@@ -229,6 +229,15 @@ def test_ceilings_are_those_of_a_perfect_order(base: StoredRun) -> None:
     assert attribution.reached["nDCG@2"].value == pytest.approx(2 / 1.5849625007211562 / ideal)
 
 
+def test_scores_that_are_known_are_not_computed_again(base: StoredRun) -> None:
+    run = lay(base, ["d0"], dense=["d0"], keyword=["d0"])
+    computed = attribute(run).reached
+    known = attribute(run, known={"Hit@1": dict.fromkeys(run.gold, 0.5)}).reached
+    assert list(known) == list(computed)
+    assert known["Hit@1"].value == 0.5 != computed["Hit@1"].value
+    assert known["nDCG@10"] == computed["nDCG@10"]
+
+
 def test_a_query_of_no_candidates_counts_as_nothing_in_a_ceiling(base: StoredRun) -> None:
     run = lay(base, [], dense=[], keyword=["d0"])
     dense, *_ = attribute(run).ceilings
