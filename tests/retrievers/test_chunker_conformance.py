@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from retrievers.base import Chunk, Document
@@ -112,6 +112,8 @@ MARKDOWN = st.builds(
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(MARKDOWN | st.text(max_size=200), max_size=2), st.sampled_from(SMALL))
+@example(["# One\n# One\n### Examples"], SMALL[6])
+@example(["# One\nText.\n### Three\n#### Examples"], SMALL[4])
 def test_any_documents_keep_the_rules(texts: list[str], chunker: Chunker) -> None:
     documents = [Document(f"{number}.md", text) for number, text in enumerate(texts)]
     for rule in RULES:

@@ -67,15 +67,20 @@ class CombineSplitChunker(Chunker):
     def scope(self, structure: Structure, offset: int) -> tuple[int, int]:
         """Return the part that holds `offset`: all that lies between two hard breaks.
 
-        Where small parts are absorbed, only breaks that stand for themselves bound it.
+        Where small parts are absorbed, only breaks that stand for themselves bound it. A bare
+        heading above a break, once it has a text, may belong to the part before.
         """
         combiner = self._combiner()
         bounds = combiner.is_special if self.absorb_across else combiner.is_break
-        units = list(gather_bare(structure, combiner.is_break))
-        begins = [unit[0].start for unit in units if any(map(bounds, unit))]
-        number = bisect_right(begins, offset)
-        ends = [structure.frontmatter.end, *begins, len(structure.text)]
-        return ends[number], ends[number + 1]
+        units = [
+            (unit[0].start, next(section.start for section in unit if bounds(section)))
+            for unit in gather_bare(structure, combiner.is_break)
+            if any(map(bounds, unit))
+        ]
+        last = bisect_right(units, (offset, len(structure.text)))
+        first = last - 1 if last and offset < units[last - 1][1] else last
+        ends = [structure.frontmatter.end, *(begin for begin, _ in units), len(structure.text)]
+        return ends[first], ends[last + 1]
 
     def split(self, structure: Structure, tokens: TokenMap) -> Iterator[Piece]:
         """Yield the groups, those cut that are too long."""
