@@ -26,6 +26,10 @@ from retrievers.store.digest import Texts
 
 ENGINES: Mapping[str, Mapping[str, Any]] = {
     "faiss-ivf-pq": {"type": "faiss", "index": {"type": "ivf-pq", "nprobe": 32}},
+    "faiss-ivf-pq-96": {
+        "type": "faiss",
+        "index": {"type": "ivf-pq", "nprobe": 32, "sub_vectors": 96},
+    },
     "lancedb-ivf-pq": {
         "type": "lancedb",
         "index": {"type": "ivf-pq", "nprobes": 32, "refine_factor": 4},
