@@ -4,7 +4,7 @@ import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from retrievers.base.frontmatter import read_frontmatter
 from retrievers.documents.chunkers import AnyChunker, StructureChunker, take_passages
 from retrievers.documents.contexts import ContextSettings, Source, contextualise
 from retrievers.documents.converters import AnyConverter
+from retrievers.documents.cuts import SOURCES as CUT_BY
 from retrievers.documents.cuts import Cut, Cutting, Tally
 from retrievers.models.pins import DEFAULT_TOKENIZER
 from retrievers.settings import Settings, Workshop
@@ -23,8 +24,9 @@ from retrievers.store.digest import digest, digest_sources, digest_texts
 from retrievers.store.shelf import PassageShelf, Shelf, sort_places
 
 # What decides what is put before a chunk, and which are searched.
-SOURCES = ("contexts.py", "preparation.py", "../store/chunk_shelf.py")
+SOURCES = (*CUT_BY, "contexts.py", "preparation.py", "../store/chunk_shelf.py")
 BLOCK = 1 << 10  # documents of a shelf that are held at once
+LENGTH = 1 << 20  # characters after which a block has no more of them
 FACTS = "facts.json"
 NO_TEXT = "the collection has no text to search: every document is empty"
 
@@ -154,7 +156,7 @@ def _tabulate(
             rest = progress.track(
                 documents, "chunking" if cuts else "reading passages", len(documents)
             )
-            while block := list(islice(rest, BLOCK)):
+            for block in _part(rest):
                 cut = cutting.cut(_list_uncut(block, settings), Quiet())
                 yield from _finish_each(block, cut, settings, source, tally)
 
@@ -162,9 +164,24 @@ def _tabulate(
             raise AssayError(NO_TEXT)
         (folder / FACTS).write_text(json.dumps([tally.seconds, tally.facts()]))
 
-    folder, chunks = workshop.cache.load("chunk_files", key, make, read_chunks)
-    seconds, facts = json.loads((folder.path / FACTS).read_text())
+    def read(folder: Path) -> tuple[ChunkShelf, float, dict[str, Any]]:
+        return read_chunks(folder), *json.loads((folder / FACTS).read_text())
+
+    folder, (chunks, seconds, facts) = workshop.cache.load("chunk_files", key, make, read)
     return Prepared(chunks, source, seconds, folder.cached and cuts, facts)
+
+
+def _part(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Yield `documents` in blocks."""
+    block: list[Document] = []
+    length = 0
+    for document in documents:
+        block.append(document)
+        length += len(document.text)
+        if len(block) == BLOCK or length >= LENGTH:
+            yield block
+            block, length = [], 0
+    yield block
 
 
 def _list_uncut(documents: Iterable[Document], settings: DocumentSettings) -> list[Document]:

@@ -12,15 +12,17 @@ from hypothesis import strategies as st
 
 from eval.collections.loading import load
 from eval.runs.gold_ranks import Placer
-from retrievers.base import AssayError, Chunk, Context, Document, Passage
+from retrievers.base import AssayError, Chunk, Context, Document, Passage, Progress
 from retrievers.config import PipelineConfig
 from retrievers.corpus import Corpus
 from retrievers.documents import preparation
 from retrievers.documents.chunkers import Chunker
+from retrievers.documents.cuts import Cut, Cutting
 from retrievers.documents.preparation import DocumentSettings, Prepared, prepare
 from retrievers.models.base import list_documents
 from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from retrievers.store import cache
+from retrievers.store.cache import Cache, Gathered
 from retrievers.store.chunk_shelf import ChunkShelf, read_chunks, write_chunks
 from retrievers.store.shelf import Shelf
 
@@ -113,11 +115,13 @@ def test_prepared_again_nothing_is_cut(workshop: Workshop) -> None:
     assert (first.seconds, first.facts) == (again.seconds, again.facts)
 
 
+@pytest.mark.parametrize("held", [True, False])
 def test_what_was_cut_before_a_break_is_not_cut_again(
-    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch, held: bool
 ) -> None:
-    documents = shelve(load("harbourline").documents[:6])
-    monkeypatch.setattr(preparation, "BLOCK", 2)
+    documents = load("harbourline").documents[:6]
+    monkeypatch.setattr(cache, "SECONDS_HELD", 0.0)  # as of documents that take a second each
+    monkeypatch.setattr(Gathered, "__exit__", lambda *_: None)  # which a killed process never does
     chunk, asked = Chunker.chunk, list[str]()
 
     def fail_once(self: Chunker, document: Document, *rest: Any) -> list[Chunk]:
@@ -127,11 +131,40 @@ def test_what_was_cut_before_a_break_is_not_cut_again(
         return chunk(self, document, *rest)
 
     monkeypatch.setattr(Chunker, "chunk", fail_once)
+    given = documents if held else shelve(documents)
     with pytest.raises(KeyboardInterrupt):
-        prepare(documents, DocumentSettings(), workshop)
-    prepare(documents, DocumentSettings(), workshop)
+        prepare(given, DocumentSettings(), workshop)
+    prepare(given, DocumentSettings(), workshop)
     ids = [document.id for document in documents]
-    assert asked == [*ids[:4], *ids[2:]]
+    assert asked == [*ids[:4], *ids[3:]]
+
+
+@pytest.mark.parametrize(("limit", "most"), [("BLOCK", 2), ("LENGTH", 1)])
+def test_a_block_holds_few_documents_and_little_text(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    monkeypatch.setattr(preparation, limit, most)
+    sizes, cut = list[int](), Cutting.cut
+
+    def note(self: Cutting, documents: Sequence[Document], progress: Progress) -> Cut:
+        sizes.append(len(documents))
+        return cut(self, documents, progress)
+
+    monkeypatch.setattr(Cutting, "cut", note)
+    assert_same(*prepare_both(load("harbourline").documents[:5], workshop))
+    assert max(sizes[1:]) == most
+    assert sum(sizes[1:]) == 5
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "facts.json"])
+def test_a_file_of_chunks_that_is_cut_short_is_made_anew(workshop: Workshop, name: str) -> None:
+    documents = load("harbourline").documents[:3]
+    held, _ = prepare_both(documents, workshop)
+    (path,) = workshop.cache.root.glob(f"chunk_files/*/{name}")
+    shorter = path.read_bytes()[:-20]
+    path.unlink()  # one that is mapped and cut short ends the process
+    path.write_bytes(shorter)
+    assert_same(held, prepare(shelve(documents), DocumentSettings(), workshop))
 
 
 def test_without_text_or_with_two_of_one_id_nothing_is_kept(workshop: Workshop) -> None:
