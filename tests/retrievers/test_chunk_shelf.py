@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from eval.collections.loading import load
 from eval.runs.gold_ranks import Placer
-from retrievers.base import AssayError, Chunk, Context, Document, Passage, Progress
+from retrievers.base import AssayError, Chunk, Context, Document, Hit, Passage, Progress
 from retrievers.config import PipelineConfig
 from retrievers.corpus import Corpus
 from retrievers.documents import preparation
@@ -25,6 +25,7 @@ from retrievers.store import cache
 from retrievers.store.cache import Cache, Gathered
 from retrievers.store.chunk_shelf import ChunkShelf, read_chunks, write_chunks
 from retrievers.store.shelf import Shelf
+from retrievers.surroundings import Surveyor
 
 TEXTS = st.text("ab \u00e9\u4e00\U0001f600\n\u2028", min_size=1, max_size=6)
 GROUPS = st.lists(st.lists(st.tuples(TEXTS, st.integers(0, 9)), max_size=4), max_size=8)
@@ -165,6 +166,24 @@ def test_a_file_of_chunks_that_is_cut_short_is_made_anew(workshop: Workshop, nam
     path.unlink()  # one that is mapped and cut short ends the process
     path.write_bytes(shorter)
     assert_same(held, prepare(shelve(documents), DocumentSettings(), workshop))
+
+
+def test_what_is_around_a_hit_is_told_without_parsing_the_others(workshop: Workshop) -> None:
+    documents = load("harbourline").documents[:4]
+    held, shelved = prepare_both(documents, workshop)
+    among_held = Surveyor(held.chunks, documents, workshop)
+    parsed = list[int]()
+    alone = Shelf(
+        array("q", [hash(item.id) for item in documents]),
+        lambda at: parsed.append(at) or documents[at],  # type: ignore[func-returns-value]
+    )
+    among_shelved = Surveyor(shelved.chunks, alone, workshop)
+    for chunk in (chunk for chunk in held.chunks if chunk.doc_id == documents[2].id):
+        around = among_held.survey(Hit(chunk, 1.0))
+        assert around is not None
+        found = among_shelved.survey(Hit(chunk, 1.0))
+        assert found == replace(around, outgoing=None, incoming=None)
+    assert set(parsed) == {2}
 
 
 def test_without_text_or_with_two_of_one_id_nothing_is_kept(workshop: Workshop) -> None:
