@@ -13,6 +13,7 @@ from retrievers.documents.structure import Structure, parse_document
 from retrievers.documents.summary import summarise
 from retrievers.legs.graph import load_edges
 from retrievers.settings import Workshop
+from retrievers.store.chunk_shelf import ChunkShelf
 
 
 class Surveyor:
@@ -21,8 +22,12 @@ class Surveyor:
     def __init__(
         self, chunks: Sequence[Chunk], documents: Sequence[Document], workshop: Workshop
     ) -> None:
-        ordered = sorted(chunks, key=lambda chunk: chunk.id, reverse=True)
-        self._corpus = Corpus(ordered, documents)
+        self._corpus = Corpus(
+            chunks
+            if isinstance(chunks, ChunkShelf)
+            else sorted(chunks, key=lambda chunk: chunk.id, reverse=True),
+            documents,
+        )
         self._workshop = workshop
         self._parsed: dict[str, tuple[Structure, Sequence[Reference]]] = {}
 
@@ -46,7 +51,7 @@ class Surveyor:
         ]
         under = next(iter(held or structure.sections_within(chunk.start, chunk.end)), None)
         above = under.headings[:-1] if under and under.title else ()
-        outgoing, incoming = self._edges
+        outgoing, incoming = self._find_pointers(position)
         return Surroundings(
             order=own.index(position) + 1,
             total=len(own),
@@ -60,14 +65,23 @@ class Surveyor:
                 for found in references
                 if chunk.start <= found.start < chunk.end
             ),
-            outgoing=tuple(outgoing[position]),
-            incoming=tuple(incoming[position]),
+            outgoing=outgoing,
+            incoming=incoming,
             defined_in=tuple(
                 self._parse(item.doc_id)[0].section_at(item.start).id for item in hit.definitions
             ),
             language=structure.frontmatter.language,
             summary=summarise(structure),
         )
+
+    def _find_pointers(
+        self, position: int
+    ) -> tuple[tuple[Pointer, ...] | None, tuple[Pointer, ...] | None]:
+        """Return what a chunk points at, and what points at it; see `Surroundings`."""
+        if isinstance(self._corpus.chunks, ChunkShelf):
+            return None, None
+        outgoing, incoming = self._edges
+        return tuple(outgoing[position]), tuple(incoming[position])
 
     def _parse(self, doc_id: str) -> tuple[Structure, Sequence[Reference]]:
         if doc_id not in self._parsed:

@@ -91,8 +91,8 @@ def _print_around(console: "Console", around: "Surroundings") -> None:
     )
     for name, items in (
         ("refers to", list(dict.fromkeys(written))),
-        ("points at", list(map(_describe_pointer, around.outgoing))),
-        ("pointed at from", list(map(_describe_pointer, around.incoming))),
+        ("points at", list(map(_describe_pointer, around.outgoing or ()))),
+        ("pointed at from", list(map(_describe_pointer, around.incoming or ()))),
     ):
         if items:
             more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""

@@ -35,8 +35,9 @@ class Surroundings:
     the sections above its own, outermost first, `level` that of the heading it stands under, 0
     without one. `sections` are those that it holds text of: `combined` where there are several,
     `split` where one of them goes on in another chunk. `defined_in` is the section of each of the
-    hit's definitions. `language` is what the document's frontmatter says it is in, `summary` what
-    it says it is about, or else its first paragraph.
+    hit's definitions. `outgoing` and `incoming` are None where documents stay in their files, all
+    of which would have to be parsed for them. `language` is what the document's frontmatter says it
+    is in, `summary` what it says it is about, or else its first paragraph.
     """
 
     order: int
@@ -47,8 +48,8 @@ class Surroundings:
     combined: bool
     split: bool
     references: tuple[WrittenReference, ...]
-    outgoing: tuple[Pointer, ...]
-    incoming: tuple[Pointer, ...]
+    outgoing: tuple[Pointer, ...] | None
+    incoming: tuple[Pointer, ...] | None
     defined_in: tuple[str, ...] = ()
     language: str = ""
     summary: str = ""

@@ -15,6 +15,7 @@ from retrievers.documents.chunkers import Chunker, is_intact
 from retrievers.documents.tokens import AtBlanks, Tokenize, TokenMap
 from retrievers.settings import Workshop
 from retrievers.settings.parts import find_source
+from retrievers.store.cache import Gathered
 from retrievers.store.chunk_shelf import make_row, read_row
 from retrievers.store.digest import digest, digest_sources
 
@@ -74,12 +75,15 @@ class Cutting:
         keys = {item.id: digest("timed cut", recipe, item.id, item.text) for item in documents}
         known = store.get_many("chunks", keys.values())
         missing = [item for item in documents if keys[item.id] not in known]
-        fresh, seconds = {}, {}
-        for document in progress.track(missing, "chunking", len(missing)):
-            value = self._cut(document)
-            seconds[document.id] = value["seconds"]
-            fresh[keys[document.id]] = json.dumps(value, ensure_ascii=False).encode()
-        store.put_many("chunks", fresh)
+        fresh, seconds = dict[str, bytes](), dict[str, float]()
+        with Gathered(store) as gathered:
+            for document in progress.track(missing, "chunking", len(missing)):
+                value = self._cut(document)
+                seconds[document.id] = value["seconds"]
+                row = {keys[document.id]: json.dumps(value, ensure_ascii=False).encode()}
+                gathered.add("chunks", row)
+                gathered.store_in_time()
+                fresh |= row
         known |= fresh
         values = {item.id: json.loads(known[keys[item.id]]) for item in documents}
         chunks = {item.id: _read_chunks(values[item.id]["rows"], item) for item in documents}

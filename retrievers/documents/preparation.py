@@ -15,6 +15,7 @@ from retrievers.base.frontmatter import read_frontmatter
 from retrievers.documents.chunkers import AnyChunker, StructureChunker, take_passages
 from retrievers.documents.contexts import ContextSettings, Source, contextualise
 from retrievers.documents.converters import AnyConverter
+from retrievers.documents.cuts import SOURCES as CUT_BY
 from retrievers.documents.cuts import Cut, Cutting, Tally
 from retrievers.models.pins import DEFAULT_TOKENIZER
 from retrievers.settings import Settings, Workshop
@@ -23,8 +24,9 @@ from retrievers.store.digest import digest, digest_sources, digest_texts
 from retrievers.store.shelf import PassageShelf, Shelf, sort_places, take_block
 
 # What decides what is put before a chunk, and which are searched.
-SOURCES = ("contexts.py", "preparation.py", "../store/chunk_shelf.py")
+SOURCES = (*CUT_BY, "contexts.py", "preparation.py", "../store/chunk_shelf.py")
 BLOCK = 1 << 20  # characters of documents on a shelf that are held at once
+SHORTEST = 1 << 10  # for so many each counts at least
 FACTS = "facts.json"
 NO_TEXT = "the collection has no text to search: every document is empty"
 
@@ -154,7 +156,7 @@ def _tabulate(
             rest = progress.track(
                 documents, "chunking" if cuts else "reading passages", len(documents)
             )
-            while block := take_block(rest, lambda item: len(item.text), BLOCK):
+            while block := take_block(rest, lambda item: max(len(item.text), SHORTEST), BLOCK):
                 cut = cutting.cut(_list_uncut(block, settings), Quiet())
                 yield from _finish_each(block, cut, settings, source, tally)
 
@@ -162,8 +164,10 @@ def _tabulate(
             raise AssayError(NO_TEXT)
         (folder / FACTS).write_text(json.dumps([tally.seconds, tally.facts()]))
 
-    folder, chunks = workshop.cache.load("chunk_files", key, make, read_chunks)
-    seconds, facts = json.loads((folder.path / FACTS).read_text())
+    def read(folder: Path) -> tuple[ChunkShelf, float, dict[str, Any]]:
+        return read_chunks(folder), *json.loads((folder / FACTS).read_text())
+
+    folder, (chunks, seconds, facts) = workshop.cache.load("chunk_files", key, make, read)
     return Prepared(chunks, source, seconds, folder.cached and cuts, facts)
 
 

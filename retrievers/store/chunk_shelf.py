@@ -99,7 +99,10 @@ def write_chunks(documents: Iterable[Sequence[Chunk]], folder: Path) -> int:
 
 
 def read_chunks(folder: Path) -> ChunkShelf:
-    """Return what `write_chunks` wrote; rows and arrays are mapped into memory."""
+    """Return what `write_chunks` wrote; rows and arrays are mapped into memory.
+
+    Raises AssayError, ValueError or OSError where a file is missing or cut short.
+    """
     import numpy as np
 
     # Plain views of the mapped files: numpy is slower on its memmap class.
@@ -108,6 +111,8 @@ def read_chunks(folder: Path) -> ChunkShelf:
     )
     with (folder / ROWS).open("rb") as file:
         rows = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    if len(rows) != ends[-1]:
+        raise AssayError(f"{folder / ROWS}: damaged: {len(rows):,} bytes of {ends[-1]:,}")
 
     def take(at: int) -> Chunk:
         return read_row(json.loads(rows[ends[at] : ends[at + 1]]))

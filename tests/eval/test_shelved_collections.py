@@ -247,6 +247,23 @@ def test_a_file_that_goes_meanwhile_is_told(
         left.documents[0]
 
 
+def test_a_file_that_changes_meanwhile_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shelf, "RECENT", 0)
+    _, native = load_both(str(write_native(tmp_path / "native")), monkeypatch)
+    (tmp_path / "native" / "docs" / "a.md").write_text("# A\n\ntwo")
+    with pytest.raises(AssayError, match=r"a\.md: has changed since it was read"):
+        native.documents[0]
+    rows = {"corpus.jsonl": '{"_id": "r", "text": "one"}\n{"_id": "s", "text": "two"}\n'}
+    folder = write_beir(tmp_path / "beir", rows, {}, ["r"])
+    _, beir = load_both(str(folder), monkeypatch)
+    (folder / "corpus.jsonl").write_text(rows["corpus.jsonl"].replace("two", 'tw"'))
+    assert beir.documents[0].text == "one"
+    with pytest.raises(AssayError, match=r"corpus\.jsonl:2: has changed since it was read"):
+        beir.documents[1]
+
+
 @pytest.fixture
 def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
     """What registers documents with ir_datasets and returns the name of the data set."""

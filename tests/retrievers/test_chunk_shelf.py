@@ -12,17 +12,20 @@ from hypothesis import strategies as st
 
 from eval.collections.loading import load
 from eval.runs.gold_ranks import Placer
-from retrievers.base import AssayError, Chunk, Context, Document, Passage
+from retrievers.base import AssayError, Chunk, Context, Document, Hit, Passage, Progress
 from retrievers.config import PipelineConfig
 from retrievers.corpus import Corpus
 from retrievers.documents import preparation
 from retrievers.documents.chunkers import Chunker
+from retrievers.documents.cuts import Cut, Cutting
 from retrievers.documents.preparation import DocumentSettings, Prepared, prepare
 from retrievers.models.base import list_documents
 from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from retrievers.store import cache
+from retrievers.store.cache import Cache, Gathered
 from retrievers.store.chunk_shelf import ChunkShelf, read_chunks, write_chunks
 from retrievers.store.shelf import Shelf, take_block
+from retrievers.surroundings import Surveyor
 
 TEXTS = st.text("ab \u00e9\u4e00\U0001f600\n\u2028", min_size=1, max_size=6)
 GROUPS = st.lists(st.lists(st.tuples(TEXTS, st.integers(0, 9)), max_size=4), max_size=8)
@@ -125,12 +128,13 @@ def test_prepared_again_nothing_is_cut(workshop: Workshop) -> None:
     assert (first.seconds, first.facts) == (again.seconds, again.facts)
 
 
+@pytest.mark.parametrize("held", [True, False])
 def test_what_was_cut_before_a_break_is_not_cut_again(
-    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch, held: bool
 ) -> None:
-    held = load("harbourline").documents[:6]
-    documents = shelve(held)
-    monkeypatch.setattr(preparation, "BLOCK", len(held[0].text) + len(held[1].text))
+    documents = load("harbourline").documents[:6]
+    monkeypatch.setattr(cache, "SECONDS_HELD", 0.0)  # as of documents that take a second each
+    monkeypatch.setattr(Gathered, "__exit__", lambda *_: None)  # which a killed process never does
     chunk, asked = Chunker.chunk, list[str]()
 
     def fail_once(self: Chunker, document: Document, *rest: Any) -> list[Chunk]:
@@ -140,11 +144,58 @@ def test_what_was_cut_before_a_break_is_not_cut_again(
         return chunk(self, document, *rest)
 
     monkeypatch.setattr(Chunker, "chunk", fail_once)
+    given = documents if held else shelve(documents)
     with pytest.raises(KeyboardInterrupt):
-        prepare(documents, DocumentSettings(), workshop)
-    prepare(documents, DocumentSettings(), workshop)
+        prepare(given, DocumentSettings(), workshop)
+    prepare(given, DocumentSettings(), workshop)
     ids = [document.id for document in documents]
-    assert asked == [*ids[:4], *ids[2:]]
+    assert asked == [*ids[:4], *ids[3:]]
+
+
+@pytest.mark.parametrize(("limit", "value", "most"), [("SHORTEST", 1 << 19, 2), ("BLOCK", 1, 1)])
+def test_a_block_holds_few_documents_and_little_text(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, most: int
+) -> None:
+    monkeypatch.setattr(preparation, limit, value)
+    sizes, cut = list[int](), Cutting.cut
+
+    def note(self: Cutting, documents: Sequence[Document], progress: Progress) -> Cut:
+        sizes.append(len(documents))
+        return cut(self, documents, progress)
+
+    monkeypatch.setattr(Cutting, "cut", note)
+    assert_same(*prepare_both(load("harbourline").documents[:5], workshop))
+    assert max(sizes[1:]) == most
+    assert sum(sizes[1:]) == 5
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "facts.json"])
+def test_a_file_of_chunks_that_is_cut_short_is_made_anew(workshop: Workshop, name: str) -> None:
+    documents = load("harbourline").documents[:3]
+    held, _ = prepare_both(documents, workshop)
+    (path,) = workshop.cache.root.glob(f"chunk_files/*/{name}")
+    shorter = path.read_bytes()[:-20]
+    path.unlink()  # one that is mapped and cut short ends the process
+    path.write_bytes(shorter)
+    assert_same(held, prepare(shelve(documents), DocumentSettings(), workshop))
+
+
+def test_what_is_around_a_hit_is_told_without_parsing_the_others(workshop: Workshop) -> None:
+    documents = load("harbourline").documents[:4]
+    held, shelved = prepare_both(documents, workshop)
+    among_held = Surveyor(held.chunks, documents, workshop)
+    parsed = list[int]()
+    alone = Shelf(
+        array("q", [hash(item.id) for item in documents]),
+        lambda at: parsed.append(at) or documents[at],  # type: ignore[func-returns-value]
+    )
+    among_shelved = Surveyor(shelved.chunks, alone, workshop)
+    for chunk in (chunk for chunk in held.chunks if chunk.doc_id == documents[2].id):
+        around = among_held.survey(Hit(chunk, 1.0))
+        assert around is not None
+        found = among_shelved.survey(Hit(chunk, 1.0))
+        assert found == replace(around, outgoing=None, incoming=None)
+    assert set(parsed) == {2}
 
 
 def test_without_text_or_with_two_of_one_id_nothing_is_kept(workshop: Workshop) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Generic
 
 from eval.collections.formats.mapped import Layout, MappedRows
+from eval.collections.formats.reading import CHANGED
 from eval.collections.formats.rows import Row, RowError
 from eval.collections.formats.source import Echoes, check_id, describe_taken
 from eval.collections.problems import Problems
@@ -54,8 +55,12 @@ class Book(Generic[N]):
         return self._shelve(kind)
 
     def take(self, at: int) -> N:
-        """Return the item at a place, made anew."""
-        return self._make(self.rows[at])
+        """Return the item at a place, made anew. Raises AssayError where its row is broken now."""
+        try:
+            return self._make(self.rows[at])
+        except (RowError, ValueError):
+            file, line = self.rows.locate(at)
+            raise AssayError(f"{file}:{line}: {CHANGED}") from None
 
     def check(self, item: N) -> None:
         """Raise RowError for an item that cannot be kept, whatever the others are."""

@@ -18,6 +18,7 @@ from retrievers.base import Progress, Quiet, cut
 GZIP = ".gz"
 PACKING = 4  # by which packed texts are smaller, about
 NOT_UTF_8 = "not UTF-8; files must be in UTF-8, as `iconv -f ENCODING -t UTF-8` writes them"
+CHANGED = "has changed since it was read; run again, and leave the files as they are meanwhile"
 if TYPE_CHECKING:
     from _csv import Reader
 

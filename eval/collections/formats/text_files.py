@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eval.collections.collection import DocumentShelf
-from eval.collections.formats.reading import read_text
+from eval.collections.formats.reading import CHANGED, read_text
 from eval.collections.formats.rows import Row
 from eval.collections.formats.source import Echoes, Register
 from eval.collections.problems import Problems
-from retrievers.base import Document
+from retrievers.base import AssayError, Document
 from retrievers.base.frontmatter import read_frontmatter
 from retrievers.base.markdown import find_title
 from retrievers.store.shelf import ById
@@ -40,18 +40,24 @@ class TextFiles:
         """Return documents that are read from their files whenever they are asked for.
 
         `tracked` are the `names` as they are read first. Titles are kept: to find one, all of a
-        text is parsed.
+        text is parsed. So are hashes of texts: one that is another than what was read first would
+        be kept in the cache as that. Taking it raises AssayError.
         """
         titles: list[str] = []
+        hashes = array("q")
         echoes: Echoes[int] = Echoes("document", self.problems, names.__getitem__, self.copies)
         for at, name in enumerate(tracked):
             document = self._read(name, self.problems)
             titles.append(document.title)
+            hashes.append(hash(document.text))
             echoes.note(self._row(name), name, document.text, at)
 
         def take(at: int) -> Document:
             # What was told of a file that is collected need not be told again.
-            return self._read(names[at], Problems(strict=self.problems.strict), titles[at])
+            document = self._read(names[at], Problems(strict=self.problems.strict), titles[at])
+            if hash(document.text) != hashes[at]:
+                raise AssayError(f"{self.folder / names[at]}: {CHANGED}")
+            return document
 
         shelf = DocumentShelf(array("q", map(hash, names)), take, {})
         return ById(shelf, shelf.__getitem__)
