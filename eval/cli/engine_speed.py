@@ -45,7 +45,7 @@ def check(
     Without ENGINE, of all that run here. KEY=VALUE changes a setting of the ENGINE before it, as in
     exact=false. Both ask the same index for the same hundred hits, query by query in turns: the
     client as it connects by default, its request made ready before. The ratio is what the adapter
-    costs; it may be 1.2. The client is asked once more in the same turns: how far its ratio to
+    costs; it may be 1.2. Both are asked twice in the same turns: how far the client's ratio to
     itself lies from 1, the other may be wrong by. Fixed waits of the network are told where either
     shows one.
 

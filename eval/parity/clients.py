@@ -11,6 +11,7 @@ from eval.statistics.estimates import Estimate, estimate_percentile_ratio
 BOUND = 1.2  # an adapter may take so many times what its client takes
 ADAPTER, CLIENT = "adapter", "client"
 CONTROL = "control"  # the client once more
+AGAIN = "again"  # the adapter, so that neither comes to its own warm caches more often
 
 ClientVerdict = Literal["within", "over", "cannot tell"]
 
