@@ -86,7 +86,7 @@ def test_a_wait_is_told_with_who_waits() -> None:
     assert found.verdict == "over"
 
 
-def test_the_client_is_asked_twice_in_each_turn() -> None:
+def test_adapter_and_client_are_asked_twice_in_each_turn() -> None:
     asked: list[tuple[str, str]] = []
 
     def ready(text: str, _: int) -> Any:
@@ -105,10 +105,10 @@ def test_the_client_is_asked_twice_in_each_turn() -> None:
     )
     assert check is not None
     assert [item.search for item in check.lists] == ["keyword"]
-    turns = [asked[at : at + 3] for at in range(0, len(asked), 3)]
+    turns = [asked[at : at + 4] for at in range(0, len(asked), 4)]
     assert all(len({text for _, text in turn}) == 1 for turn in turns)
     assert {tuple(sorted(who for who, _ in turn)) for turn in turns} == {
-        ("adapter", "client", "client")
+        ("adapter", "adapter", "client", "client")
     }
     assert {[who for who, _ in turn].index("adapter") for turn in turns} == {0, 1, 2}
 
