@@ -110,7 +110,7 @@ def test_adapter_and_client_are_asked_twice_in_each_turn() -> None:
     assert {tuple(sorted(who for who, _ in turn)) for turn in turns} == {
         ("adapter", "adapter", "client", "client")
     }
-    assert {[who for who, _ in turn].index("adapter") for turn in turns} == {0, 1, 2}
+    assert {[who for who, _ in turn].index("adapter") for turn in turns} == {0, 1}  # alternately
 
 
 class Lagging(FaissRows):
