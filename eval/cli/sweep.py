@@ -74,9 +74,10 @@ def sweep(
     Points share chunks, vectors, term counts, indexes and the lists of legs. The figures of each
     are those of `assay run`, and are kept: what was made before, here or there, is not made again,
     and after a kill the same call goes on. The best point of each collection is stored as a run
-    with its report. Overrides change single keys of every config. An axis `engine` has names of
-    engines, null for the config as it is, or "*" for every one that can be used here and to which
-    the config can move; --engine gives or replaces it.
+    with its report. Overrides change single keys of every config; dataset=NAME takes the place of
+    the file's collections. An axis `engine` has names of engines, null for the config as it is, or
+    "*" for every one that can be used here and to which the config can move; --engine gives or
+    replaces it.
 
     With --racing all points begin on a few queries, drawn at random, and one drops out once its
     mean is shown not to exceed a good one's by the effect. Those that stay are measured in full.
@@ -92,7 +93,7 @@ def sweep(
     from eval.report import sweep as report
 
     rules = _read_rules(racing, risk, effect)
-    settings = read_sweep(file, engines)
+    settings = read_sweep(file, engines, overrides)
     tasks = list_tasks(file, settings, overrides)
     workshop = make_workshop()
     if dry_run:

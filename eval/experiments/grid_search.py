@@ -29,12 +29,22 @@ from retrievers.store.digest import digest
 from retrievers.store.paths import parse_path
 
 
-def read_sweep(path: Path, engines: Sequence[str] = ()) -> SweepSettings:
-    """Read the sweep at `path`; `engines` take the place of its axis of them.
+def read_sweep(
+    path: Path, engines: Sequence[str] = (), overrides: Sequence[str] = ()
+) -> SweepSettings:
+    """Read the sweep at `path`; `engines` take the place of its axis of them, and the `dataset` of
+    `overrides` that of its collections.
 
-    Raises AssayError naming the file, the key and what is wrong.
+    Raises AssayError naming the file, the key and what is wrong; an axis is not overridden.
     """
     settings = validate(SweepSettings, read_mapping(path), str(path))
+    overridden = {override.partition("=")[0] for override in overrides}
+    for key in (key for axes in settings.grids for key in axes if key in overridden):
+        raise AssayError(
+            f"{path}: axes.{key}: is an axis of this sweep; change its values in the file"
+        )
+    if "dataset" in overridden:
+        settings = settings.model_copy(update={"collections": []})
     if engines:
         grids = [{ENGINE: list(engines)} | without_engine(axes) for axes in settings.grids]
         settings = settings.model_copy(update={"axes": grids})

@@ -201,6 +201,15 @@ def list_points(path: Path) -> list[Point]:
     return [task.point for task in list_tasks(path, read_sweep(path), ())]
 
 
+def test_an_overridden_dataset_takes_the_place_of_collections(tmp_path: Path) -> None:
+    path = write_sweep(tmp_path, f"{BASE}axes: {{retriever.fusion.k: [2, 10]}}\n")
+    overrides = ["dataset=tarnwick:dev"]
+    tasks = list_tasks(path, read_sweep(path, (), overrides), overrides)
+    assert [task.config.dataset for task in tasks] == ["tarnwick:dev"] * 2
+    with pytest.raises(AssayError, match=r"mine\.yaml: axes\.retriever\.fusion\.k: is an axis"):
+        read_sweep(path, (), ["retriever.fusion.k=7"])
+
+
 def test_points_are_the_product_of_configs_axes_and_collections(tmp_path: Path) -> None:
     path = write_sweep(
         tmp_path,
