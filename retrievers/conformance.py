@@ -8,15 +8,23 @@ and those of `query`, `stages`, `models`, `documents` and `engines`.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Generic, ParamSpec, TypeVar
 
-from retrievers.base import Document, Ranking, Retriever
+from retrievers.base import AssayError, Document, IndexReport, Ranking, Retriever
+from retrievers.base.adapted import AdaptedRetriever
+from retrievers.base.answers import rises
+from retrievers.conformance_sample import (
+    DOCUMENTS,
+    EDITED,
+    ODD_QUERIES,
+    OTHER_DOCUMENTS,
+    QUERIES,
+)
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 
@@ -24,48 +32,32 @@ Make = Callable[[], Retriever]
 P = ParamSpec("P")
 S = TypeVar("S")
 
-DOCUMENTS = tuple(
-    Document(f"doc{number}.md", text)
-    for number, text in enumerate(
-        (
-            "# Ferries\n\nThe ferry to the northern islands sails twice a day in winter.",
-            "# Refunds\n\nA cancelled sailing is refunded in full within five working days.",
-            "# Luggage\n\nEach passenger may carry two suitcases and one bicycle free of charge.",
-            "# Dogs\n\nDogs travel on open deck, see [[doc2]]; guide dogs may enter the saloon.",
-            "# API\n\nCall `getSailingById` to look a sailing up by its identifier.",
-            "# Twin\n\nThis very sentence stands in two documents of the collection.",
-            "# Twin\n\nThis very sentence stands in two documents of the collection.",
-            "# Größe\n\nÜbergepäck kostet zwölf Euro; naïve café owners pay 東京 prices.",
-            "",
-        )
-    )
-)
-OTHER_DOCUMENTS = (
-    Document("other.md", "# Lighthouse\n\nThe lighthouse keeper logs the weather every hour."),
-    Document("more.md", "# Harbour\n\nThe harbour master assigns berths by draught."),
-)
-EDITED = Document(DOCUMENTS[0].id, "# Ferries\n\nA night train replaces every boat from April.")
-QUERIES = (
-    "When does the ferry to the islands sail?",
-    "refund for a cancelled sailing",
-    "getSailingById",
-    "dogs",
-    "this very sentence stands in two documents",
-    "Übergepäck",
-)
-ODD_QUERIES = (
-    "東京",
-    "🛳️",
-    "\x00\x07",
-    '"' * 40,
-    "AND OR NOT ( ) * : ~ ^",
-    "word " * 3000,
-    "\n\t x",
-)
-
 
 class ConformanceError(AssertionError):
     """A rule is broken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is put to the rules: `make` gives what is to index `documents` and answer `queries`.
+
+    `search` may return what functions may return, as in a run.
+    """
+
+    make: Make
+    documents: Sequence[Document] = DOCUMENTS
+    queries: Sequence[str] = QUERIES
+
+    def index(self, documents: Sequence[Document] | None = None) -> Retriever:
+        """Return a new retriever that has indexed `documents`, by default its own."""
+        retriever = AdaptedRetriever(self.make())
+        retriever.index(self.documents if documents is None else documents)
+        return retriever
+
+    def search(self) -> Mapping[str, Ranking]:
+        """Return the rankings of its queries."""
+        with self.index() as retriever:
+            return {query: retriever.search(query, 10) for query in self.queries}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,60 +76,74 @@ def make_rules(*checks: Callable[P, None]) -> tuple[Rule[P], ...]:
     return tuple(Rule(check.__name__, check) for check in checks)
 
 
-def at_most_k(make: Make) -> None:
+def answers_in_form(subject: Subject) -> None:
+    """`index` returns an IndexReport, `search` a Ranking or what functions may return."""
+    with AdaptedRetriever(subject.make()) as retriever:
+        report: object = retriever.index(subject.documents)
+        told = f"index returned {report!r:.60}; return IndexReport(chunks=…) of retrievers.base"
+        require(isinstance(report, IndexReport), told)
+        try:
+            retriever.search(subject.queries[0], 3)
+        except AssayError as error:
+            raise ConformanceError(f"{subject.queries[0]!r}: {error}") from error
+
+
+def at_most_k(subject: Subject) -> None:
     """A search returns at most k hits, and a k beyond the collection is no error."""
-    with _indexed(make) as retriever:
+    with subject.index() as retriever:
         for k in (1, 2, 3, 10_000):
-            found = len(retriever.search(QUERIES[0], k).hits)
+            found = len(retriever.search(subject.queries[0], k).hits)
             require(found <= k, f"{found} hits were returned for k = {k}")
 
 
-def no_chunk_twice(make: Make) -> None:
+def no_chunk_twice(subject: Subject) -> None:
     """No chunk is returned twice."""
-    for ranking in _search_all(make):
-        ids = [hit.chunk.id for hit in ranking.hits]
-        require(len(ids) == len(set(ids)), f"the same chunk was returned twice: {ids}")
+    for query, ranking in subject.search().items():
+        ids = _ids(ranking)
+        require(len(ids) == len(set(ids)), f"{query!r}: the same chunk was returned twice: {ids}")
 
 
-def best_first(make: Make) -> None:
-    """Hits stand by descending score, equal scores by descending chunk id; scores are finite."""
-    for ranking in _search_all(make):
-        keys = [(hit.score, hit.chunk.id) for hit in ranking.hits]
-        require(all(math.isfinite(score) for score, _ in keys), f"a score is not finite: {keys}")
-        for above, below in pairwise(keys):
-            told = f"not best first, equal scores by descending id: {above} stands above {below}"
-            require(above >= below, told)
+def best_first(subject: Subject) -> None:
+    """No score is higher than the one before it; scores are finite."""
+    for query, ranking in subject.search().items():
+        scores = [hit.score for hit in ranking.hits]
+        require(all(map(math.isfinite, scores)), f"{query!r}: a score is not finite: {scores}")
+        told = f"{query!r}: not best first: a score is higher than the one before it: {scores}"
+        require(not rises(scores), f"{told}; a run judges the order returned, and warns")
 
 
-def same_answer_again(make: Make) -> None:
+def same_answer_again(subject: Subject) -> None:
     """The same call, on the same or on another instance, gives the same ranking."""
-    with _indexed(make) as one, _indexed(make) as other:
-        for query in QUERIES:
+    with subject.index() as one, subject.index() as other:
+        for query in subject.queries:
             first = _ids(one.search(query, 5))
             require(first == _ids(one.search(query, 5)), f"another answer to {query!r} again")
             require(first == _ids(other.search(query, 5)), f"two instances differ on {query!r}")
 
 
-def smaller_k_is_a_prefix(make: Make) -> None:
+def smaller_k_is_a_prefix(subject: Subject) -> None:
     """A search for fewer hits returns the first of a search for more."""
-    with _indexed(make) as retriever:
-        for query in QUERIES:
+    with subject.index() as retriever:
+        for query in subject.queries:
             few, many = _ids(retriever.search(query, 2)), _ids(retriever.search(query, 5))
             require(few == many[:2], f"{query!r}: top 2 {few} is not the head of top 5 {many}")
 
 
-def order_of_documents_is_nothing(make: Make) -> None:
-    """Documents given in another order are ranked the same."""
-    with _indexed(make) as one, _indexed(make, DOCUMENTS[::-1]) as other:
-        for query in QUERIES:
-            found = _ids(one.search(query, 5)), _ids(other.search(query, 5))
+def order_of_documents_is_nothing(subject: Subject) -> None:
+    """Documents given in another order are ranked the same, but for hits of equal scores."""
+    with subject.index() as one, subject.index(subject.documents[::-1]) as other:
+        for query in subject.queries:
+            found = [
+                sorted((-hit.score, hit.chunk.id) for hit in retriever.search(query, 10_000).hits)
+                for retriever in (one, other)
+            ]
             require(found[0] == found[1], f"{query!r}: order of documents matters: {found}")
 
 
-def chunks_are_true(make: Make) -> None:
+def chunks_are_true(subject: Subject) -> None:
     """A chunk's text is what its document holds between its offsets, and is not blank."""
-    texts = {document.id: document.text for document in DOCUMENTS}
-    for ranking in _search_all(make):
+    texts = {document.id: document.text for document in subject.documents}
+    for ranking in subject.search().values():
         for chunk in (hit.chunk for hit in ranking.hits):
             require(chunk.doc_id in texts, f"{chunk.doc_id!r} is no document of the collection")
             held = texts[chunk.doc_id][chunk.start : chunk.end]
@@ -145,26 +151,26 @@ def chunks_are_true(make: Make) -> None:
             require(bool(chunk.text.strip()), f"{chunk.id}: a blank chunk was returned")
 
 
-def finds_what_is_there(make: Make) -> None:
+def finds_what_is_there(subject: Subject) -> None:
     """A query in a document's own words finds that document among the first three."""
-    with _indexed(make) as retriever:
+    with subject.index() as retriever:
         for document in DOCUMENTS[:5]:
             sentence = document.text.split("\n\n")[1]
             found = [hit.chunk.doc_id for hit in retriever.search(sentence, 3).hits]
             require(document.id in found, f"{document.id} is not found by its own words: {found}")
 
 
-def blank_finds_nothing(make: Make) -> None:
+def blank_finds_nothing(subject: Subject) -> None:
     """A blank query finds nothing."""
-    with _indexed(make) as retriever:
+    with subject.index() as retriever:
         for query in ("", " \n\t"):
             found = _ids(retriever.search(query, 5))
             require(not found, f"{query!r} found {found}")
 
 
-def odd_queries_are_answered(make: Make) -> None:
+def odd_queries_are_answered(subject: Subject) -> None:
     """No text is an error: other scripts, control characters, operators, thousands of words."""
-    with _indexed(make) as retriever:
+    with subject.index() as retriever:
         for query in ODD_QUERIES:
             try:
                 retriever.search(query, 5)
@@ -172,23 +178,23 @@ def odd_queries_are_answered(make: Make) -> None:
                 raise ConformanceError(f"{query[:40]!r} raised {error!r}") from error
 
 
-def indexing_replaces(make: Make) -> None:
+def indexing_replaces(subject: Subject) -> None:
     """Documents indexed before are gone after the next `index`."""
-    with _indexed(make) as retriever:
+    with subject.index() as retriever:
         retriever.index(OTHER_DOCUMENTS)
         known = {document.id for document in OTHER_DOCUMENTS}
-        for query in (*QUERIES, "lighthouse weather"):
+        for query in (*subject.queries, "lighthouse weather"):
             found = {hit.chunk.doc_id for hit in retriever.search(query, 10).hits}
             require(found <= known, f"stale documents after indexing anew: {found - known}")
 
 
-def edits_are_seen(make: Make) -> None:
+def edits_are_seen(subject: Subject) -> None:
     """A document changed under its id is found by its new words, and nowhere by its old ones."""
-    with _indexed(make) as retriever:
+    with subject.index() as retriever:
         for documents in ((EDITED, *DOCUMENTS[1:]), DOCUMENTS[1:]):
             retriever.index(documents)
             texts = {document.id: document.text for document in documents}
-            for query in (*QUERIES, DOCUMENTS[0].text, EDITED.text):
+            for query in (*subject.queries, DOCUMENTS[0].text, EDITED.text):
                 for chunk in (hit.chunk for hit in retriever.search(query, 10).hits):
                     held = texts.get(chunk.doc_id, "")[chunk.start : chunk.end]
                     require(chunk.text == held, f"stale text of {chunk.doc_id}: {chunk.text!r}")
@@ -196,36 +202,36 @@ def edits_are_seen(make: Make) -> None:
             require((EDITED.id in found) == (EDITED.id in texts), f"found for new words: {found}")
 
 
-def threads_are_safe(make: Make) -> None:
+def threads_are_safe(subject: Subject) -> None:
     """Searches from several threads answer as they do one by one."""
-    with _indexed(make) as retriever:
-        queries = QUERIES * 5
+    with subject.index() as retriever:
+        queries = [*subject.queries] * 5
         alone = [_ids(retriever.search(query, 5)) for query in queries]
         with ThreadPoolExecutor(4) as pool:
             together = list(pool.map(lambda query: _ids(retriever.search(query, 5)), queries))
         require(alone == together, "answers differ when several threads search at once")
 
 
-def same_without_query_cache(make: Make) -> None:
+def same_without_query_cache(subject: Subject) -> None:
     """`without_query_cache()` answers as the retriever itself."""
-    with _indexed(make) as retriever:
+    with subject.index() as retriever:
         uncached = retriever.without_query_cache()
-        for query in QUERIES:
+        for query in subject.queries:
             found = _ids(retriever.search(query, 5)), _ids(uncached.search(query, 5))
             require(found[0] == found[1], f"{query!r}: without_query_cache() differs: {found}")
 
 
-def same_when_searched_plainly(make: Make) -> None:
+def same_when_searched_plainly(subject: Subject) -> None:
     """`search_plain()` returns the chunks of `search()` in their order."""
-    with _indexed(make) as retriever:
-        for query in QUERIES:
+    with subject.index() as retriever:
+        for query in subject.queries:
             found = _ids(retriever.search(query, 5)), _ids(retriever.search_plain(query, 5))
             require(found[0] == found[1], f"{query!r}: search_plain() differs: {found}")
 
 
-def trace_agrees(make: Make) -> None:
+def trace_agrees(subject: Subject) -> None:
     """A trace has no negative time, names only chunks of the ranking, and ends with its hits."""
-    for ranking in _search_all(make):
+    for ranking in subject.search().values():
         require(all(entry.milliseconds >= 0 for entry in ranking.trace), "a negative time")
         known = {*_ids(ranking), *(chunk.id for chunk in ranking.others)}
         named = {id_ for entry in ranking.trace for id_, _ in entry.candidates}
@@ -236,6 +242,7 @@ def trace_agrees(make: Make) -> None:
 
 
 RULES = make_rules(
+    answers_in_form,
     at_most_k,
     no_chunk_twice,
     best_first,
@@ -258,7 +265,7 @@ RULES = make_rules(
 def check_retriever(make: Make) -> None:
     """Put what `make` returns to every rule. Raises ConformanceError at the first it breaks."""
     for rule in RULES:
-        rule.check(make)
+        rule.check(Subject(make))
 
 
 def check_rules(
@@ -274,17 +281,6 @@ def check_rules(
         given = workshop or Workshop(Cache(Path(folder)))
         for rule in rules:
             rule.check(lambda: build(given))
-
-
-def _indexed(make: Make, documents: Sequence[Document] = DOCUMENTS) -> Retriever:
-    retriever = make()
-    retriever.index(documents)
-    return retriever
-
-
-def _search_all(make: Make) -> list[Ranking]:
-    with _indexed(make) as retriever:
-        return [retriever.search(query, 10) for query in QUERIES]
 
 
 def _ids(ranking: Ranking) -> list[str]:

@@ -7,13 +7,17 @@ from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core.core_schema import CoreSchema
 
 from retrievers.base import AssayError, Retriever
+from retrievers.base.adapted import AdaptedRetriever
 from retrievers.documents.preparation import DocumentSettings
 from retrievers.settings import Settings, Workshop
 from retrievers.settings.plugins import ObjectPath, load_class
 
 
 class PythonSettings(Settings):
-    """A class of yours that keeps the contract `retrievers.base.Retriever`."""
+    """A class of yours that keeps the contract `retrievers.base.Retriever`.
+
+    In place of a Ranking, its `search` may return what a function may: (id, score), best first.
+    """
 
     largest: ClassVar[float] = inf  # the arguments are the class's own affair
 
@@ -47,6 +51,6 @@ class PythonSettings(Settings):
         """Import the class and make an instance; it cuts its documents itself."""
         made = load_class(self.path, Retriever, "retriever.path")
         try:
-            return made(**self.arguments)
+            return AdaptedRetriever(made(**self.arguments))
         except TypeError as error:
             raise AssayError(f"retriever.arguments: {self.path}: {error}") from error

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
-from retrievers.base import AssayError, Document, Hit, IndexReport, Ranking, Retriever
-from retrievers.base.answers import NamedChunks, read_answer
+from retrievers.base import AssayError, Document, IndexReport, Ranking, Retriever
+from retrievers.base.answers import NamedChunks, complete, rank_chunks
 from retrievers.base.installation import hint_extra
 from retrievers.documents.preparation import DocumentSettings
 from retrievers.settings import Settings, Workshop
@@ -187,8 +187,8 @@ class FrameworkRetriever(Retriever):
     def search(self, query: str, k: int) -> Ranking:
         """Return the first `k` distinct texts of the answer, blank ones left out.
 
-        Where a text has no score, or a later one a higher one, all have that of their rank. Raises
-        AssayError, naming the query, where the object fails or a text stands nowhere.
+        Where a text has no score, all have that of their rank. Raises AssayError, naming the query,
+        where the object fails or a text stands nowhere.
         """
         if not query.strip():
             return Ranking(())
@@ -198,13 +198,11 @@ class FrameworkRetriever(Retriever):
             chunks = [self._chunks.find_text(item.text, item.names, item.start) for item in answer]
         except Exception as error:
             raise AssayError(f"{self._where}: query {query!r:.60}: {_tell(error)}") from error
-        scores = [item.score for item in answer]
-        known = [float(score) for score in scores if score is not None and math.isfinite(score)]
-        if len(known) < len(scores) or known != sorted(known, reverse=True):
-            known = [1 / rank for rank in range(1, len(scores) + 1)]
-        by_id = {chunk.id: chunk for chunk in chunks}
-        ranked = read_answer(zip((chunk.id for chunk in chunks), known, strict=True))[:k]
-        return Ranking(tuple(Hit(by_id[str(name)], score) for name, score in ranked))
+        scores = [
+            None if item.score is None or not math.isfinite(item.score) else float(item.score)
+            for item in answer
+        ]
+        return Ranking(rank_chunks(zip(chunks, complete(scores), strict=True), k))
 
     def facts(self) -> Mapping[str, Any]:
         """Return the object's path, the digest of its file, and the framework's version."""

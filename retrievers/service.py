@@ -20,7 +20,7 @@ from retrievers.base import (
     Retriever,
     StageTrace,
 )
-from retrievers.base.answers import NamedChunks, Place, read_answer
+from retrievers.base.answers import NamedChunks
 from retrievers.documents.preparation import DocumentSettings, prepare
 from retrievers.engines.retries import PASSING, RetrySettings, call, count_retries
 from retrievers.settings import Settings, Workshop
@@ -29,17 +29,18 @@ LIMIT = 16 * 2**20  # bytes of one answer
 SHOWN = 200  # characters of an answer that a message shows
 NAME = "service"
 EXPECTED = (
-    'expected {"hits": [{"id": "…", "score": 1.0}, …]}, where {"document", "start", "end"} or '
-    '{"document", "text"} may stand for "id"'
+    'expected {"hits": [{"id": "…", "score": 1.0}, …]}, best first, where {"document", "start", '
+    '"end"} or {"document", "text"} may stand for "id", and "score" may be left out'
 )
 
 
 class HttpSettings(Settings):
-    """A service that answers POST {"query", "k"} with {"hits": [{"id", "score"}, …]}.
+    """A service that answers POST {"query", "k"} with {"hits": [{"id", "score"}, …]}, best first.
 
     An id is that of a chunk, as `documents:` cuts it, or of a whole document. A service with chunks
     of its own gives {"document", "start", "end", "score"} or {"document", "text", "score"} instead.
-    Indexing is the service's own affair.
+    The order of the hits is the ranking; scores may be left out. Indexing is the service's own
+    affair.
     """
 
     type: Literal["http"]
@@ -117,7 +118,7 @@ class HttpRetriever(Retriever):
         return IndexReport(len(prepared.chunks))
 
     def search(self, query: str, k: int) -> Ranking:
-        """Return what the service answers, its first `k` distinct hits by score.
+        """Return what the service answers, its first `k` distinct hits in its own order.
 
         Raises AssayError, naming the query, when it does not answer, or not in the agreed form.
         """
@@ -126,12 +127,11 @@ class HttpRetriever(Retriever):
         with count_retries() as cost:
             try:
                 body = call(lambda: self._ask(query, k), retries, _is_passing)
-                hits = self._read_hits(body)
+                best = self._read_hits(body, k)
             except (_CallError, AssayError) as error:
                 shown = query if len(query) <= 60 else f"{query[:57]}..."
                 where = f"{self._settings.url}: query {shown!r}"
                 raise AssayError(f"{where}: {error}{retries.tell(_is_passing(error))}") from error
-        best = sorted(hits, key=lambda hit: (hit.score, hit.chunk.id), reverse=True)[:k]
         trace = StageTrace(
             NAME,
             "leg",
@@ -195,8 +195,8 @@ class HttpRetriever(Retriever):
                     raise _CallError(f"answered more than {LIMIT >> 20} MiB{_show(body)}")
         return response.status_code, bytes(body)
 
-    def _read_hits(self, body: bytes) -> list[Hit]:
-        """Return the distinct hits of an answer. Raises AssayError."""
+    def _read_hits(self, body: bytes, k: int) -> tuple[Hit, ...]:
+        """Return the first distinct hits of an answer. Raises AssayError."""
         try:
             answer = json.loads(body)
         except (ValueError, RecursionError) as error:
@@ -204,16 +204,10 @@ class HttpRetriever(Retriever):
         rows = answer.get("hits") if isinstance(answer, dict) else None
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise AssayError(f"the answer has no list of hits; {EXPECTED}{_show(body)}")
-        if any("score" not in row for row in rows):
-            raise AssayError(f"a hit has no score; {EXPECTED}{_show(body)}")
         try:
-            return self._find_hits(read_answer(rows))
+            return self._chunks.rank(rows, k)
         except AssayError as error:
             raise AssayError(f"{error}{_show(body)}") from None
-
-    def _find_hits(self, places: Sequence[tuple[Place, float]]) -> list[Hit]:
-        found = [Hit(self._chunks.find(place), score) for place, score in places]
-        return list({hit.chunk.id: hit for hit in reversed(found)}.values())
 
 
 def _is_passing(error: Exception) -> bool:

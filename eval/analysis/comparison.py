@@ -21,7 +21,7 @@ from eval.runs import answered
 from eval.runs.delays import describe_delays
 from eval.runs.interleaved_timing import InterleavedTiming
 from eval.runs.latency import TOTAL
-from eval.runs.manifest import describe_unread
+from eval.runs.manifest import describe_order, describe_unread
 from eval.runs.stored import StoredRun, describe_without_hits
 from eval.scoring.measures import find, list_standard
 from eval.statistics.significance import ALPHA, POWER
@@ -137,7 +137,11 @@ class Comparison:
         found += [
             f"{run.manifest.name}: {line}"
             for run in self.runs
-            if (line := describe_without_hits(run))
+            for line in (
+                describe_without_hits(run),
+                describe_order(run.manifest.rising_scores, len(run.queries)),
+            )
+            if line
         ]
         if self.base.models:
             found.append(self.base.models)

@@ -17,7 +17,7 @@ from eval.runs import answered
 from eval.runs.ann_recall import find_recalls
 from eval.runs.delays import describe_delays
 from eval.runs.latency import TOTAL, collect_times
-from eval.runs.manifest import describe_unread
+from eval.runs.manifest import describe_order, describe_unread
 from eval.runs.stored import StoredRun
 from eval.scoring import measures
 from eval.scoring.calculation import Scores
@@ -87,7 +87,9 @@ class Summary:
         """What of the pipeline itself holds back its scores or its speed, in sentences."""
         better = [item.words for item in self.legs if item.gain.value > 0]
         mixed = self.answering.caution if self.answering else ""
-        lines = [describe_unread(self.run.manifest.index), mixed]
+        manifest = self.run.manifest
+        order = describe_order(manifest.rising_scores, len(self.run.queries))
+        lines = [order, describe_unread(manifest.index), mixed]
         return (*better, *filter(None, lines), *self.delays)
 
     @cached_property
@@ -137,6 +139,7 @@ class Summary:
             "index": manifest.index.model_dump(exclude={"facts": {"tokens"}}),
             "recall_against_exact": find_recalls(manifest.facts),
             "degraded": manifest.degraded,
+            "rising_scores": manifest.rising_scores and manifest.rising_scores.model_dump(),
             "retries": manifest.retries,
         }
 

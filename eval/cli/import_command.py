@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     type=click.Choice(["ranks", "ids"]),
     default="ranks",
     show_default=True,
-    help="What decides where scores of a TREC run are equal; ids, in single precision, is "
-    "trec_eval's way.",
+    help="What decides where scores of a TREC run are equal: its ranks, then its lines, or ids, as "
+    "trec_eval does, of scores in single precision.",
 )
 @click.option("--again", is_flag=True, help="Judge again though an equal run is stored.")
 @click.option("--measures", help="What to judge it by, separated by commas.  [default: as a run]")
@@ -52,10 +52,11 @@ def import_(
 ) -> None:
     """Judge FILE, rankings made elsewhere, and store a run for each system in it.
 
-    FILE is a TREC run, or JSON Lines with query_id, ranking and, if you like, system. A hit is the
+    FILE is a TREC run, or JSON Lines with query_id, ranking and, optionally, system. A hit is the
     id of a passage or document, {document, start, end} or {document, text}. A file that ends in .gz
-    is unpacked. Scores decide, and ranks where scores are equal. The runs can then be compared,
-    reported and gated like any other; latency they have none.
+    is unpacked. In a TREC run scores decide, and ranks where scores are equal; in JSON Lines the
+    order given. The runs can then be compared, reported and gated like any other; latency they have
+    none.
     """
     from eval.cli.table import print_summary
     from eval.experiments.importing import import_runs

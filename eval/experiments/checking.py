@@ -5,15 +5,14 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from eval.collections.collection import Collection
 from eval.collections.loading import load
 from eval.experiments.config import RunConfig, load_config, make_config
 from eval.experiments.named_configs import is_config
 from eval.experiments.overrides import apply_override
 from eval.experiments.workshop import make_workshop
 from retrievers import conformance
-from retrievers.base import AssayError, Document, IndexReport, Quiet, Ranking, Retriever, cut
-from retrievers.conformance import QUERIES, ConformanceError, Rule
+from retrievers.base import AssayError, Quiet, cut
+from retrievers.conformance import ConformanceError, Rule, Subject
 from retrievers.documents import conformance as chunker_rules
 from retrievers.documents.chunkers import Chunker
 from retrievers.engines import conformance as engine_rules
@@ -112,25 +111,6 @@ KINDS = (
 )
 
 
-class _Served(Retriever):
-    """A service or object that has documents of its own: asked about those of `collection`."""
-
-    def __init__(self, service: Retriever, collection: Collection) -> None:
-        self._service = service
-        self._documents = collection.documents
-        texts = (query.text for query in collection.queries)
-        self._texts = dict(zip(QUERIES, texts, strict=False))
-
-    def index(self, documents: Sequence[Document]) -> IndexReport:
-        return self._service.index(self._documents)
-
-    def search(self, query: str, k: int) -> Ranking:
-        return self._service.search(self._texts.get(query, query), k)
-
-    def close(self) -> None:
-        self._service.close()
-
-
 def check(what: str, overrides: Sequence[str]) -> Checked:
     """Put what `what` names to every rule of its kind.
 
@@ -158,23 +138,28 @@ def check(what: str, overrides: Sequence[str]) -> Checked:
 
 def _check_config(config: RunConfig, workshop: Workshop) -> Iterator[Verdict]:
     """Check the retriever of a config, and the parts that are plugged into it."""
-    make: Callable[[], Retriever] = partial(config.build, workshop)
+    subject = Subject(partial(config.build, workshop))
     settings = config.retriever
-    is_service = isinstance(settings, HttpSettings) or (
+    has_documents = isinstance(settings, HttpSettings) or (
         isinstance(settings, FrameworkSettings) and not settings.makes
     )
-    if is_service:
-        served = partial(_Served, collection=load(config.dataset, workshop.progress))
-        build, make = make, lambda: served(build())
-    with make() as retriever:
-        if is_service:  # one that cannot be reached breaks no rule
-            retriever.index(())
-            retriever.search(QUERIES[0], 1)
+    if has_documents:
+        collection = load(config.dataset, workshop.progress)
+        asked = tuple(query.text for query in collection.queries[: len(subject.queries)])
+        subject = Subject(subject.make, collection.documents, asked)
+    with subject.make() as retriever:  # one that cannot be made or reached breaks no rule
+        if has_documents:
+            retriever.index(subject.documents)
+            retriever.search(subject.queries[0], 1)
+    unread = False
     for rule in conformance.RULES:
-        if is_service and rule.check in OF_DOCUMENTS:
+        if unread:
+            yield Verdict("retriever", rule.name, SKIPPED, "its answers cannot be read")
+        elif has_documents and rule.check in OF_DOCUMENTS:
             yield Verdict("retriever", rule.name, SKIPPED, "it has documents of its own")
         else:
-            yield _try(rule, "retriever", make)
+            yield (verdict := _try(rule, "retriever", subject))
+            unread = rule.check is conformance.answers_in_form and verdict.status == FAILED
     for key, part in find_plugged(config):
         for kind in KINDS:
             if isinstance(part, kind.base):

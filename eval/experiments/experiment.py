@@ -175,7 +175,7 @@ def _judge_object(
     """Return the experiment for what is no config."""
     dataset = given.get("dataset") or default_dataset()
     judged = find_collection(collection or dataset, progress)
-    retriever, kind, called = _make_retriever(what, judged)
+    retriever, kind, called = _make_retriever(what, judged, progress)
     # The contract makes a retriever safe to call from several threads; a function promised nothing.
     latency = {
         "object": LatencySettings(),
@@ -211,7 +211,9 @@ def _judge_object(
     )
 
 
-def _make_retriever(what: Any, collection: Collection) -> tuple[Retriever, str, str]:
+def _make_retriever(
+    what: Any, collection: Collection, progress: Progress
+) -> tuple[Retriever, str, str]:
     """Return the retriever that an object is, of which kind it is, and what it is called."""
     if isinstance(what, Retriever):
         return ObjectRetriever(what), "object", type(what).__name__
@@ -226,6 +228,8 @@ def _make_retriever(what: Any, collection: Collection) -> tuple[Retriever, str, 
             f"{file.path}: holds the rankings of several systems ({', '.join(file.systems)}); "
             "give a file of one, or make runs of all with `assay import`"
         )
+    for note in file.notes:
+        progress.say(note)
     return Replay(file, called, collection), "rankings", called
 
 

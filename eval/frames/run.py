@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from eval.analysis.run_list import PAGE
 from eval.analysis.summary import Summary, summarise
+from eval.runs.manifest import describe_order
 from eval.runs.stored import StoredRun, describe_without_hits
 from eval.scoring.measures import DEFAULT, choose_headline
 from retrievers.base import AssayError
@@ -69,6 +70,8 @@ class Result:
         ]
         if silent := describe_without_hits(self.stored):
             found.insert(0, silent)
+        if order := describe_order(manifest.rising_scores, n):
+            found.append(order)
         if manifest.sampled:
             found.append(f"a sample: {n} of the collection's {manifest.collection.queries} queries")
         return tuple(found)

@@ -30,8 +30,8 @@ def check_index(report: object, retriever: Retriever) -> IndexReport:
     """Return what indexing gave. Raises AssayError where it is no IndexReport."""
     if not isinstance(report, IndexReport):
         raise AssayError(
-            f"{name_retriever(retriever)}: index returned {_kind(report)}, "
-            "not a retrievers.base.IndexReport"
+            f"{name_retriever(retriever)}: index returned {_kind(report)}; "
+            "it must return retrievers.base.IndexReport(chunks=…), the number of chunks it indexed"
         )
     return report
 
@@ -49,9 +49,9 @@ def check_ranking(
     `sound` has the chunks that were found to be as their documents have them, by Python's identity,
     and is added to.
 
-    Raises AssayError naming the query, the rank and what is wrong: more than k hits, a score that
-    is no number or above the one before it, a chunk twice, of no document, past its end, or of
-    another text than stands there.
+    The order of its hits is kept, whatever their scores. Raises AssayError naming the query, the
+    rank and what is wrong: more than k hits, a score that is no number, a chunk twice, of no
+    document, past its end, or of another text than stands there.
     """
     where = f"{name_retriever(retriever)}: query {query_id}"
     if not isinstance(found, Ranking):
@@ -60,14 +60,12 @@ def check_ranking(
         raise AssayError(f"{where}: {len(found.hits)} hits were returned, {k} were asked for")
     if _are_plain(found.hits, sound):
         return found
-    before = math.inf
     ranks: dict[str, int] = {}
     for rank, hit in enumerate(found.hits, start=1):
         if not isinstance(hit, Hit) or not isinstance(hit.chunk, Chunk):
             raise AssayError(f"{where}: rank {rank}: {_kind(hit)}, not a Hit with a Chunk")
-        if fault := _find_fault(hit, before, ranks, texts, sound):
+        if fault := _find_fault(hit, ranks, texts, sound):
             raise AssayError(f"{where}: rank {rank}: {fault}")
-        before = hit.score
         ranks[hit.chunk.id] = rank
     return found
 
@@ -84,26 +82,22 @@ def _are_plain(hits: Sequence[Hit], sound: Mapping[int, Chunk]) -> bool:
         and len({hit.chunk.id for hit in hits}) == len(hits)
         and set(map(type, scores)) <= {float}
         and all(map(math.isfinite, scores))
-        and scores == sorted(scores, reverse=True)
     )
 
 
 def _find_fault(
     hit: Hit,
-    before: float,
     ranks: Mapping[str, int],
     texts: Mapping[str, str],
     sound: dict[int, Chunk],
 ) -> str:
-    """Say what is wrong with a hit, given the score before it and the ranks of other chunks."""
+    """Say what is wrong with a hit, given the ranks of other chunks."""
     chunk = hit.chunk
     told: object = hit.score
     if not isinstance(told, float | int):
         return f"the score {told!r} is {_kind(told)}, not a float"
     if not math.isfinite(hit.score):
         return f"the score {hit.score} is not finite"
-    if hit.score > before:
-        return f"the score {hit.score:g} is above the one before it, {before:g}"
     if chunk.id in ranks:
         return f"the chunk {chunk.id} stands at rank {ranks[chunk.id]} already"
     return "" if id(chunk) in sound else _find_fault_in(chunk, texts, sound)

@@ -14,7 +14,7 @@ from eval.collections.check import check_judged
 from eval.collections.collection import Collection, GoldItem
 from eval.runs import environment
 from eval.runs.code_identity import describe_class
-from eval.runs.contract import naming
+from eval.runs.contract import name_retriever, naming
 from eval.runs.latency import Latency, LatencySettings, measure
 from eval.runs.manifest import (
     FORMAT,
@@ -22,6 +22,7 @@ from eval.runs.manifest import (
     CollectionFacts,
     IndexFacts,
     Manifest,
+    RisingScores,
     read_manifest,
 )
 from eval.runs.rows import as_row
@@ -30,6 +31,7 @@ from eval.runs.searching import Searcher, answer, index, sample
 from eval.runs.stored import StoredRun, open_run
 from eval.scoring.join import RULE
 from retrievers.base import IndexReport, Progress, Retriever
+from retrievers.base.adapted import AdaptedRetriever
 from retrievers.store.files import LONGEST, writing
 
 # Keys of a config on which no ranking depends.
@@ -182,6 +184,7 @@ def _make(
             ready,
             replace(latency, retries=retries),
             degraded=folder.count_degraded(),
+            rising=folder.find_rising(),
             searched=len(queries),
             circumstances=environment.describe(),
             seconds=time.perf_counter() - begin,
@@ -198,6 +201,7 @@ def describe_run(
     latency: Latency,
     *,
     degraded: dict[str, int],
+    rising: RisingScores | None,
     searched: int,
     circumstances: Mapping[str, Any],
     seconds: float,
@@ -222,6 +226,7 @@ def describe_run(
             facts=dict(indexed.facts),
         ),
         degraded=degraded,
+        rising_scores=rising,
         retries=latency.retries,
         depth=plan.depth,
         sampled=searched < len(collection.queries),
@@ -240,8 +245,9 @@ def _gold_row(item: GoldItem) -> dict[str, Any]:
 
 def _find_facts(retriever: Retriever) -> dict[str, Any]:
     """Return what a retriever tells of itself, and the source of a class of somebody's own."""
-    with naming(f"{type(retriever).__name__}: facts"):
-        facts = {**retriever.facts(), **describe_class(retriever)}
+    with naming(f"{name_retriever(retriever)}: facts"):
+        own = retriever.adapted if isinstance(retriever, AdaptedRetriever) else retriever
+        facts = {**retriever.facts(), **describe_class(own)}
         json.dumps(facts, sort_keys=True)
     return facts
 

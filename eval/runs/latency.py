@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from eval.runs.contract import naming
+from eval.runs.contract import name_retriever, naming
 from retrievers.base import Progress, Ranking, Retriever
 from retrievers.settings import Settings
 
@@ -113,7 +113,7 @@ def _throughput(
 
 
 def _search(retriever: Retriever, query_id: str, text: str, depth: int) -> Ranking:
-    with naming(f"{type(retriever).__name__}: query {query_id}"):
+    with naming(f"{name_retriever(retriever)}: query {query_id}"):
         return retriever.search(text, depth)
 
 

@@ -9,6 +9,7 @@ from eval.collections.collection import Collection
 from eval.runs.token_counts import TokenCounts
 from eval.scoring.kinds import show_name
 from retrievers.base import AssayError
+from retrievers.base.answers import describe_rising
 from retrievers.settings import explain_error
 
 FORMAT = 2
@@ -46,6 +47,14 @@ def describe_unread(index: IndexFacts) -> str:
     )
 
 
+def describe_order(rising: "RisingScores | None", searched: int) -> str:
+    """Say that scores contradict the order of hits; "" where none do."""
+    if rising is None:
+        return ""
+    told = describe_rising(rising.queries, searched, rising.first)
+    return told[0].upper() + told[1:]
+
+
 class CollectionFacts(BaseModel):
     """Which collection was judged on; `digest` covers documents, queries, gold and options.
 
@@ -80,6 +89,16 @@ class CollectionFacts(BaseModel):
         )
 
 
+class RisingScores(BaseModel):
+    """The number of queries where a hit has a higher score than the one before it, and the first.
+
+    Their order counts all the same.
+    """
+
+    queries: int
+    first: str
+
+
 class Manifest(BaseModel):
     """The identity and circumstances of a run.
 
@@ -101,6 +120,7 @@ class Manifest(BaseModel):
     environment: dict[str, Any]
     index: IndexFacts
     degraded: dict[str, int]
+    rising_scores: RisingScores | None = None
     retries: int = 0
     depth: int
     sampled: bool

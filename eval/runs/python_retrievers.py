@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from eval.runs.code_identity import describe_code, identify, name_code
-from retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
-from retrievers.base.answers import NamedChunks, read_answer
+from retrievers.base import AssayError, Document, IndexReport, Ranking, Retriever
+from retrievers.base.adapted import AdaptedRetriever
+from retrievers.base.answers import NamedChunks
 
 Search = Callable[[str, int], Any]
 
@@ -43,50 +44,35 @@ class FunctionRetriever(Retriever):
     def search(self, query: str, k: int) -> Ranking:
         """Return the first `k` hits of the answer. Raises AssayError naming the query."""
         with _blame(self.name, query):
-            answer = read_answer(self._function(query, k))[:k]
-            return Ranking(tuple(Hit(self._chunks.find(at), score) for at, score in answer))
+            return Ranking(self._chunks.rank(self._function(query, k), k))
 
     def facts(self) -> Mapping[str, Any]:
         """Return the name, the source and the identity of the function."""
         return {"function": describe_code(self._function)}
 
 
-class ObjectRetriever(Retriever):
+class ObjectRetriever(AdaptedRetriever):
     """Somebody's retriever: what it raises is told as an AssayError, and its class is noted."""
 
-    def __init__(self, retriever: Retriever) -> None:
-        self._retriever = retriever
-        self.name = name_code(retriever)
-        self._described = describe_code(retriever)
-        self.nondeterministic = (
-            retriever.nondeterministic or self._described["identity"] == "unknown"
-        )
+    def __init__(self, adapted: Retriever) -> None:
+        super().__init__(adapted)
+        self.name = name_code(adapted)
+        self._described = describe_code(adapted)
+        self.nondeterministic = adapted.nondeterministic or self._described["identity"] == "unknown"
 
     def index(self, documents: Sequence[Document]) -> IndexReport:
         """Let the object index. Raises AssayError where it fails."""
         with _blame(self.name):
-            return self._retriever.index(documents)
+            return super().index(documents)
 
     def search(self, query: str, k: int) -> Ranking:
         """Let the object search. Raises AssayError naming the query where it fails."""
         with _blame(self.name, query):
-            return self._retriever.search(query, k)
-
-    def without_query_cache(self) -> Retriever:
-        """Return the object's own, with the same care."""
-        return ObjectRetriever(self._retriever.without_query_cache())
-
-    def list_chunks(self) -> Sequence[Chunk]:
-        """Return what the object has indexed."""
-        return self._retriever.list_chunks()
-
-    def probe(self, query: str, depth: int) -> Mapping[str, Sequence[str]]:
-        """Ask the legs of the object."""
-        return self._retriever.probe(query, depth)
+            return super().search(query, k)
 
     def facts(self) -> Mapping[str, Any]:
         """Return the object's facts, and the name, source and identity of its class."""
-        return {**self._retriever.facts(), "object": self._described}
+        return {**super().facts(), "object": self._described}
 
 
 @contextmanager

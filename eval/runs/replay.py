@@ -56,7 +56,7 @@ class Replay(Retriever):
                 ) from None
             if len({chunk.id for chunk in found}) < len(found):
                 # A place was named twice: by an id, by a span, by its text.
-                found = list({chunk.id: chunk for chunk in found[::-1]}.values())[::-1]
+                found = list({chunk.id: chunk for chunk in found}.values())
             if self._answers.setdefault(query.text, found) != found:
                 raise AssayError(
                     f"{file.path}: query {query.id}: another query has the same text and "

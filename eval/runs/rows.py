@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json, to_json
 
 from retrievers.base import AssayError, Chunk, Hit, Placed, Ranking, StageTrace
+from retrievers.base.answers import rises
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+RISING = "rising"  # of a ranking whose scores contradict its order
 
 
 # Not frozen, which takes four times as long to make; files have tens of thousands of lines.
@@ -94,8 +97,8 @@ def encode_row(row: Mapping[str, Any]) -> str:
 
 
 def encode_ranking(query_id: str, ranking: Ranking) -> dict[str, Any]:
-    """Return the row of a ranking; `read_ranking` reads it."""
-    return {
+    """Return the row of a ranking; `read_ranking` reads it. Scores that rise are marked."""
+    row = {
         "query": query_id,
         "hits": [
             [hit.chunk.id, hit.score, {leg: [at.rank, at.score] for leg, at in hit.legs.items()}]
@@ -115,6 +118,12 @@ def encode_ranking(query_id: str, ranking: Ranking) -> dict[str, Any]:
         ],
         "degraded": ranking.degraded,
     }
+    return row | {RISING: True} if has_rising_scores(ranking) else row
+
+
+def has_rising_scores(ranking: Ranking) -> bool:
+    """Say whether a hit has a higher score than the one before it."""
+    return rises([hit.score for hit in ranking.hits])
 
 
 def read_ranking(row: Mapping[str, Any], chunks: Mapping[str, Chunk]) -> Ranking:

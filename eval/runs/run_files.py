@@ -11,8 +11,10 @@ from eval.collections.formats.reading import read_text
 from eval.collections.problems import Problems
 from eval.runs.trec_runs import FORMATS, Ties, read_trec, split_lines
 from retrievers.base import AssayError
-from retrievers.base.answers import Place, read_answer
+from retrievers.base.answers import Place, describe_rising, read_answer, rises
 from retrievers.store.digest import digest_file
+
+Systems = Mapping[str, Mapping[str, Sequence[Place]]]
 
 
 @dataclass(frozen=True)
@@ -24,23 +26,23 @@ class RunFile:
 
     path: Path
     digest: str
-    systems: Mapping[str, Mapping[str, Sequence[Place]]]
+    systems: Systems
     notes: tuple[str, ...] = ()
 
 
 def read_run_file(path: Path, ties: Ties = "ranks") -> RunFile:
     """Read a run file, unpacked if it ends in .gz. Raises AssayError naming the line that is wrong.
 
-    `ties` says by what hits of a TREC run stand whose scores are equal: by `ranks`, and descending
-    ids where these are equal too, or by `ids` alone. trec_eval reads scores in single precision and
-    goes by ids.
+    `ties` says by what hits of a TREC run stand whose scores are equal: by `ranks`, and lines where
+    these are equal too, or by `ids` alone. trec_eval reads scores in single precision and goes by
+    ids.
     """
     text = read_text(path, Problems(strict=True))
     begin = text.lstrip()
     if not begin:
         raise AssayError(f"{path}: empty; {FORMATS}")
     if begin.startswith("{"):
-        return RunFile(path, digest_file(path), _read_json(path, text))
+        return RunFile(path, digest_file(path), *_read_json(path, text))
     systems, notes = read_trec(path, text, ties)
     return RunFile(path, digest_file(path), systems, notes)
 
@@ -51,19 +53,25 @@ def make_run_file(rankings: Mapping[Any, Any], name: str) -> RunFile:
     They are by query id; `retrievers.base.answers` says what each may be. Raises AssayError.
     """
     places: dict[str, Sequence[Place]] = {}
+    rising = []
     for query, answer in rankings.items():
         try:
-            places[str(query)] = tuple(place for place, _ in read_answer(answer))
+            hits = read_answer(answer)
         except AssayError as error:
             raise AssayError(f"{name}: query {query}: {error}") from None
+        places[str(query)] = tuple(place for place, _ in hits)
+        if rises([score for _, score in hits]):
+            rising.append(str(query))
     if not places:
         raise AssayError(f"{name}: empty; a ranking is {{query id: [(id, score), …]}}")
     content = json.dumps(places, sort_keys=True).encode()
-    return RunFile(Path(name), hashlib.sha256(content).hexdigest(), {name: places})
+    notes = _describe_rising(name, {name: rising}, {name: places})
+    return RunFile(Path(name), hashlib.sha256(content).hexdigest(), {name: places}, notes)
 
 
-def _read_json(path: Path, text: str) -> Mapping[str, Mapping[str, Sequence[Place]]]:
+def _read_json(path: Path, text: str) -> tuple[Systems, tuple[str, ...]]:
     systems: dict[str, dict[str, Sequence[Place]]] = {}
+    rising: dict[str, list[str]] = {}
     for number, line in enumerate(split_lines(text), start=1):
         if not line.strip():
             continue
@@ -76,13 +84,26 @@ def _read_json(path: Path, text: str) -> Mapping[str, Mapping[str, Sequence[Plac
         if not isinstance(hits, list):
             raise AssayError(f"{path}:{number}: `ranking` is not a list of hits; {FORMATS}")
         try:
-            places = tuple(place for place, _ in read_answer(hits))
+            read = read_answer(hits)
         except AssayError as error:
             raise AssayError(f"{path}:{number}: {error}") from None
-        if len(places) < len(hits):
+        if len(read) < len(hits):
             raise AssayError(f"{path}:{number}: query {query}: a hit stands there twice")
         rankings = systems.setdefault(str(system), {})
         if str(query) in rankings:
             raise AssayError(f"{path}:{number}: query {query} has a ranking already")
-        rankings[str(query)] = places
-    return systems
+        rankings[str(query)] = tuple(place for place, _ in read)
+        if rises([score for _, score in read]):
+            rising.setdefault(str(system), []).append(str(query))
+    return systems, _describe_rising(path, rising, systems)
+
+
+def _describe_rising(
+    path: Path | str, rising: Mapping[str, Sequence[str]], systems: Systems
+) -> tuple[str, ...]:
+    """Say of each system in how many queries its scores contradict the order of its hits."""
+    return tuple(
+        f"{path}: {system}: {describe_rising(len(queries), len(systems[system]), queries[0])}"
+        for system, queries in rising.items()
+        if queries
+    )

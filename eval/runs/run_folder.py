@@ -8,8 +8,9 @@ from typing import Any
 
 from eval.runs.gold_ranks import Placement
 from eval.runs.latency import RETRIES
-from eval.runs.manifest import MANIFEST, Manifest
+from eval.runs.manifest import MANIFEST, Manifest, RisingScores
 from eval.runs.rows import (
+    RISING,
     as_row,
     digest_line,
     encode_ranking,
@@ -22,10 +23,11 @@ from retrievers.base import AssayError, Ranking
 from retrievers.store.files import append, write_atomically, writing
 
 DIGEST = "digest"  # of the rest of a line
-# How lines of rankings say that nothing was degraded, and that calls were made again; within a
-# string the quotation marks would be escaped.
+# How lines of rankings say that nothing was degraded, that calls were made again, and that scores
+# rise; within a string the quotation marks would be escaped.
 WHOLE = b'"degraded":[]'
 RETRIED = f'"{RETRIES}":'.encode()
+RISEN = f'"{RISING}":true'.encode()
 
 
 class RunFolder:
@@ -67,6 +69,11 @@ class RunFolder:
         rows = self._read_rankings(lambda line: RETRIED in line)
         traces = (read_trace(row["trace"]) for row in rows)
         return sum(entry.counts.get(RETRIES, 0) for trace in traces for entry in trace)
+
+    def find_rising(self) -> RisingScores | None:
+        """Return for how many queries scores contradict the order of hits; None where for none."""
+        queries = [row["query"] for row in self._read_rankings(lambda line: RISEN in line)]
+        return RisingScores(queries=len(queries), first=queries[0]) if queries else None
 
     def add_placements(self, query_id: str, placements: Mapping[str, Placement]) -> None:
         """Store the placements of a query, before its ranking: that is what finishes it."""

@@ -2,7 +2,6 @@
 
 import io
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,8 @@ SPACES = (
     "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
+TIED = "scores are equal; there the ranks decide, where trec_eval goes by id (--ties ids)"
+CONTRADICTED = "ranks contradict scores; the scores decide, as in trec_eval"
 
 # By what hits of equal scores are ordered.
 Ties = Literal["ranks", "ids"]
@@ -63,26 +64,22 @@ def read_trec(path: Path, text: str, ties: Ties) -> tuple[Rankings, tuple[str, .
     ranked, by_id = _order(lines, groups)
     order = by_id if ties == "ids" else ranked
     ids = np.array(lines.ids.known, dtype=object)[lines.ids.codes[order]]
-    found, begins = np.unique(groups[order], return_index=True)
+    parts, begins = np.unique(groups[order], return_index=True)
     rankings: Rankings = {tag: {} for tag in lines.tags.known}
-    for group, ranking in zip(found.tolist(), np.split(ids, begins[1:]), strict=True):
+    for group, ranking in zip(parts.tolist(), np.split(ids, begins[1:]), strict=True):
         tag, query = divmod(group, count)
         rankings[lines.tags.known[tag]][lines.queries.known[query]] = tuple(ranking.tolist())
     falls = np.append(False, np.diff(lines.ranks[ranked]) < 0) & _repeats(groups[ranked])
     tied, against = (
-        Counter((np.unique(groups[odd]) // count).tolist())
+        [divmod(group, count) for group in np.unique(groups[odd]).tolist()]
         for odd in (ranked[ranked != by_id], ranked[falls])
     )
     notes = []
     for at, tag in enumerate(lines.tags.known):
-        where = f"{path}: {cut(tag)}: in %d of {len(rankings[tag])} queries"
-        if tied[at] and ties == "ranks":
-            notes.append(
-                f"{where % tied[at]} scores are equal; there the ranks decide, where trec_eval "
-                "goes by id (--ties ids)"
-            )
-        if against[at]:
-            notes.append(f"{where % against[at]} ranks contradict scores; the scores decide")
+        for odd, what in ((tied if ties == "ranks" else [], TIED), (against, CONTRADICTED)):
+            if found := [lines.queries.known[query] for of, query in odd if of == at]:
+                many = f"in {len(found)} of {len(rankings[tag])} queries (first: {cut(found[0])})"
+                notes.append(f"{path}: {cut(tag)}: {many} {what}")
     return rankings, tuple(notes)
 
 
@@ -94,8 +91,8 @@ def split_lines(text: str) -> list[str]:
 def _order(lines: _Lines, groups: Codes) -> tuple[Codes, Codes]:
     """Return the lines' orders by group and falling score.
 
-    In the first, equal scores stand by rank, and by descending id where that is equal too. In the
-    second, of scores in single precision, they stand by descending id.
+    In the first, equal scores stand by rank, and in the order of lines where that is equal too. In
+    the second, of scores in single precision, they stand by descending id.
     """
     ranked = np.lexsort((lines.ranks, -lines.scores, groups))
     with np.errstate(over="ignore"):
@@ -103,9 +100,7 @@ def _order(lines: _Lines, groups: Codes) -> tuple[Codes, Codes]:
     if not np.any(_repeats(groups[ranked]) & _repeats(single[ranked])):
         return ranked, ranked
     alphabet = np.argsort(np.argsort(np.array(lines.ids.known, dtype=object)))
-    descending = -alphabet[lines.ids.codes]
-    ranked = np.lexsort((descending, lines.ranks, -lines.scores, groups))
-    return ranked, np.lexsort((descending, -single, groups))
+    return ranked, np.lexsort((-alphabet[lines.ids.codes], -single, groups))
 
 
 def _repeats(values: NDArray[np.generic]) -> NDArray[np.bool_]:

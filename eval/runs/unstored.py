@@ -9,6 +9,8 @@ from typing import Any
 from eval.collections.collection import Collection, Query
 from eval.runs.execution import Plan, Ready, describe_run
 from eval.runs.latency import RETRIES, Latency
+from eval.runs.manifest import RisingScores
+from eval.runs.rows import has_rising_scores
 from eval.runs.searching import sample, search_plain
 from eval.runs.stored import StoredRun
 from eval.scoring import measures
@@ -38,6 +40,7 @@ def search_unstored(
         entry.counts.get(RETRIES, 0) for found in rankings.values() for entry in found.trace
     )
     degraded = dict(Counter(line for found in rankings.values() for line in found.degraded))
+    rising = [query for query, found in rankings.items() if has_rising_scores(found)]
     latency = Latency((), None, plan.latency.concurrency, retries)
     return StoredRun(
         folder=Path(),
@@ -49,6 +52,7 @@ def search_unstored(
             ready,
             latency,
             degraded=degraded,
+            rising=RisingScores(queries=len(rising), first=rising[0]) if rising else None,
             searched=len(queries),
             circumstances=circumstances,
             seconds=time.perf_counter() - begin,

@@ -214,9 +214,10 @@ class Retriever(ABC):
 
     @abstractmethod
     def search(self, query: str, k: int) -> Ranking:
-        """Return at most `k` hits, by descending score, equal scores by descending chunk id.
+        """Return at most `k` hits, best first.
 
-        The same call returns the same ranking. A query that nothing matches, an empty one
+        Their order is the ranking, whatever their scores; a score that rises is reported. The same
+        call returns the same ranking. A query that nothing matches, an empty one
         among them, returns no hits. Safe to call from several threads.
         """
 

@@ -1,10 +1,15 @@
-"""Answers from elsewhere: ids and spans with scores, and the chunks of a collection they name."""
+"""Answers from elsewhere: the chunks that they name, in the order in which they name them.
+
+The order of a list is the ranking, whatever scores stand beside it (docs/measures.md).
+"""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice, pairwise
+from operator import itemgetter
 from typing import Any
 
-from retrievers.base import AssayError, Chunk, Document
+from retrievers.base import AssayError, Chunk, Document, Hit
 from retrievers.base.quotes import Locator
 from retrievers.base.quotes import Place as Span
 
@@ -14,7 +19,7 @@ IDS = ("doc_id", "id", "_id", "docno", "docid")
 ALLOWED = (
     "allowed: (id, score), (document id, start, end, score), "
     '{"doc_id": …, "start": …, "end": …, "score": …}, {"document": …, "text": …, "score": …}, '
-    "or ids alone, best first"
+    "or any of them without the score; best first"
 )
 
 
@@ -70,6 +75,10 @@ class NamedChunks:
                 f"allowed: 0 <= start < end <= {len(text)}"
             )
         return Chunk(f"{name}[{start}:{end}]", name, start, end, text[start:end])
+
+    def rank(self, answer: Any, k: int) -> tuple[Hit, ...]:
+        """Return the first `k` chunks that an answer names, each once. Raises AssayError."""
+        return rank_chunks(((self.find(place), score) for place, score in read_answer(answer)), k)
 
     def find_text(self, text: str, names: Sequence[str] = (), near: int | None = None) -> Chunk:
         """Return the chunk of a text whose document may be known by one of `names`.
@@ -138,34 +147,61 @@ class NamedChunks:
 
 
 def read_answer(answer: Any) -> list[tuple[Place, float]]:
-    """Return the places that an answer names, each once, with their scores, best first.
+    """Return the places that an answer names, each once, best first, with their scores.
 
-    An answer is a mapping of ids to scores, or hits as `ALLOWED` says. Equal scores stand by
-    descending id, as trec_eval has them; without scores a place has that of its rank, 1 / rank.
-    Raises AssayError.
+    An answer is hits as `ALLOWED` says, in the order that counts: the first of the same places
+    stands, and scores sort nothing. A mapping of ids to scores has no order but that of its scores;
+    equal ones stand as given. Raises AssayError.
     """
-    hits = list(answer.items()) if isinstance(answer, Mapping) else answer
-    if isinstance(hits, str) or not isinstance(hits, Iterable):
+    if isinstance(answer, Mapping):
+        scored = ((id_, _as_score(id_, score)) for id_, score in answer.items())
+        answer = sorted(scored, key=itemgetter(1), reverse=True)
+    if isinstance(answer, str) or not isinstance(answer, Iterable):
         raise AssayError(f"{answer!r:.60} is no list of hits; {ALLOWED}")
-    best: dict[Place, float] = {}
-    for rank, hit in enumerate(hits, start=1):
-        place, score = _read_hit(hit, rank)
-        best[place] = max(score, best.get(place, -math.inf))
-    return sorted(best.items(), key=lambda item: (item[1], _label(item[0])), reverse=True)
+    hits = list(map(_read_hit, answer))
+    scores = complete([score for _, score in hits])
+    found: dict[Place, float] = {}
+    for (place, _), score in zip(hits, scores, strict=True):
+        found.setdefault(place, score)
+    return list(found.items())
 
 
-def _label(place: Place) -> str:
-    """Return a place as the id of a chunk, by which equal scores are ordered."""
-    return place if isinstance(place, str) else f"{place[0]}[{':'.join(map(str, place[1:]))}]"
+def rank_chunks(found: Iterable[tuple[Chunk, float]], k: int) -> tuple[Hit, ...]:
+    """Return the first `k` chunks in their order, each at its first place."""
+    hits: dict[str, Hit] = {}
+    fresh = (pair for pair in found if pair[0].id not in hits)
+    for chunk, score in islice(fresh, k):
+        hits[chunk.id] = Hit(chunk, score)
+    return tuple(hits.values())
 
 
-def _read_hit(hit: Any, rank: int) -> tuple[Place, float]:
+def complete(scores: Sequence[float | None]) -> list[float]:
+    """Return the scores of a ranking; where one is missing, that of its rank for each: 1 / rank."""
+    known = [score for score in scores if score is not None]
+    return known if len(known) == len(scores) else [1 / at for at in range(1, len(scores) + 1)]
+
+
+def rises(scores: Sequence[float]) -> bool:
+    """Say whether scores contradict their order: one is higher than the one before it."""
+    return any(later > earlier for earlier, later in pairwise(scores))
+
+
+def describe_rising(queries: int, of: int, first: str) -> str:
+    """Say of how many queries scores contradict the order of hits, and what that means."""
+    return (
+        f"in {queries:,} of {of:,} queries (first: {first}) a hit has a higher score than the one "
+        "before it. The order returned is judged, not the scores: if higher scores are better, "
+        "sort the hits by them; if lower ones are (distances), this is as it should be"
+    )
+
+
+def _read_hit(hit: Any) -> tuple[Place, float | None]:
     if hasattr(hit, "_asdict"):
         hit = hit._asdict()
     if isinstance(hit, str):
-        return hit, 1 / rank
+        return hit, None
     if isinstance(hit, Mapping):
-        hit = (*_read_place(hit), hit.get("score", 1 / rank))
+        hit = (*_read_place(hit), hit.get("score"))
     if not isinstance(hit, Sequence) or len(hit) not in (2, 3, 4):
         raise AssayError(f"{hit!r} is no hit; {ALLOWED}")
     name, *offsets, score = (_as_plain(value) for value in hit)
@@ -173,9 +209,14 @@ def _read_hit(hit: Any, rank: int) -> tuple[Place, float]:
     kind = str if len(offsets) == 1 else int
     if not isinstance(name, str) or not all(type(offset) is kind for offset in offsets):
         raise AssayError(f"{tuple(hit)!r} is no hit; {ALLOWED}")
+    return (name, *offsets) if offsets else name, None if score is None else _as_score(name, score)
+
+
+def _as_score(name: Any, score: Any) -> float:
+    score = _as_plain(score)
     if type(score) not in (int, float) or not math.isfinite(score):
         raise AssayError(f"{name}: the score {score!r} is not a finite number")
-    return (name, *offsets) if offsets else name, float(score)
+    return float(score)
 
 
 def _read_place(hit: Mapping[Any, Any]) -> Sequence[Any]:

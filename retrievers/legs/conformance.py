@@ -9,15 +9,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from retrievers.base import Chunk
-from retrievers.conformance import (
-    DOCUMENTS,
-    ODD_QUERIES,
-    QUERIES,
-    ConformanceError,
-    check_rules,
-    make_rules,
-    require,
-)
+from retrievers.conformance import ConformanceError, check_rules, make_rules, require
+from retrievers.conformance_sample import DOCUMENTS, ODD_QUERIES, QUERIES
 from retrievers.corpus import Corpus
 from retrievers.legs.base import Leg, LegResult, LegSettings
 from retrievers.ranking import Scored

@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from retrievers.conformance import ODD_QUERIES, QUERIES, check_rules, make_rules, require
+from retrievers.conformance import check_rules, make_rules, require
+from retrievers.conformance_sample import ODD_QUERIES, QUERIES
 from retrievers.models.base import CrossEncoder, Encoder
 from retrievers.models.cross_encoders import CrossEncoderChoice
 from retrievers.models.encoders import EncoderChoice

@@ -8,14 +8,8 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from retrievers.conformance import (
-    ODD_QUERIES,
-    QUERIES,
-    ConformanceError,
-    check_rules,
-    make_rules,
-    require,
-)
+from retrievers.conformance import ConformanceError, check_rules, make_rules, require
+from retrievers.conformance_sample import ODD_QUERIES, QUERIES
 from retrievers.legs.conformance import make_corpus
 from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request
 from retrievers.settings import Workshop

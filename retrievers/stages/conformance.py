@@ -10,15 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from retrievers.base import Hit
-from retrievers.conformance import (
-    DOCUMENTS,
-    ODD_QUERIES,
-    QUERIES,
-    ConformanceError,
-    check_rules,
-    make_rules,
-    require,
-)
+from retrievers.conformance import ConformanceError, check_rules, make_rules, require
+from retrievers.conformance_sample import DOCUMENTS, ODD_QUERIES, QUERIES
 from retrievers.legs.conformance import make_corpus
 from retrievers.settings import Workshop
 from retrievers.stages.base import Stage, StageSettings

@@ -3,9 +3,10 @@
 import json
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from click.testing import CliRunner, Result
@@ -13,6 +14,7 @@ from click.testing import CliRunner, Result
 from eval.cli.check import check
 from eval.collections.loading import load
 from retrievers.base import AssayError
+from retrievers.conformance_sample import ODD_QUERIES
 
 MODULE = """
 from dataclasses import replace
@@ -25,6 +27,16 @@ class Unsorted(WordOverlap):
     def search(self, query, k):
         found = super().search(query, k)
         return replace(found, hits=found.hits[::-1])
+
+
+class Pairs(WordOverlap):
+    def search(self, query, k):
+        return [(hit.chunk.id, hit.score) for hit in super().search(query, k).hits]
+
+
+class Numbers(WordOverlap):
+    def search(self, query, k):
+        return [3.5]
 
 
 class Strict(WordOverlap):
@@ -90,12 +102,27 @@ def test_the_examples_keep_every_rule(what: tuple[str, ...]) -> None:
 
 def test_each_broken_rule_is_told_with_its_reason(own: Path) -> None:
     unsorted = failures(run("faulty:Unsorted", "--json"))["retriever: best_first"]
-    assert unsorted.startswith("not best first, equal scores by descending id: (")
+    assert "?': not best first: a score is higher than the one before it: [0." in unsorted
     broken = failures(run("faulty:Strict", "--json"))
     assert broken["retriever: blank_finds_nothing"] == "KeyError: 'no words'"
     assert "retriever: best_first" not in broken
     shown = run("faulty:Strict").output
     assert "FAILED  blank finds nothing" in shown
+
+
+def test_a_class_may_return_what_functions_may(own: Path) -> None:
+    result = run("faulty:Pairs")
+    assert result.exit_code == 0, result.output
+    assert "0 of 17 rules are broken" in result.output
+
+
+def test_answers_that_cannot_be_read_are_told_once(own: Path) -> None:
+    result = run("faulty:Numbers", "--json")
+    ((rule, why),) = failures(result).items()
+    assert rule == "retriever: answers_in_form"
+    assert "3.5 is no hit; allowed: (id, score), " in why
+    others = [row for row in json.loads(result.stdout)["rules"] if row["status"] != "failed"]
+    assert {row["why"] for row in others} == {"its answers cannot be read"}
 
 
 def test_the_parts_plugged_into_a_pipeline_are_checked(own: Path) -> None:
@@ -109,30 +136,65 @@ def test_the_parts_plugged_into_a_pipeline_are_checked(own: Path) -> None:
 
 
 class Service(BaseHTTPRequestHandler):
-    """Finds the same document for any query, with or without words."""
+    """Finds documents by their order, all equally good; `lie` may change what it returns."""
 
-    document = ""
+    documents: Sequence[str] = ()
+    asked: ClassVar[set[str]] = set()
+
+    def lie(self, query: str, k: int) -> Sequence[str]:
+        return self.documents[:k] if query.strip() else ()
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.asked.add(asked["query"])
         self.send_response(200)
         self.end_headers()
-        self.wfile.write(json.dumps({"hits": [{"id": self.document, "score": 1}]}).encode())
+        hits = [{"id": id_, "score": 1} for id_ in self.lie(**asked)]
+        self.wfile.write(json.dumps({"hits": hits}).encode())
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
 
 
-def test_a_service_is_asked_about_its_own_documents() -> None:
-    Service.document = load("harbourline").documents[0].id
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
+class AnswersBlank(Service):
+    def lie(self, query: str, k: int) -> Sequence[str]:
+        return self.documents[:k]
+
+
+class BackwardsWhenFew(Service):
+    def lie(self, query: str, k: int) -> Sequence[str]:
+        found = super().lie(query, k)
+        return found[::-1] if k < 3 else found
+
+
+@pytest.mark.parametrize(
+    ("service", "broken"),
+    [
+        (Service, None),
+        (AnswersBlank, "blank_finds_nothing"),
+        (BackwardsWhenFew, "smaller_k_is_a_prefix"),
+    ],
+)
+def test_a_service_is_blamed_for_its_own_faults_alone(
+    service: type[Service], broken: str | None
+) -> None:
+    """It is asked the queries of its collection; a rule that is broken names one of these."""
+    collection = load("harbourline")
+    Service.documents = [document.id for document in collection.documents[:5]]
+    Service.asked.clear()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), service)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}/"
-    result = run(url, "dataset=harbourline", "--json")
+    result = run(f"http://127.0.0.1:{server.server_port}/", "dataset=harbourline", "--json")
     server.shutdown()
-    assert list(failures(result)) == ["retriever: blank_finds_nothing"]
     rules = json.loads(result.stdout)["rules"]
     assert sum(rule["status"] == "skipped" for rule in rules) == 5
+    failed = {rule["rule"]: rule["why"] for rule in rules if rule["status"] == "failed"}
+    assert list(failed) == [broken] * bool(broken)
+    for why in failed.values():
+        assert any(why.startswith(repr(query)) for query in Service.asked), why
+    # The rest are the odd and blank ones that any retriever is asked.
+    texts = {query.text for query in collection.queries}
+    assert Service.asked - texts <= {*ODD_QUERIES, "", " \n\t"}
 
 
 @pytest.mark.parametrize(

@@ -103,20 +103,26 @@ def test_spans_are_judged_as_spans() -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        {"d1": 2, "d2": 1.0},
-        [("d2", np.float32(1)), ("d1", np.int64(2)), ("d2", 0)],
+        {"d2": 1.0, "d1": 2},
+        [("d1", np.float32(1)), ("d2", np.int64(2)), ("d1", 3)],
         ["d1", "d2"],
         [{"id": "d1", "score": 2}, {"doc_id": "d2", "score": 1}],
         [{"docno": "d1"}, {"docno": "d2"}],
+        [("d1", None), {"docno": "d2", "score": 7}],
     ],
 )
 def test_answers_in_every_form(given: Any) -> None:
     assert [place for place, _ in read_answer(given)] == ["d1", "d2"]
 
 
-def test_equal_scores_stand_by_descending_id() -> None:
-    given = [("d1", 1), ("d3", 1), ("d2", 0, 4, 1)]
-    assert [place for place, _ in read_answer(given)] == ["d3", ("d2", 0, 4), "d1"]
+def test_the_order_given_stands_and_the_first_of_the_same_places() -> None:
+    given = [("d1", 1), ("d3", 1), ("d2", 0, 4, 9), ("d1", 9)]
+    assert read_answer(given) == [("d1", 1), ("d3", 1), (("d2", 0, 4), 9)]
+    assert read_answer({"d1": 1, "d3": 1, "d2": 9}) == [("d2", 9), ("d1", 1), ("d3", 1)]
+    # One that has no score leaves none to the others.
+    assert read_answer(["d1", ("d2", 7)]) == [("d1", 1), ("d2", 0.5)]
+    with pytest.raises(AssayError, match="d1: the score None is not a finite number"):
+        read_answer({"d1": None})
 
 
 def test_a_function_is_measured_anew_unless_all_of_it_is_known() -> None:

@@ -94,11 +94,11 @@ def make_lines(seed: int) -> list[str]:
 def test_however_words_are_parted_the_rankings_are_the_same(tmp_path: Path, seed: int) -> None:
     lines = make_lines(seed)
     plain = read_run_file(write(tmp_path, "\n".join(lines)))
-    scored: dict[tuple[str, str], list[tuple[float, int, str]]] = {}
-    for query, _, id_, rank, score, tag in map(str.split, lines):
-        scored.setdefault((tag, query), []).append((float(score), -int(rank), id_))
+    scored: dict[tuple[str, str], list[tuple[float, int, int, str]]] = {}
+    for at, (query, _, id_, rank, score, tag) in enumerate(map(str.split, lines)):
+        scored.setdefault((tag, query), []).append((-float(score), int(rank), at, id_))
     for (tag, query), hits in scored.items():
-        assert plain.systems[tag][query] == tuple(id_ for *_, id_ in sorted(hits, reverse=True))
+        assert plain.systems[tag][query] == tuple(id_ for *_, id_ in sorted(hits))
     assert len(plain.notes) == 4
     others = ["  ".join, "\t".join, "\u3000".join, " \t".join]
     for join in others:
@@ -179,6 +179,10 @@ def test_hits_may_be_spans_and_texts(tmp_path: Path) -> None:
     replayed = Replay(read_run_file(write(tmp_path, row)), "t", collection)
     found = [hit.chunk for hit in replayed.search(query.text, 10).hits]
     assert [(chunk.start, chunk.text) for chunk in found] == [(start, quote), (0, document.text)]
+    # A place that is named twice stands where it is named first.
+    row = json.dumps({"query_id": query.id, "ranking": [hits[0], hits[2], hits[1]]})
+    replayed = Replay(read_run_file(write(tmp_path, row)), "run", collection)
+    assert [hit.chunk for hit in replayed.search(query.text, 10).hits] == found
 
 
 def test_equal_scores_stand_by_rank_and_contradictions_are_told(tmp_path: Path) -> None:
@@ -188,12 +192,15 @@ def test_equal_scores_stand_by_rank_and_contradictions_are_told(tmp_path: Path) 
     read = read_run_file(write(tmp_path, constant))
     assert read.systems == {"t": {"q1": ("a", "b"), "q2": ("a", "b")}}
     assert [note.partition(": ")[2] for note in read.notes] == [
-        "t: in 2 of 2 queries scores are equal; there the ranks decide, where trec_eval goes by id "
-        "(--ties ids)"
+        "t: in 2 of 2 queries (first: q1) scores are equal; there the ranks decide, where "
+        "trec_eval goes by id (--ties ids)"
     ]
     read = read_run_file(write(tmp_path, "q Q0 a 1 1 t\nq Q0 b 2 2 t\n"))
     assert read.systems == {"t": {"q": ("b", "a")}}
-    assert "t: in 1 of 1 queries ranks contradict scores; the scores decide" in read.notes[0]
+    assert (
+        "t: in 1 of 1 queries (first: q) ranks contradict scores; the scores decide, as in"
+        in read.notes[0]
+    )
 
 
 def test_equal_scores_stand_by_id_as_in_trec_eval(tmp_path: Path) -> None:

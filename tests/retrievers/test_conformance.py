@@ -12,16 +12,34 @@ from processes import pipelines
 from eval.experiments.config import load_config
 from retrievers.base import Chunk, Document, Hit, IndexReport, Ranking, Retriever, StageTrace
 from retrievers.config import PipelineConfig
-from retrievers.conformance import RULES, ConformanceError, Rule
+from retrievers.conformance import (
+    RULES,
+    ConformanceError,
+    Rule,
+    Subject,
+    check_retriever,
+    make_rules,
+    require,
+)
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache, default_root
 
 
-@pytest.mark.parametrize("rule", RULES, ids=str)
+def ties_by_descending_id(subject: Subject) -> None:
+    """What pipelines of ours promise besides: equal scores stand by descending id."""
+    for ranking in subject.search().values():
+        keys = [(hit.score, hit.chunk.id) for hit in ranking.hits]
+        require(keys == sorted(keys, reverse=True), f"not by descending id: {keys}")
+
+
+OWN_RULES = (*RULES, *make_rules(ties_by_descending_id))
+
+
+@pytest.mark.parametrize("rule", OWN_RULES, ids=str)
 @pytest.mark.parametrize("path", pipelines(), ids=lambda path: path.stem)
 def test_configs_keep_the_rules(rule: Rule, path: Path) -> None:
     config = load_config(path)
-    rule.check(lambda: config.build(Workshop(Cache(default_root()))))
+    rule.check(Subject(lambda: config.build(Workshop(Cache(default_root())))))
 
 
 # What no config at hand uses, by what it is: the settings of a pipeline.
@@ -69,11 +87,11 @@ PIPELINES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize("rule", OWN_RULES, ids=str)
 @pytest.mark.parametrize("name", PIPELINES)
 def test_pipelines_keep_the_rules(rule: Rule, name: str) -> None:
     config = PipelineConfig.model_validate({"name": "under-test", "retriever": PIPELINES[name]})
-    rule.check(lambda: config.build(Workshop(Cache(default_root()))))
+    rule.check(Subject(lambda: config.build(Workshop(Cache(default_root())))))
 
 
 # Stages one by one over two cheap legs, and all that fit together; chunks here have parents.
@@ -117,7 +135,7 @@ STAGES: dict[str, tuple[dict[str, Any], list[Any]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize("rule", OWN_RULES, ids=str)
 @pytest.mark.parametrize("name", STAGES)
 def test_stages_keep_the_rules(rule: Rule, name: str) -> None:
     recipe, named = STAGES[name]
@@ -125,7 +143,7 @@ def test_stages_keep_the_rules(rule: Rule, name: str) -> None:
     config = PipelineConfig.model_validate(
         {"name": "under-test", "documents": CUT, "retriever": {**recipe, "stages": stages}}
     )
-    rule.check(lambda: config.build(Workshop(Cache(default_root()))))
+    rule.check(Subject(lambda: config.build(Workshop(Cache(default_root())))))
 
 
 class Overlap(Retriever):
@@ -155,10 +173,39 @@ class Doubled(Overlap):
         return Ranking((*hits[:1], *hits)[:k])
 
 
+class TiesByOrderOfDocuments(Overlap):
+    def search(self, query: str, k: int) -> Ranking:
+        places = {chunk.id: at for at, chunk in enumerate(self.chunks)}
+        hits = super().search(query, 100).hits
+        return Ranking(tuple(sorted(hits, key=lambda h: (-h.score, places[h.chunk.id])))[:k])
+
+
+class ReturnsNumbers(Overlap):
+    def search(self, query: str, k: int) -> Any:
+        return [len(query)]
+
+
+class ReportsNothing(Overlap):
+    def index(self, documents: Sequence[Document]) -> Any:
+        super().index(documents)
+
+
+class WorstFirst(Overlap):
+    def search(self, query: str, k: int) -> Ranking:
+        return Ranking(super().search(query, 100).hits[::-1][:k])
+
+
 class TiesByAscendingId(Overlap):
     def search(self, query: str, k: int) -> Ranking:
         hits = super().search(query, 100).hits
         return Ranking(tuple(sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id)))[:k])
+
+
+class Pairs(Overlap):
+    """Returns what a function may return."""
+
+    def search(self, query: str, k: int) -> Any:
+        return [(hit.chunk.id, hit.score) for hit in super().search(query, k).hits]
 
 
 class Drifting(Overlap):
@@ -251,9 +298,10 @@ class FalseTrace(Overlap):
 
 
 BROKEN: dict[str, Callable[[], Retriever]] = {
+    "answers_in_form": ReturnsNumbers,
     "at_most_k": TooMany,
     "no_chunk_twice": Doubled,
-    "best_first": TiesByAscendingId,
+    "best_first": WorstFirst,
     "same_answer_again": Drifting,
     "smaller_k_is_a_prefix": WorseWithFewer,
     "order_of_documents_is_nothing": FirstComesFirst,
@@ -270,12 +318,25 @@ BROKEN: dict[str, Callable[[], Retriever]] = {
 }
 
 
+@pytest.mark.parametrize("made", [Overlap, TiesByAscendingId, TiesByOrderOfDocuments, Pairs])
 @pytest.mark.parametrize("rule", RULES, ids=str)
-def test_a_sound_retriever_passes(rule: Rule) -> None:
-    rule.check(Overlap)
+def test_a_sound_retriever_passes(rule: Rule, made: type[Overlap]) -> None:
+    rule.check(Subject(made))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_every_rule_catches_its_breach(rule: Rule) -> None:
     with pytest.raises(ConformanceError):
-        rule.check(BROKEN[rule.name])
+        rule.check(Subject(BROKEN[rule.name]))
+
+
+def test_pipelines_of_ours_order_equal_scores() -> None:
+    ties_by_descending_id(Subject(Overlap))
+    with pytest.raises(ConformanceError, match="not by descending id"):
+        ties_by_descending_id(Subject(TiesByAscendingId))
+
+
+def test_an_index_that_reports_nothing_is_told_how() -> None:
+    told = r"index returned None; return IndexReport\(chunks=…\) of retrievers\.base"
+    with pytest.raises(ConformanceError, match=told):
+        check_retriever(ReportsNothing)

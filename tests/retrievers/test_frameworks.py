@@ -57,7 +57,11 @@ def test_texts_are_put_back_into_their_documents(kind: str, tmp_path: Path) -> N
     framework_retrievers.made = made  # type: ignore[attr-defined]
     again = build(kind, "made", tmp_path, nondeterministic=True)
     again.index(documents())
-    assert again.search("the night train", 2).hits == ranking.hits
+    # Of equal scores, that of LlamaIndex's own store orders each index by other random ids.
+    hits = again.search("the night train", 2).hits
+    assert sorted(hits, key=lambda hit: hit.chunk.id) == sorted(
+        ranking.hits, key=lambda hit: hit.chunk.id
+    )
     assert again.nondeterministic
 
 

@@ -71,7 +71,7 @@ def ask(url: str, tmp_path: Path, answer: object, **settings: Any) -> list[tuple
 
 def test_passages_and_documents_by_id(url: str, tmp_path: Path) -> None:
     rows = [{"id": "p2", "score": 1}, {"id": "a.md", "score": 2.5}, {"id": "p2", "score": 0.5}]
-    assert ask(url, tmp_path, {"hits": rows}) == [("a.md", 2.5), ("p2", 1.0)]
+    assert ask(url, tmp_path, {"hits": rows}) == [("p2", 1.0), ("a.md", 2.5)]
     assert Service.asked == {"query": "what?", "k": 3}
     assert Service.token is None
 
@@ -90,11 +90,18 @@ def test_services_with_chunks_of_their_own(url: str, tmp_path: Path) -> None:
     assert found == [("a.md[0:13]", 3.0), ("a.md[1:10]", 2.0), ("p2", 1.0)]
 
 
+def test_the_services_own_order_counts(url: str, tmp_path: Path) -> None:
+    rows = [{"id": id_, "score": 1} for id_ in ("p1", "p2", "a.md")]
+    assert ask(url, tmp_path, {"hits": rows}) == [("p1", 1.0), ("p2", 1.0), ("a.md", 1.0)]
+    rows = [{"id": "p1"}, {"id": "a.md"}]
+    assert ask(url, tmp_path, {"hits": rows}) == [("p1", 1.0), ("a.md", 0.5)]
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
         ({"hits": [{"id": "elsewhere", "score": 1}]}, "elsewhere is neither a passage nor"),
-        ({"hits": [{"id": "p1"}]}, "score"),
+        ({"hits": [{"score": 1}]}, "is no hit"),
         ({"results": []}, "hits"),
         (b"<html>", "expected .*: <html>"),
         (b'{"hits": [{"id": "p1", "score": NaN}]}', "nan is not a finite number.*NaN"),

@@ -12,7 +12,8 @@ from processes import ROOT, pipelines
 from eval.experiments.config import RunConfig, load_config
 from retrievers import variants as module
 from retrievers.base import Chunk, Hit, Ranking, Retriever
-from retrievers.conformance import DOCUMENTS, QUERIES, RULES, Rule
+from retrievers.conformance import RULES, Rule, Subject
+from retrievers.conformance_sample import DOCUMENTS, QUERIES
 from retrievers.legs.base import LegResult
 from retrievers.legs.dense import DenseLeg
 from retrievers.legs.keyword import KeywordLeg
@@ -64,7 +65,7 @@ def answer(ranking: Ranking) -> tuple[Any, ...]:
 @pytest.mark.parametrize("name", ["hybrid_rrf", "native_hybrid"])
 def test_variants_keep_the_rules(rule: Rule, name: str, variants: Variants) -> None:
     config = load_config(ROOT / "configs" / f"{name}.yaml")
-    rule.check(lambda: variants.build(config))
+    rule.check(Subject(lambda: variants.build(config)))
 
 
 def tell(hit: Hit) -> tuple[Chunk, float]:

@@ -1,0 +1,66 @@
+"""A retriever of somebody's own, whose answers may be what functions may return."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from retrievers.base import Chunk, Document, IndexReport, Ranking, Retriever
+from retrievers.base.answers import NamedChunks
+
+
+class AdaptedRetriever(Retriever):
+    """Does as `adapted`; where that answers with no Ranking, `read_answer` says what else may be.
+
+    `name` is what messages call it.
+    """
+
+    def __init__(self, adapted: Retriever) -> None:
+        self.adapted = adapted
+        self.name = str(getattr(adapted, "name", "") or type(adapted).__name__)
+        self.nondeterministic = adapted.nondeterministic
+        self._documents: Sequence[Document] = ()
+        self._chunks: NamedChunks | None = None
+
+    def index(self, documents: Sequence[Document]) -> IndexReport:
+        """Let it index."""
+        self._documents, self._chunks = documents, None
+        return self.adapted.index(documents)
+
+    def search(self, query: str, k: int) -> Ranking:
+        """Return its answer as a Ranking. Raises AssayError where it is none that can be read."""
+        return self._read(self.adapted.search(query, k), k)
+
+    def search_plain(self, query: str, k: int) -> Ranking:
+        """Return its plain answer as `search` does."""
+        return self._read(self.adapted.search_plain(query, k), k)
+
+    def without_query_cache(self) -> Retriever:
+        """Return its own, adapted."""
+        plain = self.adapted.without_query_cache()
+        if plain is self.adapted:
+            return self
+        other = type(self)(plain)
+        other._documents = self._documents
+        return other
+
+    def list_chunks(self) -> Sequence[Chunk]:
+        """Return what it has indexed."""
+        return self.adapted.list_chunks()
+
+    def probe(self, query: str, depth: int) -> Mapping[str, Sequence[str]]:
+        """Ask its legs."""
+        return self.adapted.probe(query, depth)
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return its facts."""
+        return self.adapted.facts()
+
+    def close(self) -> None:
+        """Close it."""
+        self.adapted.close()
+
+    def _read(self, answer: object, k: int) -> Ranking:
+        if isinstance(answer, Ranking):
+            return answer
+        if self._chunks is None:
+            self._chunks = NamedChunks(self._documents, self.adapted.list_chunks())
+        return Ranking(self._chunks.rank(answer, k))
