@@ -23,10 +23,10 @@ from eval.parity.quality import (
 )
 from eval.parity.results import Parity
 from eval.parity.timing import Timing, time_systems
-from eval.parity.verdicts import QueryVerdict, Trial, compare, diagnose
+from eval.parity.verdicts import QueryVerdict, Trial, compare, diagnose, find_repeated
 from eval.runs import environment
 from eval.statistics.estimates import SHARE, Estimate, estimate_mean
-from retrievers.base import Progress
+from retrievers.base import AssayError, Progress
 from retrievers.engines.base import Engine, Lists
 from retrievers.engines.list_parity import ListObservation, vary_list
 from retrievers.engines.meaning import describe_hybrid
@@ -58,7 +58,7 @@ def examine(
 ) -> Parity:
     """Index the bench in an engine, which is built of `configured`, and find what its hybrid is.
 
-    Raises AssayError when the engine cannot be asked.
+    Raises AssayError when the engine cannot be asked, or a list of it holds a text twice.
     """
     index = index_engine(bench, engine)
     name = str(engine.facts()["engine"])
@@ -97,13 +97,28 @@ def examine(
 
 
 def observe(bench: Bench, engine: Engine, progress: Progress) -> dict[str, Observation]:
-    """Ask an engine, which has indexed the bench, every query."""
+    """Ask an engine, which has indexed the bench, every query.
+
+    Raises AssayError where a list holds a text twice: what it was fused from cannot be told.
+    """
     name = str(engine.facts()["engine"])
     look = Observation if "hybrid" in engine.searches else ListObservation
-    return {
-        query.id: look(engine, query.text, bench.encoded[query.id], bench.vectors)
-        for query in progress.track(bench.asked, f"{name}: asking", len(bench.asked))
-    }
+    seen = {}
+    for query in progress.track(bench.asked, f"{name}: asking", len(bench.asked)):
+        item = look(engine, query.text, bench.encoded[query.id], bench.vectors)
+        lists = {
+            "dense": item.lists.dense,
+            "keyword": item.lists.keyword,
+            "returned": item.returned,
+        }
+        for which, listed in lists.items():
+            if (at := find_repeated(listed)) is not None:
+                raise AssayError(
+                    f"{name}: query {query.id}: {bench.chunks[at].id} stands twice in the {which} "
+                    "list, which is a fault of the engine: no verdict is given"
+                )
+        seen[query.id] = item
+    return seen
 
 
 def find_parity(engine: Engine, seen: Seen, progress: Progress) -> Found:

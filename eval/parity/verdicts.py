@@ -20,11 +20,12 @@ ENOUGH = 0.95
 def compare(returned: Sequence[Scored], expected: Sequence[Scored], limit: int) -> QueryVerdict:
     """Compare what an engine returned to `limit` with what was expected, both best first.
 
+    A text that is returned twice is `different` from anything, since nothing is expected twice.
     `identical`: the same texts in the same order, scores equal but for rounding. `ties`: the same
     scores, and texts in another order only where their scores are equal but for rounding.
     """
     wanted = expected[:limit]
-    if len(returned) != len(wanted):
+    if len(returned) != len(wanted) or find_repeated(returned) is not None:
         return "different"
     near = OF_THE_BEST * max((abs(score) for _, score in wanted), default=0.0)
     pairs = list(zip(returned, wanted, strict=True))
@@ -36,6 +37,16 @@ def compare(returned: Sequence[Scored], expected: Sequence[Scored], limit: int) 
     scores = dict(expected)
     alike = all(at in scores and _equal(score, scores[at], near) for at, score in returned)
     return "ties" if alike else "different"
+
+
+def find_repeated(listed: Sequence[Scored]) -> int | None:
+    """Return the first text that a list holds twice; None where each stands once."""
+    seen: set[int] = set()
+    for at, _ in listed:
+        if at in seen:
+            return at
+        seen.add(at)
+    return None
 
 
 def _equal(one: float, other: float, near: float) -> bool:
@@ -73,6 +84,14 @@ class Diagnosis:
     def what(self) -> str:
         """What was changed, in words."""
         return f"{self.family} ({self.label})"
+
+    @property
+    def shortfall(self) -> str:
+        """How many queries it does not account for, in words; "" where it accounts for all."""
+        missed, against = self.different - self.explained, self.others - self.kept
+        told = [f"{missed} of {self.different} that differ are not explained"] if missed else []
+        told += [f"{against} of {self.others} others contradict it"] if against else []
+        return ", ".join(told)
 
     @property
     def share(self) -> float:
@@ -121,5 +140,7 @@ def conclude(verdicts: Mapping[str, QueryVerdict], diagnosis: Diagnosis | None) 
     """Return the verdict on all queries."""
     counted = count_verdicts(verdicts)
     if counted["different"]:
-        return f"explained: {diagnosis.what}" if diagnosis and diagnosis.whole else "different"
+        if not diagnosis or not diagnosis.whole:
+            return "different"
+        return "; ".join(filter(None, (f"explained: {diagnosis.what}", diagnosis.shortfall)))
     return "identical but for ties" if counted["ties"] else "identical"

@@ -78,7 +78,8 @@ def describe_verdict(parity: Parity) -> str:
     lines = [f"{counts['different']} of {queries} come back otherwise than by the stated formula."]
     if found := parity.diagnosis:
         lines.append(
-            f"{found.explained} of these are explained by one change: {found.what}. "
+            f"{found.explained} of these are explained by one change: {found.what}; "
+            f"{found.different - found.explained} are not. "
             f"Of the {found.others} others it agrees with {found.kept}."
         )
     else:

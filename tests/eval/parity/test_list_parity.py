@@ -90,6 +90,20 @@ def test_texts_that_a_graph_misses_are_explained(tmp_path: Path) -> None:
     assert missing.verdict.startswith("explained: approximate search (the same scores")
 
 
+def test_a_list_that_holds_a_text_twice_is_the_engines_fault(tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
+
+    def repeat(engine: Engine) -> Engine:
+        search = engine.dense
+        engine.dense = lambda vector, limit: [  # type: ignore[method-assign]
+            *(found := search(vector, limit - 1)), found[-1],
+        ]  # fmt: skip
+        return engine
+
+    with pytest.raises(AssayError, match=r"faiss: query q1: .* stands twice in the returned list"):
+        look("faiss", tmp_path, wrap=repeat)
+
+
 def test_pages_and_metrics_have_the_one_list(
     found: dict[str, Parity], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -85,6 +85,24 @@ def test_equal_scores_may_change_places() -> None:
     assert compare([(1, 0.5), (4, 0.4)], fused, 2) == "different"
 
 
+def test_a_text_that_is_returned_twice_is_no_tie() -> None:
+    assert compare([(1, 0.5), (1, 0.5)], [(1, 0.5), (2, 0.5)], 2) == "different"
+    assert compare([(1, 0.5), (2, 0.5), (1, 0.5)], [(1, 0.5), (2, 0.5), (3, 0.5)], 3) == "different"
+
+
+def test_an_explanation_says_what_it_does_not_explain() -> None:
+    verdicts = dict.fromkeys(map(str, range(100)), "different")
+    verdicts |= dict.fromkeys(map(str, range(100, 140)), "identical")
+    most = frozenset(map(str, (*range(97), *range(101, 140))))
+    found = diagnose(verdicts, [Trial("k", "k = 2, not 60", most)])
+    assert conclude(verdicts, found) == (
+        "explained: k (k = 2, not 60); 3 of 100 that differ are not explained, "
+        "1 of 40 others contradict it"
+    )
+    found = diagnose(verdicts, [Trial("k", "k = 2, not 60", frozenset(verdicts))])
+    assert conclude(verdicts, found) == "explained: k (k = 2, not 60)"
+
+
 @pytest.mark.parametrize(
     ("verdicts", "verdict"),
     [
