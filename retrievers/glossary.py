@@ -26,9 +26,9 @@ from retrievers.text.tokens import WORDS, fold
 CACHE_KIND = "definitions"
 # What decides which definitions are found; a change to it makes those in the cache void.
 SOURCES = (
-    "../base/frontmatter.py", "../base/markdown.py", "../settings/files.py", "blocks.py",
-    "definitions.py", "forms.py", "identifiers.py", "jurisdictions.yaml", "numbered_lines.py",
-    "paragraphs.py", "sentences.py", "structure.py",
+    "../base/frontmatter.py", "../base/markdown.py", "../settings/files.py", "admonitions.py",
+    "blocks.py", "definitions.py", "forms.py", "identifiers.py", "jurisdictions.yaml",
+    "numbered_lines.py", "paragraphs.py", "sentences.py", "structure.py",
 )  # fmt: skip
 
 # A definition and the titles of its section and those above it, outermost first.

@@ -37,7 +37,7 @@ class CodeSpan:
 
 
 def find_code(structure: Structure) -> Iterator[CodeSpan]:
-    """Yield the code of a document in order; that which is indented only is not taken for code."""
+    """Yield the code of a document in order; text that is merely indented is not taken for code."""
     for block in structure.blocks:
         if block.kind == "code":
             yield _open_fence(structure.text, block)

@@ -69,7 +69,7 @@ _HEAD = re.compile(
 _MARKS = '"“„«'
 _NO_TERM = re.compile(
     r"(?:this|that|these|those|it|which|what|he|she|they|you|we|i|by|note|notes|warning|caution"
-    r"|important|tip|hint|examples?|repealed|step|see)\b|[qa]\Z",
+    r"|danger|attention|important|tip|hint|examples?|repealed|step|see)\b|[qa]\Z",
     re.I,
 )
 _BLANK_LINE = re.compile(r"\n[ \t]*\r?\n")

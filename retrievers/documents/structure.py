@@ -4,10 +4,12 @@ Markdown is read by a CommonMark parser with tables, once a document. All offset
 points of the document's text.
 """
 
+import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from retrievers.base import Document
@@ -19,7 +21,7 @@ from retrievers.base.markdown import (
     read_links,
     tokenize,
 )
-from retrievers.documents.admonitions import mark_admonitions
+from retrievers.documents.admonitions import find_bodies, mark_admonitions
 from retrievers.documents.blocks import VERBATIM, Block, BlockKind, Link, Section
 from retrievers.documents.identifiers import identify
 from retrievers.documents.numbered_lines import find_numbered_lines, find_numbered_texts
@@ -27,6 +29,10 @@ from retrievers.documents.paragraphs import Paragraph, number_paragraphs
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
+
+NESTED = 5  # admonitions in admonitions whose indented bodies are read
+# By how deep they are nested, what their lines begin with.
+_INDENTS = [re.compile(rf"\A(?: {{0,3}}\t| {{1,4}}){{0,{by}}}") for by in range(1, NESTED + 1)]
 
 _BLOCKS: dict[str, BlockKind] = {
     "paragraph_open": "paragraph",
@@ -85,11 +91,8 @@ def parse(text: str, plain: bool = False) -> Structure:
     tokens = tokenize(text[frontmatter.end :])
     starts = line_starts(text, frontmatter.end)
     sections = tuple(_read_sections(text, tokens, starts))
-    blocks = mark_admonitions(text, list(_read_blocks(text, tokens, starts)))
-    links = tuple(
-        Link(found.target, found.text, starts[found.first], starts[found.last], found.wiki)
-        for found in read_links(tokens)
-    )
+    parts, links = _read_parts(text, tokens, starts)
+    blocks = tuple(parts)
     verbatim = tuple((block.start, block.end) for block in blocks if block.kind in VERBATIM)
     if sum(section.level > 0 for section in sections) <= 1:
         *before, last = sections or [None]
@@ -97,7 +100,7 @@ def parse(text: str, plain: bool = False) -> Structure:
         paragraphs = _number_all(text, sections, verbatim)
     else:
         paragraphs = number_paragraphs(text, sections, verbatim)
-    return Structure(text, frontmatter, sections, blocks, links, paragraphs)
+    return Structure(text, frontmatter, sections, blocks, tuple(links), paragraphs)
 
 
 def _number_all(
@@ -136,7 +139,31 @@ def _read_sections(text: str, tokens: "list[Token]", starts: list[int]) -> Itera
             yield Section(start, body, end, level, title, headings, identify(title))
 
 
-def _read_blocks(text: str, tokens: "list[Token]", starts: list[int]) -> Iterator[Block]:
+def _read_parts(
+    text: str, tokens: "list[Token]", starts: Sequence[int], nested: int = 0
+) -> tuple[list[Block], list[Link]]:
+    """Return the blocks and links of lines, those that are indented below an admonition too."""
+    read = list(_read_blocks(text, tokens, starts))
+    links = [
+        Link(found.target, found.text, starts[found.first], starts[found.last], found.wiki)
+        for found in read_links(tokens)
+    ]
+    bodies = find_bodies(text, read) if nested < NESTED else set()
+    blocks = []
+    for block in mark_admonitions(text, read):
+        if block.start not in bodies:
+            blocks.append(block)
+            continue
+        first, last = (bisect_left(starts, at) for at in (block.start, block.end))
+        lines = starts[first : last + 1]
+        body = "".join(_INDENTS[nested].sub("", text[begin:end]) for begin, end in pairwise(lines))
+        within, pointing = _read_parts(text, tokenize(body), lines, nested + 1)
+        blocks += [replace(item, depth=item.depth + block.depth) for item in within]
+        links += pointing
+    return blocks, sorted(links, key=attrgetter("start"))
+
+
+def _read_blocks(text: str, tokens: "list[Token]", starts: Sequence[int]) -> Iterator[Block]:
     for token in tokens:
         kind = _BLOCKS.get(token.type)
         if kind and token.map:

@@ -16,7 +16,7 @@ from pydantic import Field
 from retrievers.base import IndexReport, markdown
 from retrievers.base.installation import read_version
 from retrievers.corpus import Corpus
-from retrievers.documents import blocks, code, structure
+from retrievers.documents import admonitions, blocks, code, structure
 from retrievers.documents.code import CodeSpan, find_code, name_language
 from retrievers.legs import bm25
 from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
@@ -31,7 +31,9 @@ from retrievers.text.code import CodeAnalyzer
 from retrievers.text.term_counts import count_terms, load_counts
 
 # What decides what is found, besides this file.
-SOURCES = (blocks, bm25, code, code_analyzer, markdown, structure, term_counts, text_tokens)
+SOURCES = (
+    admonitions, blocks, bm25, code, code_analyzer, markdown, structure, term_counts, text_tokens,
+)  # fmt: skip
 LANGUAGE = re.compile(r"(?<!\S)lang:(\S+)")
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from retrievers.base import Chunk, Document
 from retrievers.corpus import Corpus
 from retrievers.documents.code import find_code, name_language
+from retrievers.documents.definitions import find_definitions
 from retrievers.documents.structure import parse
 from retrievers.legs.code import CodeLeg, CodeLegSettings, read_entries
 from retrievers.settings import Workshop
@@ -58,6 +59,55 @@ def test_code_of_a_document() -> None:
         ("cell", "", True),
         ("open(", "javascript", False),
     ]
+
+
+INSIDE = "call `getAuthToken`:\n\n```py\nfence()\n```\n\nThen [go](on.md). “Key” means a secret.\n"
+
+
+def indent(text: str, by: str) -> str:
+    return "".join(by + line for line in text.splitlines(keepends=True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Note: {INSIDE}",
+        f"**Warning:** {INSIDE}",
+        f"!!! note\n{indent(INSIDE, '    ')}",
+        f"!!! note\n\n{indent(INSIDE, '    ')}",
+        f"??? tip\r\n\r\n{indent(INSIDE, chr(9))}",
+        f"!!! note\n\n    !!! tip\n\n{indent(INSIDE, '        ')}",
+        f":::note\n{INSIDE}:::\n",
+        f"> [!NOTE]\n{indent(INSIDE, '> ')}",
+        f"- Note: {indent(INSIDE, '  ').lstrip()}",
+        f'=== "Linux"\n\n{indent(INSIDE, "    ")}',
+    ],
+)
+def test_nothing_is_hidden_inside_of_an_admonition(text: str) -> None:
+    found = parse(f"# A\n\n{text}\nAfter `it`.\n")
+    spans = [found.text[span.start : span.end].strip(" \t>") for span in find_code(found)]
+    assert spans == ["getAuthToken", "fence()", "it"]
+    assert [link.target for link in found.links] == ["on.md"]
+    assert [item.term for item in find_definitions(found)] == ["Key"]
+    starts = [block.start for block in found.blocks]
+    assert starts == sorted(starts)
+
+
+def test_code_in_an_admonition_is_found(tmp_path: Path) -> None:
+    leg = make_leg(tmp_path, make_corpus("Note: call `getAuthToken` first.", "`other`"))
+    assert find(leg, "getAuthToken") == [0]
+
+
+@given(
+    st.lists(st.sampled_from(["!!! a", "    ", "\t", "`x`", "```", "\n", ":::a", ":::", "- ", "b"]))
+)
+def test_blocks_of_admonitions_stand_in_order(parts: list[str]) -> None:
+    found = parse("".join(parts))
+    places = [(block.start, -block.end) for block in found.blocks]
+    assert [start for start, _ in places] == sorted(start for start, _ in places)
+    assert all(0 <= start <= -end <= len(found.text) for start, end in places)
+    spans = [(span.start, span.end) for span in find_code(found)]
+    assert spans == sorted(spans)
 
 
 @pytest.mark.parametrize("text", ["```", "```\n```", "```py\n```", "`", "``` a"])
