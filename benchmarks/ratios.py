@@ -151,7 +151,7 @@ def pair_keyword(corpus: "Corpus", workshop: "Workshop") -> Pair:
 
     from retrievers.legs.keyword import KeywordLegSettings
 
-    settings = KeywordLegSettings(variant="lucene")
+    settings = KeywordLegSettings()
     leg = settings.build(workshop)
     leg.index(corpus)
     analyzer = settings.analyzer.build()

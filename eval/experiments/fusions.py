@@ -25,7 +25,7 @@ from retrievers.ranking import Scored, best
 from retrievers.settings import Workshop
 
 # The lists of configs/hybrid.yaml: exact cosine, and this BM25, each to the same depth.
-KEYWORD_LEG = KeywordLegSettings(variant="lucene", k1=1.2, b=0.6)
+KEYWORD_LEG = KeywordLegSettings()
 # Ranks to which fusions must agree to share a row: no measure here looks deeper.
 HEAD = 20
 

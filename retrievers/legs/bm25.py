@@ -26,6 +26,9 @@ from retrievers.store.arrays import ArrayFile
 from retrievers.text.term_counts import ENTRIES, TermCounts
 
 Variant = Literal["okapi", "lucene"]
+# What every leg scores by where its config says nothing else: docs/defaults.md has the reasons.
+VARIANT: Variant = "lucene"
+K1, B = 1.2, 0.6
 WEIGHTS = "weights.npy"
 
 

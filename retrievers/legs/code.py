@@ -52,8 +52,8 @@ class CodeLegSettings(LegSettings):
         description="which queries are answered; names: only those with code in them, that is a "
         "name of several parts, an operator, backticks, or lang:",
     )
-    k1: float = Field(1.5, gt=0, description="how fast repetitions of a term saturate")
-    b: float = Field(0.75, ge=0, le=1, description="how much long blocks are discounted")
+    k1: float = Field(bm25.K1, gt=0, description="how fast repetitions of a term saturate")
+    b: float = Field(bm25.B, ge=0, le=1, description="how much long blocks are discounted")
 
     def build(self, workshop: Workshop) -> "CodeLeg":
         """Return the leg, which has indexed nothing yet."""

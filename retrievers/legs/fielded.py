@@ -58,10 +58,10 @@ class FieldedLegSettings(LegSettings):
         description="how texts become terms: a language (english, thai), plain, words, or settings",
     )
     variant: bm25.Variant = Field(
-        "okapi", description="whose idf: that of rank-bm25's BM25Okapi, or Lucene's"
+        bm25.VARIANT, description="whose idf: Lucene's, or that of rank-bm25's BM25Okapi"
     )
-    k1: float = Field(1.5, gt=0, description="how fast repetitions of a term saturate")
-    b: float = Field(0.75, ge=0, le=1, description="how much long fields are discounted")
+    k1: float = Field(bm25.K1, gt=0, description="how fast repetitions of a term saturate")
+    b: float = Field(bm25.B, ge=0, le=1, description="how much long fields are discounted")
     field_b: dict[FieldName, Annotated[float, Field(ge=0, le=1)]] = Field(
         default_factory=dict, description="b of single fields, in place of `b`"
     )

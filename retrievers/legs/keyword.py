@@ -12,6 +12,9 @@ from retrievers.base.installation import read_version
 from retrievers.corpus import Corpus
 from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.legs.bm25 import (
+    K1,
+    VARIANT,
+    B,
     Bm25sScorer,
     Formula,
     RankBm25Scorer,
@@ -48,14 +51,15 @@ class KeywordLegSettings(LegSettings):
         description="how texts become terms: a language (english, thai), plain, words, or settings",
     )
     scorer: Literal["bm25s", "rank-bm25"] = Field(
-        "bm25s", description="the library that scores; rank-bm25 is the slow reference"
+        "bm25s",
+        description="the library that scores; rank-bm25 is the slow reference, for okapi alone",
     )
     variant: Variant = Field(
-        "okapi",
-        description="okapi: the formula of rank-bm25's BM25Okapi; lucene: Lucene's (bm25s only)",
+        VARIANT,
+        description="lucene: the formula of Lucene; okapi: that of rank-bm25's BM25Okapi",
     )
-    k1: float = Field(1.5, gt=0, description="how fast repetitions of a term saturate")
-    b: float = Field(0.75, ge=0, le=1, description="how much long chunks are discounted")
+    k1: float = Field(K1, gt=0, description="how fast repetitions of a term saturate")
+    b: float = Field(B, ge=0, le=1, description="how much long chunks are discounted")
     epsilon: float = Field(
         0.25,
         ge=0,
@@ -68,7 +72,9 @@ class KeywordLegSettings(LegSettings):
     @model_validator(mode="after")
     def _can_score(self) -> "KeywordLegSettings":
         if self.scorer == "rank-bm25" and self.variant != "okapi":
-            raise ValueError("scorer rank-bm25 has no variant lucene; allowed: okapi")
+            raise ValueError(
+                f"scorer rank-bm25 has no variant {self.variant}; set `variant: okapi` beside it"
+            )
         return self
 
     def build(self, workshop: Workshop) -> "KeywordLeg":

@@ -99,7 +99,7 @@ def test_an_answer_is_found_once(cache: dict[str, Any], workshop: Workshop) -> N
 @pytest.mark.parametrize(
     "change",
     [
-        {"legs": {"keyword": {"type": "bm25", "k1": 1.2}}},
+        {"legs": {"keyword": {"type": "bm25", "k1": 2.0}}},
         {"stages": [{"type": "per_document", "limit": 1}]},
         {"query": [{"type": "classify"}]},
     ],

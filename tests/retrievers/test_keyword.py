@@ -12,12 +12,15 @@ import pytest
 from heard import Heard
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import ROOT
 from pydantic import ValidationError
 
+from eval.experiments.config import load_config
 from retrievers.base import Chunk
 from retrievers.corpus import Corpus
 from retrievers.legs.bm25 import Bm25sScorer, Formula, RankBm25Scorer, Variant, weigh
 from retrievers.legs.keyword import KeywordLeg, KeywordLegSettings
+from retrievers.legs.registry import LEGS
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
 from retrievers.text.term_counts import ARRAYS, count_terms, load_counts, write_counts
@@ -120,7 +123,7 @@ def test_both_libraries_rank_alike(passages: list[list[str]], query: list[str]) 
     texts = [" ".join(passage) for passage in passages]
     with tempfile.TemporaryDirectory() as name:
         results = [
-            make_leg(Path(name), texts, scorer=scorer, analyzer="plain")
+            make_leg(Path(name), texts, scorer=scorer, variant="okapi", analyzer="plain")
             .search(" ".join(query), 5)
             .candidates
             for scorer in ("rank-bm25", "bm25s")
@@ -132,7 +135,7 @@ def test_both_libraries_rank_real_text_alike(folder: Path) -> None:
     texts = real_texts()
     assert len(texts) > 300
     legs = [
-        make_leg(folder, texts, scorer=scorer, k1=1.2, b=0.6, epsilon=0.1)
+        make_leg(folder, texts, scorer=scorer, variant="okapi", epsilon=0.1)
         for scorer in ("rank-bm25", "bm25s")
     ]
     for query in texts[::5]:
@@ -169,16 +172,21 @@ def test_formula(folder: Path, variant: str) -> None:
 
 def test_epsilon_scores_terms_of_most_passages(folder: Path) -> None:
     texts = ["a b", "a c", "a d", "e f"]
-    low, high = (make_leg(folder, texts, epsilon=value, analyzer="plain") for value in (0.1, 0.5))
+    low, high = (
+        make_leg(folder, texts, variant="okapi", epsilon=value, analyzer="plain")
+        for value in (0.1, 0.5)
+    )
     ratio = high.search("a", 4).candidates[0][1] / low.search("a", 4).candidates[0][1]
     assert ratio == pytest.approx(5)
 
 
 @pytest.mark.parametrize("scorer", ["bm25s", "rank-bm25"])
 def test_nothing_found(folder: Path, scorer: str) -> None:
-    empty = make_leg(folder, [], scorer=scorer)
-    wordless = make_leg(folder, ["...", "the of"], scorer=scorer)
-    leg = make_leg(folder, ["", "cats and dogs", "--", "birds", "fish"], scorer=scorer)
+    empty = make_leg(folder, [], scorer=scorer, variant="okapi")
+    wordless = make_leg(folder, ["...", "the of"], scorer=scorer, variant="okapi")
+    leg = make_leg(
+        folder, ["", "cats and dogs", "--", "birds", "fish"], scorer=scorer, variant="okapi"
+    )
     for nothing in (empty, wordless):
         assert nothing.search("cats", 10).candidates == []
     for query in ("", "  ", "the of", "zebra"):
@@ -209,7 +217,7 @@ def test_the_index_is_cached_by_what_it_depends_on(folder: Path) -> None:
     assert fresh[0] is False
     assert index(texts) == (True, fresh[1])
     assert index(texts, depth=7) == (True, fresh[1])
-    for change in ({"k1": 1.0}, {"analyzer": "plain"}, {"variant": "lucene"}):
+    for change in ({"k1": 1.0}, {"analyzer": "plain"}, {"variant": "okapi"}):
         assert index(texts, **change)[0] is False
     assert index([*texts, "four"])[0] is False
 
@@ -230,7 +238,7 @@ def test_threads_agree(folder: Path) -> None:
 
 
 def test_facts_name_the_libraries(folder: Path) -> None:
-    assert set(make_leg(folder, ["cat"], scorer="rank-bm25").facts()) == {
+    assert set(make_leg(folder, ["cat"], scorer="rank-bm25", variant="okapi").facts()) == {
         "rank-bm25",
         "bm25s",
         "PyStemmer",
@@ -238,8 +246,24 @@ def test_facts_name_the_libraries(folder: Path) -> None:
 
 
 def test_refuses_what_a_library_lacks() -> None:
-    with pytest.raises(ValidationError, match="rank-bm25 has no variant lucene; allowed: okapi"):
-        KeywordLegSettings(scorer="rank-bm25", variant="lucene")
+    told = "rank-bm25 has no variant lucene; set `variant: okapi` beside it"
+    for variant in ({}, {"variant": "lucene"}):
+        with pytest.raises(ValidationError, match=told):
+            KeywordLegSettings(scorer="rank-bm25", **variant)
+
+
+def test_every_leg_has_one_bm25_and_a_design_its_own() -> None:
+    found = {
+        f"{name} {key}": leg
+        for name in ("bm25", "hybrid", "hybrid_rrf", "combine_split", "markdown_ragdocs")
+        for key, leg in load_config(ROOT / "configs" / f"{name}.yaml").retriever.legs.items()
+        if key in ("keyword", "code")
+    }
+    found |= {type_: LEGS.types[type_](type=type_) for type_ in ("bm25", "bm25f", "code")}
+    constants = {(leg.k1, leg.b, getattr(leg, "variant", "lucene")) for leg in found.values()}
+    assert constants == {(1.2, 0.6, "lucene")}
+    stated = load_config(ROOT / "configs" / "hierarchical_document.yaml").retriever.legs["keyword"]
+    assert (stated.k1, stated.b, stated.variant) == (1.5, 0.75, "okapi")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from opensearch_proxy import Proxy
 from retrievers.base import AssayError, Chunk
 from retrievers.config import PipelineConfig
 from retrievers.conformance import RULES as RETRIEVER_RULES
-from retrievers.conformance import Rule
+from retrievers.conformance import Rule, Subject
 from retrievers.corpus import Corpus
 from retrievers.engines.conformance import RULES
 from retrievers.engines.conformance_sample import encode
@@ -95,7 +95,7 @@ def test_a_pipeline_with_the_leg_keeps_the_rules(rule: Rule, url: str) -> None:
             "retriever": {"legs": {"keyword": {"type": "opensearch", "endpoint": url}}},
         }
     )
-    rule.check(lambda: config.build(Workshop(Cache(default_root()))))
+    rule.check(Subject(lambda: config.build(Workshop(Cache(default_root())))))
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ retriever:
   # docs/models.md. The analyzer stems words of its language: english, german, french, …
   legs:
     dense: {{type: dense, encoder: bge-small-en-v1.5, depth: 100}}
-    keyword: {{type: bm25, analyzer: {analyzer}, variant: lucene, k1: 1.2, b: 0.6, depth: 100}}
+    keyword: {{type: bm25, analyzer: {analyzer}, depth: 100}}
   # How the lists become one: linear adds weight * score of every leg, scores from 0 to 1, and the
   # leg whose best stands out further counts more; {{type: rrf, k: 60}} adds weight / (k + rank).
   fusion: {{type: linear, normalisation: min-max, confidence: true}}
