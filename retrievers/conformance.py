@@ -85,7 +85,7 @@ def answers_in_form(subject: Subject) -> None:
         try:
             retriever.search(subject.queries[0], 3)
         except AssayError as error:
-            raise ConformanceError(f"{subject.queries[0]!r}: {error}") from error
+            raise ConformanceError(str(error)) from error
 
 
 def at_most_k(subject: Subject) -> None:

@@ -68,7 +68,12 @@ class ObjectRetriever(AdaptedRetriever):
     def search(self, query: str, k: int) -> Ranking:
         """Let the object search. Raises AssayError naming the query where it fails."""
         with _blame(self.name, query):
-            return super().search(query, k)
+            return self._read(self.adapted.search(query, k), k)
+
+    def search_plain(self, query: str, k: int) -> Ranking:
+        """Do as `search`, where chunks and their order alone are asked for."""
+        with _blame(self.name, query):
+            return self._read(self.adapted.search_plain(query, k), k)
 
     def facts(self) -> Mapping[str, Any]:
         """Return the object's facts, and the name, source and identity of its class."""

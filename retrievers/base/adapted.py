@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from retrievers.base import Chunk, Document, IndexReport, Ranking, Retriever
+from retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
 from retrievers.base.answers import NamedChunks
 
 
 class AdaptedRetriever(Retriever):
-    """Does as `adapted`; where that answers with no Ranking, `read_answer` says what else may be.
+    """Does as `adapted`, whose answer may also be a list of hits, or what `read_answer` takes.
 
     `name` is what messages call it.
     """
@@ -26,12 +26,12 @@ class AdaptedRetriever(Retriever):
         return self.adapted.index(documents)
 
     def search(self, query: str, k: int) -> Ranking:
-        """Return its answer as a Ranking. Raises AssayError where it is none that can be read."""
-        return self._read(self.adapted.search(query, k), k)
+        """Return its answer as a Ranking. Raises AssayError, naming the query, where it is none."""
+        return self._adapt(query, self.adapted.search(query, k), k)
 
     def search_plain(self, query: str, k: int) -> Ranking:
         """Return its plain answer as `search` does."""
-        return self._read(self.adapted.search_plain(query, k), k)
+        return self._adapt(query, self.adapted.search_plain(query, k), k)
 
     def without_query_cache(self) -> Retriever:
         """Return its own, adapted."""
@@ -58,9 +58,17 @@ class AdaptedRetriever(Retriever):
         """Close it."""
         self.adapted.close()
 
+    def _adapt(self, query: str, answer: object, k: int) -> Ranking:
+        try:
+            return self._read(answer, k)
+        except AssayError as error:
+            raise AssayError(f"{self.name}: query {query!r:.60}: {error}") from None
+
     def _read(self, answer: object, k: int) -> Ranking:
         if isinstance(answer, Ranking):
             return answer
+        if isinstance(answer, list | tuple) and all(isinstance(hit, Hit) for hit in answer):
+            return Ranking(tuple(answer))
         if self._chunks is None:
             self._chunks = NamedChunks(self._documents, self.adapted.list_chunks())
         return Ranking(self._chunks.rank(answer, k))

@@ -228,6 +228,17 @@ def test_a_failing_function_is_told_with_its_query() -> None:
         run(Lookup({QUERIES["q1"]: []}), collection=HARBOUR)
 
 
+def test_an_answer_that_cannot_be_read_names_the_query_once() -> None:
+    class Numbers(Lookup):
+        def search(self, query: str, k: int) -> Any:
+            return [3.5]
+
+    with pytest.raises(AssayError) as told:
+        run(Numbers({}), collection=HARBOUR)
+    assert ": query 'when does the ferry sail': 3.5 is no hit; allowed: " in str(told.value)
+    assert str(told.value).count("query '") == 1
+
+
 WRONG = {
     "d9 is neither a passage": lambda: run(lambda query, k: [("d9", 1)], collection=HARBOUR),
     "None is no list of hits": lambda: run(lambda query, k: None, collection=HARBOUR),

@@ -208,6 +208,13 @@ class Pairs(Overlap):
         return [(hit.chunk.id, hit.score) for hit in super().search(query, k).hits]
 
 
+class Hits(Overlap):
+    """Returns the hits without their ranking."""
+
+    def search(self, query: str, k: int) -> Any:
+        return list(super().search(query, k).hits)
+
+
 class Drifting(Overlap):
     calls = 0
 
@@ -318,7 +325,7 @@ BROKEN: dict[str, Callable[[], Retriever]] = {
 }
 
 
-@pytest.mark.parametrize("made", [Overlap, TiesByAscendingId, TiesByOrderOfDocuments, Pairs])
+@pytest.mark.parametrize("made", [Overlap, TiesByAscendingId, TiesByOrderOfDocuments, Pairs, Hits])
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_a_sound_retriever_passes(rule: Rule, made: type[Overlap]) -> None:
     rule.check(Subject(made))
