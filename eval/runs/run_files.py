@@ -103,7 +103,11 @@ def _describe_rising(
 ) -> tuple[str, ...]:
     """Say of each system in how many queries its scores contradict the order of its hits."""
     return tuple(
-        f"{path}: {system}: {describe_rising(len(queries), len(systems[system]), queries[0])}"
-        for system, queries in rising.items()
-        if queries
+        ": ".join(
+            dict.fromkeys(
+                [str(path), system, describe_rising(len(odd), len(systems[system]), odd[0])]
+            )
+        )
+        for system, odd in rising.items()
+        if odd
     )

@@ -113,7 +113,7 @@ def test_rankings_that_are_read_are_told_of(
     rankings = {"q0": RISING["question 0"], "q1": RISING["question 1"]}
     made = run(rankings, collection=TWO, measures=["MRR@10"], track=False)
     assert made.measures["mean"]["MRR@10"] == 1.0
-    assert capfd.readouterr().err.count(f"rankings: rankings: i{TOLD}") == 1
+    assert capfd.readouterr().err.startswith(f"rankings: i{TOLD}")
     lines = reports / "theirs.jsonl"
     lines.write_text(
         "".join(f"{json.dumps({'query_id': q, 'ranking': r})}\n" for q, r in rankings.items())
