@@ -139,7 +139,7 @@ class Comparison:
             for run in self.runs
             for line in (
                 describe_without_hits(run),
-                describe_order(run.manifest.rising_scores, len(run.queries)),
+                describe_order(run.manifest.rising_scores),
             )
             if line
         ]

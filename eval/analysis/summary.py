@@ -88,7 +88,7 @@ class Summary:
         better = [item.words for item in self.legs if item.gain.value > 0]
         mixed = self.answering.caution if self.answering else ""
         manifest = self.run.manifest
-        order = describe_order(manifest.rising_scores, len(self.run.queries))
+        order = describe_order(manifest.rising_scores)
         lines = [order, describe_unread(manifest.index), mixed]
         return (*better, *filter(None, lines), *self.delays)
 

@@ -70,7 +70,7 @@ class Result:
         ]
         if silent := describe_without_hits(self.stored):
             found.insert(0, silent)
-        if order := describe_order(manifest.rising_scores, n):
+        if order := describe_order(manifest.rising_scores):
             found.append(order)
         if manifest.sampled:
             found.append(f"a sample: {n} of the collection's {manifest.collection.queries} queries")

@@ -184,7 +184,7 @@ def _make(
             ready,
             replace(latency, retries=retries),
             degraded=folder.count_degraded(),
-            rising=folder.find_rising(),
+            rising=folder.find_rising(len(queries)),
             searched=len(queries),
             circumstances=environment.describe(),
             seconds=time.perf_counter() - begin,

@@ -1,5 +1,6 @@
 """The manifest of a stored run: what was run, on what, by what code, and what that took."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +48,18 @@ def describe_unread(index: IndexFacts) -> str:
     )
 
 
-def describe_order(rising: "RisingScores | None", searched: int) -> str:
+def count_rising(queries: Sequence[str], searched: int) -> "RisingScores | None":
+    """Return what a manifest says of the `queries` whose scores rise; None of none."""
+    if not queries:
+        return None
+    return RisingScores(queries=len(queries), searched=searched, first=queries[0])
+
+
+def describe_order(rising: "RisingScores | None") -> str:
     """Say that scores contradict the order of hits; "" where none do."""
     if rising is None:
         return ""
-    told = describe_rising(rising.queries, searched, rising.first)
+    told = describe_rising(rising.queries, rising.searched, rising.first)
     return told[0].upper() + told[1:]
 
 
@@ -90,12 +98,13 @@ class CollectionFacts(BaseModel):
 
 
 class RisingScores(BaseModel):
-    """The number of queries where a hit has a higher score than the one before it, and the first.
+    """In how many of the queries searched a hit has a higher score than the one before it.
 
-    Their order counts all the same.
+    Their order counts all the same. `first` is the id of the first.
     """
 
     queries: int
+    searched: int
     first: str
 
 

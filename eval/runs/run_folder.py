@@ -8,7 +8,7 @@ from typing import Any
 
 from eval.runs.gold_ranks import Placement
 from eval.runs.latency import RETRIES
-from eval.runs.manifest import MANIFEST, Manifest, RisingScores
+from eval.runs.manifest import MANIFEST, Manifest, RisingScores, count_rising
 from eval.runs.rows import (
     RISING,
     as_row,
@@ -70,10 +70,12 @@ class RunFolder:
         traces = (read_trace(row["trace"]) for row in rows)
         return sum(entry.counts.get(RETRIES, 0) for trace in traces for entry in trace)
 
-    def find_rising(self) -> RisingScores | None:
-        """Return for how many queries scores contradict the order of hits; None where for none."""
+    def find_rising(self, searched: int) -> RisingScores | None:
+        """Return for how many of the queries `searched` scores contradict the order of their hits;
+        None where for none.
+        """
         queries = [row["query"] for row in self._read_rankings(lambda line: RISEN in line)]
-        return RisingScores(queries=len(queries), first=queries[0]) if queries else None
+        return count_rising(queries, searched)
 
     def add_placements(self, query_id: str, placements: Mapping[str, Placement]) -> None:
         """Store the placements of a query, before its ranking: that is what finishes it."""

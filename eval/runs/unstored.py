@@ -9,7 +9,7 @@ from typing import Any
 from eval.collections.collection import Collection, Query
 from eval.runs.execution import Plan, Ready, describe_run
 from eval.runs.latency import RETRIES, Latency
-from eval.runs.manifest import RisingScores
+from eval.runs.manifest import count_rising
 from eval.runs.rows import has_rising_scores
 from eval.runs.searching import sample, search_plain
 from eval.runs.stored import StoredRun
@@ -52,7 +52,7 @@ def search_unstored(
             ready,
             latency,
             degraded=degraded,
-            rising=RisingScores(queries=len(rising), first=rising[0]) if rising else None,
+            rising=count_rising(rising, len(queries)),
             searched=len(queries),
             circumstances=circumstances,
             seconds=time.perf_counter() - begin,

@@ -100,7 +100,7 @@ def test_a_resumed_run_counts_all_that_rise(tmp_path: Path) -> None:
     stored = execute(plan, retriever, planned, tmp_path, Quiet()).run
     rising = stored.manifest.rising_scores
     assert rising is not None
-    assert (rising.queries, rising.first) == (count - 1, "q1")
+    assert (rising.queries, rising.searched, rising.first) == (count - 1, count, "q1")
     retriever.left = count
     ready = make_ready(plan, retriever, planned)
     unstored = search_unstored(plan, retriever, planned, ready, {}, {})
