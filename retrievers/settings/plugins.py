@@ -78,6 +78,13 @@ def load_part(group: str, name: str, base: type[T]) -> type[T]:
     return load_class(found[name].value, base, f"{group}: {name}")
 
 
+def import_named(name: Any) -> None:
+    """Import every part that an installed package gives the `name`, whatever it is a part of."""
+    for group in _read_points(_see_path()):
+        if name in find_parts(group):
+            load_object(find_parts(group)[name].value, f"{group}: {name}")
+
+
 def load_object(path: str, key: str) -> Any:
     """Return what stands at `path`, "package.module:name"; it is not called.
 
