@@ -13,7 +13,7 @@ from eval.cli.main import assay
 from eval.collections.card_files import read_card
 from eval.collections.formats.registry import find_format, list_formats
 from eval.collections.loading import load_card
-from eval.collections.location import find_data
+from eval.collections.location import find_data, why_unavailable
 from eval.experiments.config import load_config
 from eval.experiments.target_settings import load_settings
 from retrievers.base import AssayError
@@ -226,6 +226,8 @@ def test_nothing_is_imported_of_what_is_refused(elsewhere: Path) -> None:
         "location: ..",
         "location: /etc",
         "location: $ASSAY_HERE/../..",
+        "location: $ASSAY_HERE/linked",
+        "location: ${ASSAY_HERE}/linked/../etc",
         "queries: ../secret.jsonl",
         "judgments: {test: /etc/passwd}",
     ],
@@ -241,6 +243,57 @@ def test_a_card_from_elsewhere_names_no_other_place(
         find_data(read_card(elsewhere / "dataset.yaml"))
     monkeypatch.setenv("ASSAY_TRUST", "1")
     assert find_data(read_card(elsewhere / "dataset.yaml"))
+
+
+@pytest.mark.parametrize(
+    "location", ["$HOME/.ssh", "${HOME}/.ssh", "$SECRET/x", "x/$SECRET", "$ASSAY_DATA/$SECRET"]
+)
+def test_a_card_from_elsewhere_names_no_variable_but_ours(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, location: str
+) -> None:
+    (elsewhere / "home/.ssh").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(elsewhere / "home"))
+    monkeypatch.setenv("SECRET", "ghp_value")
+    monkeypatch.setenv("ASSAY_DATA", str(elsewhere))
+    (elsewhere / "dataset.yaml").write_text(
+        f"{CARD}location: {location}\njudgments: {{test: j.jsonl}}\n"
+    )
+    name = location.rpartition("$")[2].strip("{}").partition("}")[0].partition("/")[0]
+    with pytest.raises(AssayError, match=rf"location: reads \${name}; .*ASSAY_.*--trust") as caught:
+        find_data(read_card(elsewhere / "dataset.yaml"))
+    assert "ghp_value" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["ghp_value", "ghp_value\x01" + "x" * 5000, "~ghp_value"])
+def test_no_message_repeats_what_a_variable_holds(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("SECRET", value)
+    for folder in (Path(), elsewhere):
+        monkeypatch.setenv("ASSAY_TRUST", "1")
+        (folder / "dataset.yaml").write_text(
+            f"{CARD}location: $SECRET/x\njudgments: {{test: j.jsonl}}\n"
+        )
+        card = read_card(folder / "dataset.yaml")
+        with pytest.raises(AssayError, match=r"\$SECRET/x") as caught:
+            find_data(card)
+        assert "ghp_value" not in str(caught.value)
+        assert "ghp_value" not in why_unavailable(card)
+
+
+def test_a_link_below_a_variable_is_the_users_own_if_the_card_is_too(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("large/tiny", "data"):
+        (elsewhere / folder).mkdir(parents=True)
+    (elsewhere / "data/tiny").symlink_to(elsewhere / "large/tiny")
+    monkeypatch.setenv("ASSAY_DATA", str(elsewhere / "data"))
+    text = f"{CARD}location: $ASSAY_DATA/tiny\njudgments: {{test: j.jsonl}}\n"
+    for folder in (Path(), elsewhere):
+        (folder / "dataset.yaml").write_text(text)
+    assert find_data(read_card(Path("dataset.yaml"))) == elsewhere / "data/tiny"
+    with pytest.raises(AssayError, match=r"names \$ASSAY_DATA/tiny, which lies outside the folder"):
+        find_data(read_card(elsewhere / "dataset.yaml"))
 
 
 def test_a_document_that_is_a_link_to_elsewhere_is_refused(elsewhere: Path) -> None:
