@@ -15,7 +15,7 @@ _NAMED = re.compile(
     r"[*_]{0,3}(?:note|warning|tip|important|caution|danger|attention|hint)[*_]{0,3}:", re.I
 )
 _INDENTED = re.compile(r"(?:!!!|\?\?\?\+?)[ \t]+\w")
-_FENCED = re.compile(r":{3,}[ \t]*\{?[ \t]*\w")
+_FENCED = re.compile(r":{3,}[ \t]*(?:\{[ \t]*)?\w")
 _FENCE_END = re.compile(r"^[ \t]*:{3,}[ \t]*\Z", re.M)
 
 

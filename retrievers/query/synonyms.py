@@ -16,7 +16,7 @@ from retrievers.settings.trust import PLACE
 from retrievers.text.tokens import fold
 
 # What is quoted, in backticks or in double quotes, is meant as it stands.
-QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”")
+QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^“”]*”")
 # A word that is no part of a name: not parse_json, getUser, GV-200, v2 or a.b.
 PLAIN = re.compile(r"(?<![\w.:/-])[^\W\d_]+(?![\w:/-]|\.\w)")
 

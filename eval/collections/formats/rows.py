@@ -17,7 +17,7 @@ KINDS = {
 }
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 LARGEST = 2**53  # all whole numbers up to it are exact in every format
-NUMBERED = re.compile(r"(.*?)0*(\d+)", re.S)
+NUMBERED = re.compile(r"((?:.*\D)?)0*(\d+)", re.S)
 WIDEST = 12  # digits of a number that leading zeros are looked for
 
 
