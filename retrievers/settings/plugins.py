@@ -95,8 +95,7 @@ def load_object(path: str, key: str) -> Any:
     module_name, _, name = path.partition(":")
     if not all(part.isidentifier() for part in (*module_name.split("."), *name.split("."))):
         raise AssayError(f"{where}: {FORM}")
-    if str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))
+    look_here()
     try:
         module = import_module(module_name)
     except SyntaxError as error:
@@ -113,6 +112,12 @@ def load_object(path: str, key: str) -> Any:
     except AttributeError as error:
         near = suggest(name, vars(module))
         raise AssayError(f"{where}: {module_name} has no {name}{near}") from error
+
+
+def look_here() -> None:
+    """Let modules be found in the working directory too, after all other places."""
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
 
 
 def load_class(path: str, base: type[T], key: str) -> type[T]:

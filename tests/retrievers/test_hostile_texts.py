@@ -49,7 +49,7 @@ TEXTS: dict[str, tuple[Callable[[str], object], str]] = {
     "two runs of blanks": (number, f"Section 1 {repeat(' ')}x{repeat(' ')}x"),
     "leaders and blanks": (number, f"A {repeat('.', ' ')}x"),
     "leaders and digits": (number, f"A {repeat('. ', '7')}x"),
-    "lines apart": (number, repeat("1 A\n\n")),
+    "lines apart": (number, repeat("1 A\n\n") * 3),
     "labels": (number, repeat(" (b)(1)(A)(q)(zz)\n")),
     "signs": (refer, repeat("§")),
     "signs and letters": (refer, repeat("§", "x")),
@@ -85,7 +85,7 @@ TEXTS: dict[str, tuple[Callable[[str], object], str]] = {
     "texts never closed": (read_record, repeat("<TEXT>x</>")),
     "titles never closed": (read_record, f"{repeat('<TITLE>')}</HEAD>"),
     "numbers never closed": (read_record, repeat("<DOCNO>")),
-    "an id": (lambda text: describe_unknown("query", text, {"q": 1}), f"{repeat('07')}x"),
+    "an id": (lambda text: describe_unknown("query", text, {"q": 1}), f"{repeat('07', '0')}x"),
 }
 
 
