@@ -80,7 +80,7 @@ def load_part(group: str, name: str, base: type[T]) -> type[T]:
 
 def import_named(name: Any) -> None:
     """Import every part that an installed package gives the `name`, whatever it is a part of."""
-    for group in _read_points(_see_path()):
+    for group in _read_points(_see_path()) if isinstance(name, str) else ():
         if name in find_parts(group):
             load_object(find_parts(group)[name].value, f"{group}: {name}")
 

@@ -74,7 +74,7 @@ def check_values(path: Path, values: Any) -> None:
     if is_trusted(path):
         return
     if asked := dict(_find_asked(values)):
-        listed = "; ".join(f"{key}: {what}" for key, what in asked.items())
+        listed = "; ".join(f"{' '.join(key.split())}: {what}" for key, what in asked.items())
         raise AssayError(
             f"{path}: {listed}; the file lies outside {Path.cwd()}: read it first, then {WAY_OUT}"
         )

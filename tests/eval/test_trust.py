@@ -42,6 +42,8 @@ ASKING = {
     ENCODER % "type: tei, url: 'http://10.0.0.1:8080'": "url: sends texts to 10.0.0.1",
     # The type may stand in the file that builds on this one.
     ENCODER % "key_variable: OPENAI_API_KEY": "sends what $OPENAI_API_KEY holds",
+    "axes: {type: [http], url: ['http://evil.example']}": "axes.url: sends texts to evil.example",
+    'axes: {"a\\nb.url": "http://evil.example"}': "axes.a b.url: sends texts to evil.example",
     "axes: {retriever.url: ['http://evil.example']}": "retriever.url: sends texts to evil.example",
     "axes: {retriever: [{type: http, url: 'http://evil.example'}]}": "retriever.0.url: sends texts",
     "retriever: {query: [{type: hyde, model: {type: openai, base_url: 'http://a.b/v1'}}]}": (
