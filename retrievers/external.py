@@ -1,7 +1,7 @@
 """A retriever that is a Python class of somebody's own, by its dotted path."""
 
 from math import inf
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core.core_schema import CoreSchema
@@ -11,6 +11,7 @@ from retrievers.base.adapted import AdaptedRetriever
 from retrievers.documents.preparation import DocumentSettings
 from retrievers.settings import Settings, Workshop
 from retrievers.settings.plugins import ObjectPath, load_class
+from retrievers.settings.trust import CODE
 
 
 class PythonSettings(Settings):
@@ -21,8 +22,8 @@ class PythonSettings(Settings):
 
     largest: ClassVar[float] = inf  # the arguments are the class's own affair
 
-    type: Literal["python"]
-    path: ObjectPath = Field(
+    type: Annotated[Literal["python"], CODE]
+    path: Annotated[ObjectPath, CODE] = Field(
         description="module:Class, importable from the working directory or the environment; "
         "`class` is the same key",
     )

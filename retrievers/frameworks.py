@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -20,6 +20,7 @@ from retrievers.base.installation import hint_extra
 from retrievers.documents.preparation import DocumentSettings
 from retrievers.settings import Settings, Workshop
 from retrievers.settings.plugins import ObjectPath, load_object
+from retrievers.settings.trust import CODE
 from retrievers.store.digest import digest_file
 
 KEY = "retriever.object"
@@ -43,7 +44,7 @@ class FrameworkSettings(Settings):
     module: ClassVar[str]
     kind: ClassVar[str]
 
-    object: ObjectPath = Field(
+    object: Annotated[ObjectPath, CODE] = Field(
         description="module:name, importable from the working directory or the environment: a "
         "retriever that knows its documents, or a function of `documents` alone that makes one of "
         "a list of `retrievers.base.Document`",
@@ -100,7 +101,7 @@ class LangChainSettings(FrameworkSettings):
     package: ClassVar[str] = "langchain-core"
     module: ClassVar[str] = "langchain_core"
     kind: ClassVar[str] = "langchain_core.retrievers.BaseRetriever"
-    type: Literal["langchain"]
+    type: Annotated[Literal["langchain"], CODE]
 
     def suits(self, found: Any) -> bool:
         """Say whether it is a BaseRetriever."""
@@ -121,7 +122,7 @@ class LlamaIndexSettings(FrameworkSettings):
     package: ClassVar[str] = "llama-index-core"
     module: ClassVar[str] = "llama_index"
     kind: ClassVar[str] = "llama_index.core.retrievers.BaseRetriever"
-    type: Literal["llamaindex"]
+    type: Annotated[Literal["llamaindex"], CODE]
 
     def suits(self, found: Any) -> bool:
         """Say whether it is a BaseRetriever."""
@@ -144,7 +145,7 @@ class HaystackSettings(FrameworkSettings):
     package: ClassVar[str] = "haystack-ai"
     module: ClassVar[str] = "haystack"
     kind: ClassVar[str] = "a component of Haystack that takes a query"
-    type: Literal["haystack"]
+    type: Annotated[Literal["haystack"], CODE]
 
     def suits(self, found: Any) -> bool:
         """Say whether it is a component with an input `query`."""

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -24,6 +24,7 @@ from retrievers.base.answers import NamedChunks
 from retrievers.documents.preparation import DocumentSettings, prepare
 from retrievers.engines.retries import PASSING, RetrySettings, call, count_retries
 from retrievers.settings import Settings, Workshop
+from retrievers.settings.trust import ADDRESS, VARIABLE
 
 LIMIT = 16 * 2**20  # bytes of one answer
 SHOWN = 200  # characters of an answer that a message shows
@@ -44,10 +45,10 @@ class HttpSettings(Settings):
     """
 
     type: Literal["http"]
-    url: str = Field(
+    url: Annotated[str, ADDRESS] = Field(
         pattern=r"^https?://[^@]+$", description="address of the search endpoint, no credentials"
     )
-    token_variable: str = Field(
+    token_variable: Annotated[str, VARIABLE] = Field(
         "", description="environment variable that holds a bearer token, where one is needed"
     )
     timeout: float = Field(

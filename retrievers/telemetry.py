@@ -195,6 +195,19 @@ def _tell(text: str, name: str = "search.query") -> Attributes:
     return {name: text} if text and os.environ.get("ASSAY_TRACE_QUERIES") == "1" else {}
 
 
+class _StandardError:
+    """Standard error as it is when something is written to it.
+
+    Spans are written late, some as the process ends: the stream of an earlier time may be gone.
+    """
+
+    def write(self, text: str) -> None:
+        sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
 def _list_exporters() -> list[str]:
     if os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return []
@@ -208,7 +221,7 @@ def _make_exporter(name: str) -> "SpanExporter":
     if name == "console":
         from opentelemetry.sdk.trace.export import ConsoleSpanExporter
 
-        return ConsoleSpanExporter(out=sys.stderr)  # standard output is for results
+        return ConsoleSpanExporter(out=_StandardError())  # standard output is for results
     if name != "otlp":
         raise ValueError(f"OTEL_TRACES_EXPORTER: {name}; allowed: {', '.join(EXPORTERS)}")
     protocol = next(filter(None, map(os.environ.get, PROTOCOLS)), "http/protobuf")

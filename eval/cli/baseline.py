@@ -36,6 +36,7 @@ def accept(run: str, baselines: Path | None, settings: Path | None, as_json: boo
     from eval.gate import baseline as baselining
     from eval.runs.stored import load
     from retrievers.base import AssayError
+    from retrievers.store.locks import changing
 
     if run.endswith(SUFFIXES):
         raise AssayError(f"{run}: a baseline is made of a run, not of a config; name the run")
@@ -43,9 +44,10 @@ def accept(run: str, baselines: Path | None, settings: Path | None, as_json: boo
     folder = baselines_folder(baselines)
     manifest = stored.manifest
     path = baselining.locate(folder, manifest.name, manifest.collection.name)
-    before = baselining.read(path) if path.exists() else None
-    baselining.accept(stored, load_settings(settings).scored, folder)
-    after = baselining.read(path)
+    with changing(path):
+        before = baselining.read(path) if path.exists() else None
+        baselining.accept(stored, load_settings(settings).scored, folder)
+        after = baselining.read(path)
     if as_json:
         print_json({"baseline": str(path), "run": after.run, "means": after.means})
         return

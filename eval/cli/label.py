@@ -86,27 +86,32 @@ def label(
     from eval.collections.catalog import find
     from eval.collections.loading import load_card
     from eval.collections.problems import Problems
+    from retrievers.store.locks import changing
 
     rows = worksheet.read(file)
-    card, variant = find(collection or find_collection(file, rows))
+    name = collection or find_collection(file, rows)
+    card, variant = find(name)
     card = finish_labelling(card)
-    judged = load_card(card, variant)
     if serve:
+        judged = load_card(card, variant)
         _serve(file, rows, judged, highest, _check_judge(judge), port, seed, as_json)
         return
-    rows, filled, by_model = _fill_in(file, rows, judged)
-    problems = Problems(strict=False)
-    labels = check_labels(rows, judged, highest or find_highest_grade(judged), problems)
-    if problems.found:
-        _report_wrong(file, problems.found, as_json)
-        sys.exit(2)
-    made = None
-    if labels.new:
-        made = (
-            add_to_copy(judged, variant, labels.new, output, file.name)
-            if output
-            else add_in_place(judged, variant, labels.new)
-        )
+    with changing(output or card.folder):
+        card, variant = find(name)  # another process may have sealed it anew
+        judged = load_card(card, variant)
+        rows, filled, by_model = _fill_in(file, rows, judged)
+        problems = Problems(strict=False)
+        labels = check_labels(rows, judged, highest or find_highest_grade(judged), problems)
+        if problems.found:
+            _report_wrong(file, problems.found, as_json)
+            sys.exit(2)
+        made = None
+        if labels.new:
+            made = (
+                add_to_copy(judged, variant, labels.new, output, file.name)
+                if output
+                else add_in_place(judged, variant, labels.new)
+            )
     _report(labels, made, filled, by_model, as_json)
 
 

@@ -115,7 +115,7 @@ TRUST = click.Option(
     expose_value=False,
     is_eager=True,
     callback=_trust,
-    help="Let configs and cards from elsewhere name Python and places outside their folder.",
+    help="Let configs and cards from elsewhere name code, addresses, variables and any folder.",
 )
 
 

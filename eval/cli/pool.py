@@ -63,17 +63,23 @@ def pool(
     from eval.progress import ConsoleProgress
     from retrievers.base import AssayError
     from retrievers.store.files import write_atomically
+    from retrievers.store.locks import changing
 
-    if output.exists():
-        raise AssayError(
-            f"{output}: is there already, and may hold grades; say --output with another name"
-        )
+    def check_free() -> None:
+        if output.exists():
+            raise AssayError(
+                f"{output}: is there already, and may hold grades; say --output with another name"
+            )
+
+    check_free()
     stored = resolve_all(runs, ConsoleProgress())
     decision = decide_between(stored, depth) if decide else None
     made = decision.pool if decision else make_pool(stored, depth)
     written = () if decision and decision.is_decided else made.pairs[:limit]
     if written:
-        write_atomically(output, render(written, _collection(stored[0])))
+        with changing(output):
+            check_free()
+            write_atomically(output, render(written, _collection(stored[0])))
     if as_json:
         told = {"decision": decision.as_json()} if decision else {}
         print_json(_describe(made, depth, len(written), output) | told)

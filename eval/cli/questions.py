@@ -115,7 +115,7 @@ def questions(
         present(estimate(job), as_json, _print_forecast)
         return
     result = write_questions(job)
-    card = write_set(target, result) if result.made.kept else None
+    card = write_set(target, result, force=force) if result.made.kept else None
     present(result, as_json, _print_result, card=card)
     if card is None:
         sys.exit(2)

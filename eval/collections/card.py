@@ -8,22 +8,27 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, PrivateAttr
 
 from retrievers.settings import Settings
-from retrievers.settings.trust import check_place
+from retrievers.settings.trust import NeedsNoTrust, check_place
 
 FILE = "dataset.yaml"
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 SHA256 = r"^[0-9a-f]{64}$"
 MODEL = "model "  # what the `judged_by` of a language model begins with
 VariantName = Annotated[str, Field(pattern=NAME)]
+OF_CARDS = NeedsNoTrust("`eval.collections.location` checks what a card names")
 Sha256 = Annotated[str, Field(pattern=SHA256)]
 
 
 class Download(Settings):
     """An archive (.zip, .tar, .tar.gz, .tgz) on the network."""
 
-    url: str = Field(pattern=r"^https?://", description="address of the archive")
+    url: Annotated[str, NeedsNoTrust("nothing is sent; what comes has the digest")] = Field(
+        pattern=r"^https?://", description="address of the archive"
+    )
     sha256: Sha256 = Field(description="digest of the archive")
-    folder: str = Field(".", description="folder inside the archive that holds the files")
+    folder: Annotated[str, NeedsNoTrust("it is inside the archive")] = Field(
+        ".", description="folder inside the archive that holds the files"
+    )
     max_bytes: int = Field(
         16 << 30,
         ge=1,
@@ -63,7 +68,7 @@ class Card(Settings):
     source: str = Field("", description="where it comes from")
     language: str = Field("en", description="ISO 639-1 code of the documents and queries")
     format: str = Field(description="how the data is read")
-    location: str | Download = Field(
+    location: Annotated[str | Download, OF_CARDS] = Field(
         ".",
         description="where the data lies: a folder (relative to the card), `$VARIABLE/folder`, "
         "`irds:ID`, or an archive with `url` and `sha256`",

@@ -14,6 +14,7 @@ from eval.collections.location import find_data
 from eval.collections.problems import QUIET
 from retrievers.base import AssayError, Document, Progress
 from retrievers.store.files import write_atomically
+from retrievers.store.locks import changing
 
 BLOCKS = {"sizes", "digests"}
 MAY_LACK = {"passages", "by_model"}  # sizes that are told only where there are any
@@ -54,17 +55,18 @@ def seal(card: Card, progress: Progress = QUIET) -> Card:
     """
     if card.path is None:
         raise AssayError(f"{card.name}: has no card to write sizes and digests into")
-    collection = load_card(card, card.variants[0], progress)
-    sizes = measure_sizes(collection.documents, collection.gold.values()).model_dump()
-    sizes = {key: size for key, size in sizes.items() if size or key not in MAY_LACK}
-    digests = {name: measure_digest(card, name) for name in card.names()}
-    text = replace_block(card.path.read_text(encoding="utf-8"), "sizes", sizes)
-    text = replace_block(text, "digests", digests)
-    sealed = parse_card(text, card.path)
-    if sealed.model_dump(exclude=BLOCKS) != card.model_dump(exclude=BLOCKS):
-        raise AssayError(f"{card.path}: cannot be sealed; write sizes and digests as blocks")
-    write_atomically(card.path, text.encode())
-    return sealed
+    with changing(card.folder):
+        collection = load_card(card, card.variants[0], progress)
+        sizes = measure_sizes(collection.documents, collection.gold.values()).model_dump()
+        sizes = {key: size for key, size in sizes.items() if size or key not in MAY_LACK}
+        digests = {name: measure_digest(card, name) for name in card.names()}
+        text = replace_block(card.path.read_text(encoding="utf-8"), "sizes", sizes)
+        text = replace_block(text, "digests", digests)
+        sealed = parse_card(text, card.path)
+        if sealed.model_dump(exclude=BLOCKS) != card.model_dump(exclude=BLOCKS):
+            raise AssayError(f"{card.path}: cannot be sealed; write sizes and digests as blocks")
+        write_atomically(card.path, text.encode())
+        return sealed
 
 
 def replace_block(text: str, key: str, values: dict[str, int] | dict[str, str]) -> str:

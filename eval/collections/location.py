@@ -6,9 +6,10 @@ from pathlib import Path
 
 from eval.collections.card import Card, Download
 from retrievers.base import AssayError
-from retrievers.settings.trust import check_place
+from retrievers.settings.trust import WAY_OUT, check_place, is_trusted, may_name
 from retrievers.store.paths import parse_path
 
+OURS = "ASSAY_"
 VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
@@ -60,20 +61,38 @@ def why_unavailable(card: Card) -> str:
 
 
 def _find_folder(card: Card, location: str) -> Path:
+    """Return the folder that a location means. No message repeats what a variable holds."""
+    variables = list(VARIABLE.finditer(location))
+    own = card.path is None or is_trusted(card.path)
+    for name in (_name(variable) for variable in variables if not own):
+        if not name.startswith(OURS):
+            raise AssayError(
+                f"{card.path}: location: reads ${name}; a card from elsewhere may name variables "
+                f"that begin with {OURS}; {WAY_OUT}"
+            )
     named = VARIABLE.sub(lambda at: _expand(card, at), location)
-    folder = parse_path(named, f"collection {card.name}", card.folder)
+    try:
+        folder = parse_path(named, f"collection {card.name}", card.folder)
+    except AssayError:
+        if not variables:
+            raise
+        raise AssayError(f"collection {card.name}: {location} stands for no path") from None
     if not folder.is_dir():
-        raise AssayError(f"collection {card.name}: there is no folder {folder}")
-    if card.path:
-        variable = VARIABLE.match(location)
-        home = Path(_expand(card, variable)).expanduser() if variable else card.folder
-        # A link below what the user named in a variable is the user's own.
-        check_place(Path(os.path.normpath(folder)) if variable else folder, home, card.path)
+        named = ", ".join(map(_name, variables))
+        missing = f"{location}; check the value of {named}" if variables else folder
+        raise AssayError(f"collection {card.name}: there is no folder {missing}")
+    variable = VARIABLE.match(location)
+    home = Path(_expand(card, variable)).expanduser() if variable else card.folder
+    # A link below what the user named in a variable is the user's own, if the card is too.
+    linked = variable and own and ".." not in Path(location).parts
+    if card.path and not linked and not may_name(folder, home, card.path):
+        where = f"the folder of ${_name(variable)}" if variable else home
+        raise AssayError(f"{card.path}: names {location}, which lies outside {where}; {WAY_OUT}")
     return folder
 
 
 def _expand(card: Card, variable: re.Match[str]) -> str:
-    name = variable[1] or variable[2]
+    name = _name(variable)
     value = os.environ.get(name)
     if not value:
         rest = describe_location(card)[variable.end() :].strip("/")
@@ -82,3 +101,7 @@ def _expand(card: Card, variable: re.Match[str]) -> str:
             f"set it to the folder that holds {rest}/"
         )
     return value
+
+
+def _name(variable: re.Match[str]) -> str:
+    return variable[1] or variable[2]

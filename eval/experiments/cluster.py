@@ -9,7 +9,7 @@ import secrets
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, chdir, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -196,10 +196,10 @@ def join(address: str, progress: Progress, gpus: float = 0.0) -> Iterator[Cluste
     if gpus > 1 and gpus != int(gpus):
         raise AssayError(f"--ray-gpus {gpus:g}: allowed: whole GPUs, or a share of one")
     with ExitStack() as stack:
+        folder = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="assay-ray-", ignore_cleanup_errors=True)
+        )
         if address == LOCAL:
-            folder = stack.enter_context(
-                tempfile.TemporaryDirectory(prefix="assay-ray-", ignore_cleanup_errors=True)
-            )
             variables, options = QUIET | ALONE | _make_token(folder), _describe_local(folder)
         else:
             variables, options = QUIET, {"address": check_address(address)}
@@ -212,7 +212,8 @@ def join(address: str, progress: Progress, gpus: float = 0.0) -> Iterator[Cluste
         stack.callback(ray.shutdown)
         with tempfile.TemporaryFile() as told:
             try:
-                with redirect_errors(told):
+                # Workers look for modules first where Ray is joined: not where an `eval` may be.
+                with redirect_errors(told), chdir(folder):
                     ray.init(log_to_driver=False, configure_logging=False, **options)
             except Exception as error:  # Ray has no class of its own for most of them
                 told.seek(0)

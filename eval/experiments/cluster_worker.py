@@ -33,6 +33,7 @@ from retrievers.models.sparse import CachingSparseEncoder, SparseEncoderSettings
 from retrievers.models.sparse_base import SparseVector
 from retrievers.models.token_vectors import CachingTokenEncoder, TokenEncoderSettings
 from retrievers.settings import Workshop
+from retrievers.settings.plugins import look_here
 from retrievers.store.cache import Cache, default_root
 from retrievers.store.digest import digest, digest_sources
 from retrievers.variants import Variants
@@ -97,6 +98,7 @@ class Worker:
                 f"{place.folder} is not there: configs and collections are read by path"
             )
         os.chdir(place.folder)
+        look_here()  # what is sent may be of classes there
         for name in SENT:
             os.environ.pop(name, None)
         os.environ.update(place.variables)

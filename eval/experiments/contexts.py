@@ -26,6 +26,7 @@ from retrievers.language_models.estimates import Estimate
 from retrievers.language_models.prices import Prices, Usage
 from retrievers.settings import Workshop
 from retrievers.store.files import write_atomically
+from retrievers.store.locks import changing
 
 KINDS = ("input", "cache_write", "cache_read", "output")
 
@@ -231,9 +232,10 @@ def _choose_place(job: Job, output: Path | None) -> Path:
 def _write(job: Job, texts: dict[str, str], path: Path, *, replace: bool) -> None:
     """Write the contexts at once or not at all; another file there is replaced only if asked."""
     content = render(job.card, job.chunks, texts).encode()
-    if path.exists() and not replace and path.read_bytes() != content:
-        raise AssayError(f"{path}: is there already; --output {path} replaces it")
-    write_atomically(path, content)
+    with changing(path):
+        if path.exists() and not replace and path.read_bytes() != content:
+            raise AssayError(f"{path}: is there already; --output {path} replaces it")
+        write_atomically(path, content)
 
 
 def _name_in_card(card: Card, path: Path) -> str:

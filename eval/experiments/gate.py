@@ -1,13 +1,12 @@
 """What the gate judges: runs against their baselines, latency against a base, itself."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from eval.experiments.config import load_config
-from eval.experiments.contender import TIMING, make_contender
+from eval.experiments.contender import make_base, make_contender
 from eval.experiments.locations import reports_folder
 from eval.experiments.named_configs import find_config, is_config, name_in_engine, split_engine
 from eval.experiments.run_references import resolve
@@ -90,22 +89,17 @@ def _time(
 
 
 def _contender(base: str, target: str, overrides: Sequence[str]) -> Contender:
-    """Return the base: another config here, or the same one in a checkout.
-
-    A checkout is run by the interpreter of its own `.venv`, where it has one.
-    """
+    """Return the base: another config here, or the same one in a checkout."""
     if is_config(base):
         return make_contender(base, overrides)
     folder = parse_path(base, "--base")
     if not folder.is_dir():
         raise AssayError(f"--base: {base}: neither a config nor the folder of a checkout")
-    own = folder.resolve() / ".venv" / "bin" / "python"
-    python = str(own) if own.exists() else sys.executable
     config, engine = split_engine(target)
     path = find_config(config)
     # The checkout's own file, where it has one.
     named = name_in_engine(config if path.is_absolute() else str(path), engine)
-    return Contender(f"base {base}", (python, "-m", TIMING, named, *overrides), folder)
+    return make_base(f"base {base}", folder, named, overrides)
 
 
 def check_gate(

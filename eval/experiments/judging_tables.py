@@ -30,6 +30,7 @@ from eval.report.model_judge import render
 from eval.runs.stored import StoredRun
 from retrievers.base import AssayError, Progress
 from retrievers.store.files import write_atomically
+from retrievers.store.locks import changing
 
 
 @dataclass(frozen=True)
@@ -159,8 +160,9 @@ def _load(name: str) -> Collection:
 
 
 def _write_table(path: Path, content: bytes) -> None:
-    if path.exists() and path.read_bytes() != content:
-        raise AssayError(
-            f"{path}: is there already, with other pairs; say --output with another name"
-        )
-    write_atomically(path, content)
+    with changing(path):
+        if path.exists() and path.read_bytes() != content:
+            raise AssayError(
+                f"{path}: is there already, with other pairs; say --output with another name"
+            )
+        write_atomically(path, content)

@@ -26,10 +26,7 @@ def apply_override(values: dict[str, Any], override: str, kind: Any) -> None:
 
     The path may lead through what is stated by default alone, of which the `type` then stays.
     """
-    path, equals, text = override.partition("=")
-    if not equals or not path:
-        raise AssayError(f"{override}: an override is key.path=value, as in retriever.fusion.k=10")
-    value = parse_yaml(text, override)
+    path, value = read_override(override)
     *parents, last = path.split(".")
     place: Any = values
     for key in parents:
@@ -41,6 +38,14 @@ def apply_override(values: dict[str, Any], override: str, kind: Any) -> None:
         place[last] = value
     else:
         raise AssayError(f"{override}: {'.'.join(parents)} holds a single value, not keys")
+
+
+def read_override(override: str) -> tuple[str, Any]:
+    """Return the dotted key and the value of `key.path=value`. Raises AssayError."""
+    path, equals, text = override.partition("=")
+    if not equals or not path:
+        raise AssayError(f"{override}: an override is key.path=value, as in retriever.fusion.k=10")
+    return path, parse_yaml(text, override)
 
 
 def drop_nulls(values: Any, kind: Any) -> Any:

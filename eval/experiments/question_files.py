@@ -20,6 +20,7 @@ from eval.questions.selection import Made
 from eval.report.questions import JSON, MARKDOWN, describe_bias, render_report
 from eval.runs.files import encode_json
 from retrievers.base import AssayError
+from retrievers.store.locks import changing
 
 REVIEW = "review.csv"
 FILES = (author.QUERIES, author.JUDGMENTS, REVIEW, JSON, MARKDOWN, author.PIPELINE, FILE)
@@ -64,8 +65,8 @@ def check_target(target: Target, force: bool) -> None:
     author.check_target(source.origin, target.folder, FILES, force)
 
 
-def write_set(target: Target, result: Result) -> Path:
-    """Write the collection, sealed, and return its card."""
+def write_set(target: Target, result: Result, *, force: bool) -> Path:
+    """Write the collection, sealed, and return its card. Raises AssayError as `check_target`."""
     source, name, folder = target.source, target.name, target.folder
     job, made = result.job, result.made
     written_on = datetime.now(UTC).date().isoformat()
@@ -85,8 +86,10 @@ def write_set(target: Target, result: Result) -> Path:
         MARKDOWN: render_report(name, made, job.as_json(), about),
         **author.describe(source.origin, name, folder, source.documents, questions, about),
     }
-    author.write_files(source.origin, folder, files)
-    seal(read_card(folder / FILE))
+    with changing(folder):
+        check_target(target, force)  # the questions took their time
+        author.write_files(source.origin, folder, files)
+        seal(read_card(folder / FILE))
     return folder / FILE
 
 

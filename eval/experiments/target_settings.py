@@ -6,6 +6,7 @@ from pathlib import Path
 
 from eval.collections.authoring.known_item_collections import KINDS
 from eval.collections.catalog import find
+from eval.experiments.overrides import read_override
 from eval.experiments.target_measurer import ProjectTargetMeasurer
 from eval.scoring.measures import check_ranking
 from eval.targets.measurement_base import COMPLEMENT
@@ -15,11 +16,16 @@ from retrievers.base import AssayError
 from retrievers.base.suggestions import suggest
 from retrievers.settings import validate
 from retrievers.settings.files import read_mapping
+from retrievers.settings.trust import check_values
 
 
 def load_settings(path: Path) -> TargetsSettings:
     """Read the targets at `path`. Raises AssayError naming the file, the id and the key."""
-    return validate(TargetsSettings, read_mapping(path), str(path))
+    settings = validate(TargetsSettings, read_mapping(path), str(path))
+    for name, pipeline in settings.pipelines.items():
+        changes = dict(map(read_override, pipeline.overrides))
+        check_values(path, {"pipelines": {name: {"overrides": changes}}})
+    return settings
 
 
 def check(settings: TargetsSettings, measurer: ProjectTargetMeasurer, path: Path) -> None:

@@ -7,12 +7,13 @@ two versions of the code.
 """
 
 import json
+import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from types import TracebackType
@@ -42,11 +43,15 @@ class InterleavedTiming(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """How a pipeline's process is started: `name` is what errors call it."""
+    """How a pipeline's process is started: `name` is what errors call it.
+
+    `variables` are laid over the environment.
+    """
 
     name: str
     command: tuple[str, ...]
     folder: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 class Process:
@@ -59,6 +64,7 @@ class Process:
             self._process = subprocess.Popen(
                 contender.command,
                 cwd=contender.folder,
+                env={**os.environ, **contender.variables},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,

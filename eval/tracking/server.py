@@ -43,7 +43,7 @@ def serve(uri: str, port: int) -> Iterator[Server]:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with tempfile.TemporaryFile() as output:
         server = subprocess.Popen(
-            [sys.executable, "-m", "mlflow", "server", *options],
+            [sys.executable, "-P", "-m", "mlflow", "server", *options],
             env=_environment(uri),
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -17,7 +17,7 @@ _NAMED = re.compile(
 )
 _INDENTED = re.compile(r"[ \t]*(?:!!!|\?\?\?\+?)[ \t]+\w")
 _TAB = re.compile(r"[ \t]*===[!+]?[ \t]+[\"']")
-_FENCED = re.compile(r"[ \t]*:{3,}[ \t]*\{?[ \t]*\w")
+_FENCED = re.compile(r"[ \t]*:{3,}[ \t]*(?:\{[ \t]*)?\w")
 _FENCE_END = re.compile(r"^[ \t]*:{3,}[ \t]*\Z", re.M)
 
 

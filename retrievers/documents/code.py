@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from retrievers.documents.blocks import Block
 from retrievers.documents.structure import Structure
 
-# One or more backticks, and what stands before as many again.
-_INLINE = re.compile(r"(?<![`\\])(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)
+_TICKS = re.compile(r"`+")
 _FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*\Z")
 _LANGUAGE = re.compile(r"[\w+#-]+")
 # Blocks whose text is read for inline code.
@@ -42,8 +41,28 @@ def find_code(structure: Structure) -> Iterator[CodeSpan]:
         if block.kind == "code":
             yield _open_fence(structure.text, block)
         elif block.kind in _READ:
-            for match in _INLINE.finditer(structure.text, block.start, block.end):
-                yield CodeSpan(*match.span(2), inline=True)
+            yield from _find_inline(structure.text, block.start, block.end)
+
+
+def _find_inline(text: str, begin: int, end: int) -> Iterator[CodeSpan]:
+    """Yield what stands between backticks and as many again; escaped ones open nothing."""
+    ticks = [match.span() for match in _TICKS.finditer(text, begin, end)]
+    later: dict[int, int] = {}
+    closing = []  # for each run the number of the next that is as long
+    for number in range(len(ticks) - 1, -1, -1):
+        length = ticks[number][1] - ticks[number][0]
+        closing.append(later.get(length))
+        later[length] = number
+    closing.reverse()
+    number = 0
+    while number < len(ticks):
+        start, stop = ticks[number]
+        other = closing[number]
+        if other is None or text[max(start - 1, 0) : start] == "\\":
+            number += 1
+            continue
+        yield CodeSpan(stop, ticks[other][0], inline=True)
+        number = other + 1
 
 
 def name_language(name: str) -> str:

@@ -30,7 +30,7 @@ CONVERTERS = {
 }
 HTML = (".htm", ".html")
 BLANK_LINES = re.compile(r"\n{3,}")
-LINE_TAILS = re.compile(r"[^\S\n]+$", re.M)
+LINE_TAILS = re.compile(r"(?<![^\S\n])[^\S\n]+$", re.M)
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, Field
 from retrievers.base import AssayError
 from retrievers.documents import converter, page_headings, web_pages
 from retrievers.settings import Settings
+from retrievers.settings.trust import CODE
 from retrievers.store.digest import digest, digest_file, digest_sources
 
 PACKAGES = (
@@ -35,8 +36,8 @@ class MarkitdownSettings(Settings):
 class CommandSettings(Settings):
     """A command of yours that reads a file and writes Markdown, in UTF-8, to standard output."""
 
-    type: Literal["command"]
-    command: list[str] = Field(
+    type: Annotated[Literal["command"], CODE]
+    command: Annotated[list[str], CODE] = Field(
         min_length=1,
         description="the program and its arguments; `{file}` among them stands for the file's "
         "path, which else comes last",

@@ -22,6 +22,8 @@ LABELS = rf"(?:\s?{LABEL})*"
 _SUFFIX = rf"(?:{'|'.join(FORMS.suffixes)})"
 _DIGITS = rf"\d+(?:\s?{_SUFFIX}\b|[A-Za-z]{{0,2}})"
 NUMBER = rf"{_DIGITS}(?:(?:[.:]|\s?{DASH}\s?){_DIGITS})*"
+# One sign or several. A search that fails at the first of them is not made again at each other.
+SIGNS = "(?<!§)§+"
 NAMES = tuple(FORMS.divisions)
 # The division that each abbreviation stands for.
 ABBREVIATED = {short: name for name, shorts in FORMS.divisions.items() for short in shorts}

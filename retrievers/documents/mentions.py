@@ -21,23 +21,25 @@ from retrievers.documents.identifiers import (
     NUMBER,
     SECTION_SHORTS,
     SECTION_WORDS,
+    SIGNS,
     join_id,
     name_division,
     write_pattern,
 )
-from retrievers.documents.numerals import ARABIC, ROMAN, count_on
+from retrievers.documents.numerals import ARABIC, ROMAN, count_on, read_number
 
 # How sure a form is: an id as such, a number with a sign or name before it, or a number alone.
 Form = Literal["id", "signed", "named", "bare"]
 
-_LEVEL = r"(?:(?:sub-?)*(?:section|paragraph|clause|division)|subsec\.|(?:sub)?para\.?|cl\.)s?"
+# Repetitions have bounds: from each place where one may begin it is read to its end.
+_LEVEL = r"(?:(?:sub-?){0,9}(?:section|paragraph|clause|division)|subsec\.|(?:sub)?para\.?|cl\.)s?"
 _LABELLED = rf"{_LEVEL}\s+(?:{LABEL}{LABELS}|[0-9A-Za-z]{{1,3}}\b)"
 # subsection (c) of section 42-516; section 42-516, subsection (c)
-_BEFORE = rf"(?P<before>(?:{_LABELLED}\s*,?\s(?:of|in|under|to)\s(?:the\s)?)+)?"
-_AFTER = rf"(?P<after>(?:\s*,?\s*{_LABELLED})+)?"
+_BEFORE = rf"(?P<before>(?:{_LABELLED}\s*,?\s(?:of|in|under|to)\s(?:the\s)?){{1,9}})?"
+_AFTER = rf"(?P<after>(?:\s*,?\s*{_LABELLED}){{1,9}})?"
 # s. and ss. are too short to go without their stop.
 _SIGN = (
-    rf"(?:§+|(?<![\w.])(?:{write_pattern(SECTION_WORDS, SECTION_SHORTS, '')}s?\.?|ss?\.))"
+    rf"(?:{SIGNS}|(?<![\w.])(?:{write_pattern(SECTION_WORDS, SECTION_SHORTS, '')}s?\.?|ss?\.))"
     r"\s*(?:nos?\.\s*)?"
 )
 _END = rf"(?![\w%]|\s%|[.:/]\d|{DASH}\d)"
@@ -66,6 +68,7 @@ _NEXT = re.compile(
     rf"(?P<number>{NUMBER}|[IVXLC]+\b)(?P<labels>{LABELS}){_END}",
     re.I,
 )
+_REST = 200  # characters after a number alone, of which the first word may be its title's
 # “part a plan”, “schedule a call”, “the part I wrote” name nothing.
 _PRONOUN = re.compile(r"[ai]", re.I)
 _CLOSED = re.compile(r"\s*(?:[^\w\s]|of\b|\Z)", re.I)
@@ -75,7 +78,7 @@ _CLOSED = re.compile(r"\s*(?:[^\w\s]|of\b|\Z)", re.I)
 class Mention:
     """What a query names: `name` is `sec`, or chapter and the like; `labels` lead below it.
 
-    `text` is as typed and `rest` what follows it; `opens` says that nothing stands before it.
+    `text` is as typed, `rest` the head of what follows; `opens` says that nothing stands before it.
     `whole` says that nothing above it can be meant instead: 401(k) and 5a may be many things;
     203(a)(1) may mean 203(a), where that is here.
     `plural` says that several may be meant, and `between` that it is not one of the ends of a
@@ -125,7 +128,7 @@ class Mention:
         yield from () if self.plural else ranges
         if self.form == "named":
             number = self.number.lower()
-            if other := ROMAN.get(number) or ARABIC.get(int(number) if number.isdecimal() else 0):
+            if other := ROMAN.get(number) or ARABIC.get(read_number(number)):
                 yield (replace(self, number=str(other)),)
 
     def reach(self, last: "Mention") -> list["Mention"]:
@@ -191,14 +194,16 @@ def _read_named(match: re.Match[str]) -> Mention | None:
     ):
         return None
     labels, name = _labels(match["labels"]), _read_name(match["sign"])
+    if not name:
+        return None
     return Mention("named", name, number, labels, match[0], plural=_is_plural(match))
 
 
 def _read_name(sign: str) -> str:
-    """Return the division that “Arts.” or “Titles” stands for."""
-    word = re.split(r"[\s.]", sign.lower())[0]
+    """Return the division that “Arts.”, “Titles” or “partsno.” stands for; nothing for none."""
+    word = re.sub(r"nos?\Z", "", re.split(r"[\s.]", sign.lower())[0])
     names = map(name_division, (word, word.removesuffix("s"), word.removesuffix("es")))
-    return next(name for name in names if name in NAMES)
+    return next((name for name in names if name in NAMES), "")
 
 
 def _is_plural(match: re.Match[str]) -> bool:
@@ -207,7 +212,7 @@ def _is_plural(match: re.Match[str]) -> bool:
 
 def _read_bare(match: re.Match[str]) -> Mention:
     number, labels = match["number"], _all_labels(match)
-    rest, opens = match.string[match.end() :], match.start() == 0
+    rest, opens = match.string[match.end() : match.end() + _REST], match.start() == 0
     return Mention("bare", "sec", number, labels, match[0], rest, opens, number.isdigit())
 
 

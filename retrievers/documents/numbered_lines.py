@@ -49,7 +49,8 @@ _ITEM = re.compile(
     r"^[ \t]*(?P<number>\d{1,3}(?:\.\d{1,3})*)(?:\.|[ \t])[ \t]*(?=[A-Z“\"][^\r\n]{30})", re.M
 )
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
-_LEADERS = re.compile(r"(?:\.[ \t]?){3,}\d*[ \t]*\Z|[ \t]{2,}\d+[ \t]*\Z|\t\d+\Z")
+# At the end of a line, of which no more than that is read at each place.
+_LEADERS = re.compile(r"(?:(?:\.[ \t]?){3}\d*|(?:[ \t]{2}|\t)\d+)\Z")
 _SENTENCE = re.compile(rf"(.{{1,{LONGEST}}}?\.)(?:\s|\Z)")
 _ENDED = re.compile(r"[.;:!?)\]”\"’'*_]\s*\Z")
 
@@ -103,10 +104,8 @@ def _find_marks(text: str, whole: Section, verbatim: Sequence[tuple[int, int]]) 
             if mark is None and blank:
                 mark = _read_capitals(text, start, end)
             if mark is None and blank and not following:
-                after = next(
-                    (text[s:e].strip() for s, e in lines[at + 1 :] if text[s:e].strip()), ""
-                )
-                mark = _read_bare(text, start, end, after)
+                later = (text[slice(*lines[n])].strip() for n in range(at + 1, len(lines)))
+                mark = _read_bare(text, start, end, next(filter(None, later), ""))
             if mark:
                 yield mark
         before, blank = line, not line
@@ -202,6 +201,12 @@ def find_numbered_texts(text: str, sections: Sequence[Section]) -> Iterator[Para
             elif int(number) == count + 1:
                 count += 1
                 found.append((match.start(), 0, join_id(section.id or "sec", number)))
-        for at, (start, depth, id_) in enumerate(found):
-            after = (other for other, deep, _ in found[at + 1 :] if deep <= depth)
-            yield Paragraph(start, next(after, section.end), id_, (), ())
+        later = [(section.end, -1)]
+        ends = []
+        for start, depth, _ in reversed(found):
+            while later[-1][1] > depth:
+                later.pop()
+            ends.append(later[-1][0])
+            later.append((start, depth))
+        for (start, _, id_), end in zip(found, reversed(ends), strict=True):
+            yield Paragraph(start, end, id_, (), ())

@@ -9,7 +9,13 @@ _TENS = ("", "x", "xx", "xxx", "xl", "l", "lx", "lxx", "lxxx", "xc")
 ROMAN = {ten + one: 10 * i + j for i, ten in enumerate(_TENS) for j, one in enumerate(_ONES)}
 ARABIC = {number: roman for roman, number in ROMAN.items() if number}
 
-_LAST = re.compile(r"(.*?)(\d+)")
+_LAST = re.compile(r"((?:.*\D)?)(\d+)")
+_DIGITS = 18  # of the longest number that counts
+
+
+def read_number(text: str) -> int:
+    """Return the number that `text` writes in digits; 0 for none, and for one beyond all use."""
+    return int(text) if text.isdecimal() and len(text) <= _DIGITS else 0
 
 
 def count_on(first: str, last: str) -> list[str]:
@@ -19,8 +25,8 @@ def count_on(first: str, last: str) -> list[str]:
     """
     one, other = _LAST.fullmatch(first), _LAST.fullmatch(last)
     if one and other and one[1] == other[1]:
-        begin, end = int(one[2]), int(other[2])
-        if 0 < end - begin <= LONGEST:
+        begin, end = read_number(one[2]), read_number(other[2])
+        if 0 < end - begin <= LONGEST and len(one[2]) <= _DIGITS:
             width = len(one[2])  # 4.05 to 4.07 goes by 4.06
             return [f"{one[1]}{number:0{width}}" for number in range(begin + 1, end + 1)]
     begin, end = ROMAN.get(first.lower(), 0), ROMAN.get(last.lower(), 0)

@@ -12,6 +12,7 @@ from retrievers.documents.identifiers import LABEL, join_id
 _LINE = re.compile(rf"^([ \t]*)(?:[-+*] |[*_]{{1,2}})?((?:{LABEL}[ \t]*){{1,6}})", re.M)
 _ONE = re.compile(LABEL)
 _BLANK_LINE = re.compile(r"(?:\A|\n)[ \t]*\r?\n\Z")
+_DEEPEST = 12  # labels of a path; what goes on deeper is no numbering, and begins a path of its own
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 
@@ -111,6 +112,8 @@ def _nest(marks: Iterator[_Mark]) -> Iterator[tuple[_Mark, ...]]:
             if mark.indent is not None:
                 limit = mark.indent + (_value(mark.label, style) == 1)
                 path = [other for other in path if (other.indent or 0) < limit]
+        if len(path) == _DEEPEST:
+            path = []
         path.append(_Mark(mark.start, mark.indent, mark.label, style))
         yield tuple(path)
 

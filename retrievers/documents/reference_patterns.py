@@ -12,6 +12,7 @@ from retrievers.documents.identifiers import (
     NUMBER,
     SECTION_SHORTS,
     SECTION_WORDS,
+    SIGNS,
     write_pattern,
 )
 
@@ -19,13 +20,13 @@ from retrievers.documents.identifiers import (
 LEVELS = {"subsection": "letter", "paragraph": "digit", "subparagraph": "capital",
            "clause": "roman", "subclause": "Roman"}  # fmt: skip
 ORDER = ("letter", "digit", "capital", "roman", "Roman", "double")
-_LEVEL = rf"(?:sub-)*(?:{'|'.join(sorted(LEVELS, key=len, reverse=True))})"
+_LEVEL = rf"(?:sub-){{0,9}}(?:{'|'.join(sorted(LEVELS, key=len, reverse=True))})"
 _NAME = rf"(?:{'|'.join(NAMES)})"
 _DIVIDES = write_pattern((f"{name}s?" for name in NAMES), ABBREVIATED)
 # What a match begins with: a search goes on at once where nothing can, as nearly everywhere.
 _AT_DIVIDES = f"(?=(?i:[{''.join(sorted({name[0] for name in (*NAMES, *ABBREVIATED)}))}]))"
 _AT_SIGN = rf"(?=[§\d{''.join(sorted({word[0] for word in (*SECTION_WORDS, *SECTION_SHORTS)}))}])"
-_SIGN = rf"(?:§+|\b{write_pattern((f'{word}s?' for word in SECTION_WORDS), SECTION_SHORTS)})"
+_SIGN = rf"(?:{SIGNS}|\b{write_pattern((f'{word}s?' for word in SECTION_WORDS), SECTION_SHORTS)})"
 # The Drought Regulations 2022 are a law.
 _NO_TITLE = r"(?!(?-i:Rules|Regulations)\s+(?:1[89]|20)\d\d\b)"
 # U.S.C., U. S. C. and USC.

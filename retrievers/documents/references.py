@@ -224,12 +224,11 @@ class _Reader:
     def _read_title(self, match: re.Match[str]) -> Iterator[Reference]:
         if not self._text[match.end()].isupper():
             return
-        following = self._text[match.end() : match.end() + 120].lower()
-        named = [name for name in self._titles if re.match(rf"{re.escape(name)}\b", following)]
-        if named:
-            name = max(named, key=len)
-            start = match.end()
-            yield Reference(start, start + len(name), self._titles[name])
+        start = match.end()
+        following = self._text[start : start + 120].lower()
+        heads = (following[: edge.start()] for edge in re.finditer(r"\b", following))
+        if named := [head for head in heads if head in self._titles]:
+            yield Reference(start, start + len(named[-1]), self._titles[named[-1]])
 
     def _number(self, match: re.Match[str], start: int, plural: bool) -> Unit:
         """Return what a number means; 4–6 after a plural sign is a range unless a § 4–6 is here."""

@@ -43,7 +43,7 @@ class Endpoint:
         """
         self.provider = provider
         self.url = url
-        self.variable = f"{provider.upper()}_API_KEY" if variable is None else variable
+        self.variable = name_variable(provider) if variable is None else variable
         self.key = os.environ.get(self.variable, "").strip() if self.variable else NO_KEY
         if not self.key and url and variable is None:
             self.key = NO_KEY
@@ -119,6 +119,11 @@ class Endpoint:
         if self.key != NO_KEY:
             one_line = one_line.replace(self.key, "***")
         return one_line[:LONGEST_MESSAGE]
+
+
+def name_variable(provider: str) -> str:
+    """Return the variable that holds the key to a provider, unless another is named."""
+    return f"{provider.upper()}_API_KEY"
 
 
 def check_url(url: str | None, source: str) -> str | None:

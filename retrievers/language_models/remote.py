@@ -3,14 +3,15 @@
 import os
 from abc import abstractmethod
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from retrievers.language_models.base import Answer, LanguageModel, Prompt
-from retrievers.language_models.endpoint import Endpoint, RefusedError, check_url
+from retrievers.language_models.endpoint import Endpoint, RefusedError, check_url, name_variable
 from retrievers.language_models.prices import Usage, find_known
-from retrievers.settings import Settings
+from retrievers.settings import Settings, name_type
+from retrievers.settings.trust import ADDRESS, VARIABLE
 from retrievers.store.digest import digest
 
 USUAL_WINDOW = 100_000  # where nothing is known of a model
@@ -20,10 +21,10 @@ class RemoteSettings(Settings):
     """A model behind an API; the key comes from the environment alone."""
 
     model: str = Field(min_length=1, description="the API's id of the model")
-    base_url: str | None = Field(
+    base_url: Annotated[str | None, ADDRESS] = Field(
         None, description="address of the API; else PROVIDER_BASE_URL, else the provider's own"
     )
-    key_variable: str | None = Field(
+    key_variable: Annotated[str | None, VARIABLE] = Field(
         None, pattern=r"^\w*$", description="environment variable of the key; else PROVIDER_API_KEY"
     )
     max_tokens: int = Field(100, ge=1, description="longest answer")
@@ -31,6 +32,12 @@ class RemoteSettings(Settings):
         0, ge=0, description="tokens to think in before the answer; 0 turns thinking off"
     )
     timeout_seconds: float = Field(60, gt=0, description="how long one call may take")
+
+    @classmethod
+    def own_values(cls, key: str) -> tuple[Any, ...]:
+        """Return the variable of the provider's key."""
+        own = (name_variable(name_type(cls)),) if key == "key_variable" else ()
+        return (*super().own_values(key), *own)
 
 
 class RemoteModel(LanguageModel):

@@ -123,7 +123,7 @@ def _download(wheel: Wheel, folder: Path) -> Path:
 
 def _pip() -> list[str]:
     if importlib.util.find_spec("pip"):
-        return [sys.executable, "-m", "pip"]
+        return [sys.executable, "-P", "-m", "pip"]
     if command := shutil.which("pip3") or shutil.which("pip"):
         return [command]
     raise _SourceError("pip is not installed")

@@ -15,7 +15,7 @@ QueryType = Literal["factual", "navigational", "exploratory"]
 
 # Identifiers, quoted phrases, code in backticks, versions, names with a sign: C++ and C#.
 _FACTUAL = re.compile(
-    r"`[^`]+`|\"[^\"]+\"|“[^”]+”|[a-z]+[A-Z]|[A-Za-z]+_[A-Za-z]+|\bv?\d+\.\d+"
+    r"`[^`]+`|\"[^\"]+\"|“[^“”]+”|[a-z][A-Z]|[A-Za-z]_[A-Za-z]|\bv?\d+\.\d+"
     r"|(?<![\w+#])[A-Za-z](?:\+\+|\#)(?![A-Za-z_+#])"
 )
 # A place that is only one when something is said to be in it: “login manual” may be wanted itself.

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field
 from retrievers.corpus import Corpus
 from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
 from retrievers.settings import Workshop
+from retrievers.settings.trust import NeedsNoTrust
 from retrievers.stages.recency import find_date
 from retrievers.text.tokens import fold
 
@@ -51,7 +52,7 @@ class FilterSettings(QueryStepSettings):
         None, strict=False, description="changed or made on this day or later"
     )
     before: date | None = Field(None, strict=False, description="changed or made by this day")
-    path: OneOrMore = Field(
+    path: Annotated[OneOrMore, NeedsNoTrust("compared with documents, not opened")] = Field(
         default_factory=list,
         description="document ids like one of these patterns, in which * stands for anything",
     )

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -12,10 +12,11 @@ from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Reques
 from retrievers.query.wordnet import WordNet
 from retrievers.query.words import Words
 from retrievers.settings import Workshop
+from retrievers.settings.trust import PLACE
 from retrievers.text.tokens import fold
 
 # What is quoted, in backticks or in double quotes, is meant as it stands.
-QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”")
+QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^“”]*”")
 # A word that is no part of a name: not parse_json, getUser, GV-200, v2 or a.b.
 PLAIN = re.compile(r"(?<![\w.:/-])[^\W\d_]+(?![\w:/-]|\.\w)")
 
@@ -31,7 +32,7 @@ class SynonymsSettings(QueryStepSettings):
         min_length=1,
         description="kinds of legs that are asked the longer text",
     )
-    folder: str | None = Field(
+    folder: Annotated[str | None, PLACE] = Field(
         None,
         description=(
             "where the files of WordNet are; if not given, corpora/wordnet in NLTK_DATA or where "

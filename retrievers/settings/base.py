@@ -39,6 +39,11 @@ class Settings(BaseModel):
         return value
 
     @classmethod
+    def own_values(cls, key: str) -> tuple[Any, ...]:
+        """Return the values of `key` that need no trust: see `retrievers.settings.trust`."""
+        return (cls.model_fields[key].default,)
+
+    @classmethod
     def __get_pydantic_json_schema__(
         cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import yaml
 
 from retrievers.base import AssayError
 from retrievers.base.suggestions import suggest
-from retrievers.settings.trust import check_code
+from retrievers.settings.trust import check_values
 from retrievers.store.paths import parse_path
 
 DEPTH = 100
@@ -80,10 +80,10 @@ class _Loader(yaml.SafeLoader):
 def read_mapping(path: Path, *, config: bool = False) -> dict[str, Any]:
     """Return the mapping in a YAML file. Raises AssayError naming the file and the line.
 
-    And where it names code, and is not trusted. `config` is as for `read_text`.
+    And where it asks for what needs trust, and has none. `config` is as for `read_text`.
     """
     values = parse_mapping(read_text(path, config=config), str(path))
-    check_code(path, values)
+    check_values(path, values)
     return values
 
 

@@ -78,6 +78,13 @@ def load_part(group: str, name: str, base: type[T]) -> type[T]:
     return load_class(found[name].value, base, f"{group}: {name}")
 
 
+def import_named(name: Any) -> None:
+    """Import every part that an installed package gives the `name`, whatever it is a part of."""
+    for group in _read_points(_see_path()) if isinstance(name, str) else ():
+        if name in find_parts(group):
+            load_object(find_parts(group)[name].value, f"{group}: {name}")
+
+
 def load_object(path: str, key: str) -> Any:
     """Return what stands at `path`, "package.module:name"; it is not called.
 
@@ -88,8 +95,7 @@ def load_object(path: str, key: str) -> Any:
     module_name, _, name = path.partition(":")
     if not all(part.isidentifier() for part in (*module_name.split("."), *name.split("."))):
         raise AssayError(f"{where}: {FORM}")
-    if str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))
+    look_here()
     try:
         module = import_module(module_name)
     except SyntaxError as error:
@@ -106,6 +112,12 @@ def load_object(path: str, key: str) -> Any:
     except AttributeError as error:
         near = suggest(name, vars(module))
         raise AssayError(f"{where}: {module_name} has no {name}{near}") from error
+
+
+def look_here() -> None:
+    """Let modules be found in the working directory too, after all other places."""
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
 
 
 def load_class(path: str, base: type[T], key: str) -> type[T]:

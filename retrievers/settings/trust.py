@@ -1,41 +1,82 @@
-"""What a file may ask for: one from elsewhere names no code, and no place outside its folder.
+"""What a file may ask for: one from elsewhere names no code, no address, no variable, no place.
 
 A file is trusted where it lies below the working folder or in the project; every file is with
-ASSAY_TRUST=1, which `--trust` sets.
+ASSAY_TRUST=1, which `--trust` sets. What needs trust stands in the settings themselves: a field is
+`Annotated` with one of the rules below.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from retrievers.base import AssayError
+from retrievers.base import AssayError, cut
+from retrievers.settings.base import Settings
+from retrievers.settings.kinds import list_tags
+from retrievers.settings.parts import PYTHON
+from retrievers.settings.plugins import import_named
 
-VARIABLE = "ASSAY_TRUST"
-NAMING_CODE = frozenset(
-    {"python", "command", "langchain", "llamaindex", "haystack"}
-)  # values of `type`
+SWITCH = "ASSAY_TRUST"
 PROJECT = Path(__file__).resolve().parents[2]
-WAY_OUT = f"--trust (or {VARIABLE}=1) allows it"
+WAY_OUT = f"--trust (or {SWITCH}=1) allows it"
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsTrust:
+    """Marks a field that only a trusted file may set, but for the values of `Settings.own_values`.
+
+    `describe` says in a message what a value asks for.
+    """
+
+    describe: Callable[[Any], str]
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsNoTrust:
+    """Marks a field that looks as if it needed trust; `reason` says why it needs none."""
+
+    reason: str
+
+
+Rule = NeedsTrust | NeedsNoTrust
+
+
+def _name_host(address: Any) -> str:
+    """Return the host of an address, without a user or password that it may hold."""
+    try:
+        return cut(urlsplit(str(address)).hostname or str(address).rpartition("@")[2])
+    except ValueError:
+        return "an address"
+
+
+CODE = NeedsTrust(lambda _: "names code to run")
+ADDRESS = NeedsTrust(lambda value: f"sends texts to {_name_host(value)}")
+VARIABLE = NeedsTrust(lambda name: f"sends what ${cut(str(name))} holds")
+PLACE = NeedsTrust(lambda place: f"reads {cut(str(place))}")
+SAFEGUARD = NeedsTrust(lambda value: f"changes a safeguard to {value}")
 
 
 def is_trusted(path: Path) -> bool:
-    """Whether the file at `path` may name code."""
+    """Whether the file at `path` may name all there is."""
     place = path.resolve()
     return trusts_all() or any(place.is_relative_to(home) for home in _homes())
 
 
 def trusts_all() -> bool:
     """Whether the user said that every file is trusted."""
-    return os.environ.get(VARIABLE) == "1"
+    return os.environ.get(SWITCH) == "1"
 
 
-def check_code(path: Path, values: Any) -> None:
-    """Raise AssayError where `values`, read from `path`, name code and it is not trusted."""
-    key = next(_find_python(values), None)
-    if key is not None and not is_trusted(path):
+def check_values(path: Path, values: Any) -> None:
+    """Raise AssayError where `values`, read from `path`, ask for what needs trust it has not."""
+    if is_trusted(path):
+        return
+    if asked := dict(_find_asked(values)):
+        listed = "; ".join(f"{' '.join(key.split())}: {what}" for key, what in asked.items())
         raise AssayError(
-            f"{path}: {key}: names code to run, and the file lies outside {Path.cwd()}; {WAY_OUT}"
+            f"{path}: {listed}; the file lies outside {Path.cwd()}: read it first, then {WAY_OUT}"
         )
 
 
@@ -58,17 +99,59 @@ def _homes() -> tuple[Path, Path]:
     return Path.cwd().resolve(), PROJECT
 
 
-def _find_python(values: Any, key: str = "") -> Iterator[str]:
-    """Yield the keys below which `values` have, or may be given, a type that names code."""
-    if isinstance(values, Mapping):
-        for name, value in values.items():
-            inner = f"{key}.{name}" if key else str(name)
-            wanted = value if isinstance(value, list) else [value]
-            if name.rpartition(".")[2] == "type" and any(
-                isinstance(item, str) and item in NAMING_CODE for item in wanted
-            ):
-                yield inner
-            yield from _find_python(value, inner)
-    elif isinstance(values, list):
+def list_settings(base: type[Settings] = Settings) -> Iterator[type[Settings]]:
+    """Yield every settings class that was imported."""
+    for model in base.__subclasses__():
+        yield model
+        yield from list_settings(model)
+
+
+def find_rule(model: type[Settings], name: str) -> NeedsTrust | NeedsNoTrust | None:
+    """Return the rule that a field is marked with; None where it has none."""
+    found = (item for item in model.model_fields[name].metadata if isinstance(item, Rule))
+    return next(found, None)
+
+
+def _find_asked(values: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the keys of what needs trust anywhere in `values`, and what each asks for.
+
+    Keys may be dotted, and lists may hold values that are tried in turn, as in a sweep.
+    """
+    if isinstance(values, list):
         for number, value in enumerate(values):
-            yield from _find_python(value, f"{key}.{number}")
+            yield from _find_asked(value, f"{key}.{number}")
+    elif isinstance(values, Mapping):
+        import_named(values.get("type"))
+        for name, value in values.items():
+            inner, last = (f"{key}.{name}" if key else str(name)), name.rpartition(".")[2]
+            asked = [_ask(last, item, values.get("type")) for item in _flatten(value)]
+            yield from ((inner, what) for what in filter(None, asked))
+            yield from _find_asked(value, inner)
+
+
+def _flatten(value: Any) -> Iterator[str | bool]:
+    """Yield the texts and truth values that `value` is, or that lists in it hold."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _flatten(item)
+    elif isinstance(value, bool) or (isinstance(value, str) and value):
+        yield value
+
+
+def _ask(name: str, value: str | bool, type_: Any) -> str:
+    """Return what the `value` of a key asks for that needs trust, "" where nothing.
+
+    The `type_` beside it tells whose key it is. Where there is none, as in a file that others
+    build on, or it is that of a package, it may be the key of any class.
+    """
+    if name == "class" or (name == "type" and value == PYTHON):
+        return CODE.describe(value)
+    having = [model for model in list_settings() if name in model.model_fields]
+    type_ = value if name == "type" else type_
+    named = [model for model in having if type_ in list_tags(model)]
+    for model in named if named or name == "type" else having:
+        rule = find_rule(model, name)
+        own = model.own_values(name) if named else (model.model_fields[name].default,)
+        if isinstance(rule, NeedsTrust) and value not in own:
+            return rule.describe(value)
+    return ""

@@ -165,7 +165,7 @@ class Cache:
 
     def _kinds(self) -> list[str]:
         databases = {path.stem for path in self.root.glob("*.sqlite")}
-        folders = {path.name for path in self.root.iterdir() if path.is_dir()}
+        folders = {path.name for path in self.root.glob("[!.]*") if path.is_dir()}
         return sorted(databases | folders)
 
     def _usage_of(self, kind: str) -> Usage:

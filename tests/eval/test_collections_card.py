@@ -128,7 +128,7 @@ def test_data_below_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("ASSAY_DATA", "")
     assert why_unavailable(card) == expected
     monkeypatch.setenv("ASSAY_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(AssayError, match=r"collection tiny: there is no folder .*nowhere/tiny"):
+    with pytest.raises(AssayError, match=r"no folder \$ASSAY_DATA/tiny; check the value"):
         find_data(card)
     monkeypatch.setenv("ASSAY_DATA", str(tmp_path))
     assert find_data(card) == tmp_path / "tiny"

@@ -22,6 +22,8 @@ def read(query: str) -> list[str]:
         ("§ 42-2702.07(a–1)(6)", ["sec_42_2702_07_a1_6"]),
         ("sect 5, s. 6 and para. 7.1", ["sec_5", "sec_6", "sec_7_1"]),
         ("Chapter 19", ["chapter_19"]),
+        ("partsno. 7", ["part_7"]),
+        ("tİtle 5", ["sec_5"]),  # a pattern that ignores case takes it for a title
         ("ch. 31A of title 42", ["chapter_31a", "title_42"]),
         ("see appendix b, or Part IV", ["appendix_b", "part_iv"]),
         ("chapters 3 and 4", ["chapter_3", "chapter_4"]),

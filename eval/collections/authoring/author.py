@@ -25,6 +25,7 @@ from retrievers.base import AssayError, Document
 from retrievers.base.scripts import CODES, find_unspaced
 from retrievers.settings.trust import may_name
 from retrievers.store.files import write_atomically
+from retrievers.store.locks import changing
 
 QUERIES, JUDGMENTS = "queries.jsonl", "judgments.jsonl"
 UNLOCATED, PIPELINE = "unlocated.csv", "pipeline.yaml"
@@ -99,12 +100,14 @@ def author(
         QUERIES: render_rows(list(judged.queries.values())),
         JUDGMENTS: render_rows(judged.judgments),
     }
-    if not questions and all((target / file).exists() for file in asked):
-        asked = {}
-    files = asked | describe(origin, name, target, documents, questions.name if questions else "")
-    check_target(origin, target, list(files), force, adds=bool(questions))
-    write_files(origin, target, files)
-    _finish(target, judged)
+    called = questions.name if questions else ""
+    with changing(target):
+        if not questions and all((target / file).exists() for file in asked):
+            asked = {}
+        files = asked | describe(origin, name, target, documents, called)
+        check_target(origin, target, list(files), force, adds=bool(questions))
+        write_files(origin, target, files)
+        _finish(target, judged)
     return made
 
 
@@ -180,7 +183,11 @@ def add(questions: Path, target: Path) -> Authored:
     Its documents are as they lie there now. Raises AssayError when there is no such collection, or
     the questions cannot be read; where none can be placed nothing is written.
     """
-    target = target.absolute()
+    with changing(target):
+        return _add(questions, target.absolute())
+
+
+def _add(questions: Path, target: Path) -> Authored:
     card = read_card(target / FILE)
     paths = [target / file for file in (QUERIES, JUDGMENTS)]
     if not isinstance(card, NativeCard) or not all(path.is_file() for path in paths):

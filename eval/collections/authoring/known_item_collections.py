@@ -22,6 +22,7 @@ from eval.collections.loading import load
 from eval.collections.location import find_data
 from retrievers.base import AssayError, Document
 from retrievers.store.files import write_atomically
+from retrievers.store.locks import changing
 from retrievers.store.paths import parse_path
 
 DUPLICATE = "duplicate"
@@ -102,13 +103,14 @@ def make_lookups(origins: Origins, kinds: Sequence[str], output: Path, *, force:
     exact = {id_: origin for id_, origin in copied.items() if texts[id_] == texts[origin]}
     card = _render_card(origins, made, kinds, output, exact)
     parse_card(card, output / FILE)  # a wrong name stops here, before anything is written
-    _check_output(output, origins.folder, force)
-    copies.write_copies(output, texts)
-    rows = list(_number(derived.lookups, queries))
-    write_atomically(output / QUERIES, _jsonl(query for query, _ in rows))
-    write_atomically(output / JUDGMENTS, _jsonl(row for _, judged in rows for row in judged))
-    write_atomically(output / FILE, card.encode())
-    seal(read_card(output / FILE))
+    with changing(output):
+        _check_output(output, origins.folder, force)
+        copies.write_copies(output, texts)
+        rows = list(_number(derived.lookups, queries))
+        write_atomically(output / QUERIES, _jsonl(query for query, _ in rows))
+        write_atomically(output / JUDGMENTS, _jsonl(row for _, judged in rows for row in judged))
+        write_atomically(output / FILE, card.encode())
+        seal(read_card(output / FILE))
     return made
 
 

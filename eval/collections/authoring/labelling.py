@@ -25,6 +25,7 @@ from eval.collections.location import find_data
 from eval.collections.problems import Problems
 from retrievers.base import AssayError
 from retrievers.store.files import write_atomically, writing
+from retrievers.store.locks import changing
 
 # Keys of a card whose values name files.
 FILE_KEYS = {"documents", "whole_documents", "anchors", "contexts", "queries", "judgments"}
@@ -41,8 +42,9 @@ class Labelled:
 def add_in_place(collection: Collection, variant: str, labels: Sequence[Label]) -> Labelled:
     """Add judgments to the files of a native collection and seal its card.
 
-    Raises AssayError, and changes nothing, when they are not in the collection's own folder below
-    the current one or the project's datasets, may not be written, or are not as the card says.
+    Call it with the lock of the card's folder, taken before the collection was read. Raises
+    AssayError, and changes nothing, when they are not in the collection's own folder below the
+    current one or the project's datasets, may not be written, or are not as the card says.
     """
     card = collection.card
     if not _takes(card, "in place"):
@@ -75,15 +77,19 @@ def finish_labelling(card: Card) -> Card:
     Only where each file is as that process found or left it: what was changed since stays unsealed.
     """
     journal = _journal(card)
-    try:
-        states = json.loads(journal.read_bytes())
-        known = all(_digest(Path(path).read_bytes()) in found for path, found in states.items())
-    except (OSError, ValueError):
+    if card.path is None or not journal.exists():
         return card
-    sealed = seal(card) if known else card
-    with writing(journal):
-        journal.unlink()
-    return sealed
+    with changing(card.folder):  # which another process holds while it adds them
+        card = read_card(card.path)
+        try:
+            states = json.loads(journal.read_bytes())
+            known = all(_digest(Path(path).read_bytes()) in found for path, found in states.items())
+        except (OSError, ValueError):
+            return card
+        sealed = seal(card) if known else card
+        with writing(journal):
+            journal.unlink()
+        return sealed
 
 
 def add_to_copy(
@@ -91,8 +97,9 @@ def add_to_copy(
 ) -> Labelled:
     """Make a copy of a collection in its own format, with the judgments, in the folder `output`.
 
-    `origin` is named in its card as where the judgments come from. Raises AssayError when the
-    folder is there already, or the collection is not one of files.
+    `origin` is named in its card as where the judgments come from. Call it with the lock of
+    `output`. Raises AssayError when the folder is there already, or the collection is not one of
+    files.
     """
     card = collection.card
     if not _takes(card, "copy", "in place"):

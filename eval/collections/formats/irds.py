@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -19,6 +19,7 @@ from eval.collections.formats.source import GoldBook, QueryRegister, Register, S
 from eval.collections.problems import Problems
 from retrievers.base import AssayError, Document, Passage
 from retrievers.base.installation import hint_extra
+from retrievers.settings.trust import NeedsNoTrust
 from retrievers.store.cache import Cache, default_root
 from retrievers.store.digest import digest, digest_file
 
@@ -34,7 +35,9 @@ class IrdsCard(Card):
     has_folder = False
 
     format: Literal["irds"] = Field(description="how the data is read")
-    location: str = Field(pattern=r"^irds:.+", description="`irds:` and an id of ir_datasets")
+    location: Annotated[str, NeedsNoTrust("an id of ir_datasets")] = Field(
+        pattern=r"^irds:.+", description="`irds:` and an id of ir_datasets"
+    )
 
     def why_unusable(self) -> str:
         """Return what the format lacks here to be read, "" where nothing."""

@@ -17,7 +17,7 @@ KINDS = {
 }
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 LARGEST = 2**53  # all whole numbers up to it are exact in every format
-NUMBERED = re.compile(r"(.*?)0*(\d+)", re.S)
+NUMBERED = re.compile(r"((?:.*\D)?)(\d+)", re.S)
 WIDEST = 12  # digits of a number that leading zeros are looked for
 
 
@@ -79,7 +79,7 @@ def describe_unknown(what: str, identifier: str, known: Mapping[str, Any]) -> st
     if not known:
         return f"{missing}; none was read"
     if match := NUMBERED.fullmatch(identifier):
-        name, number = match.groups()
+        name, number = match[1], match[2].lstrip("0") or "0"
         for width in range(len(number), WIDEST + 1):
             if (other := name + number.zfill(width)) in known:
                 return (

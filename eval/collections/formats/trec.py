@@ -4,13 +4,14 @@ import html
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from eval.collections.card import FileCard
 from eval.collections.collection import Label, Query
 from eval.collections.formats.book import shelve, tell_all
+from eval.collections.formats.elements import Elements
 from eval.collections.formats.mapped import (
     JSON_LINES,
     LARGEST_HELD,
@@ -38,16 +39,12 @@ from eval.collections.formats.source import (
 from eval.collections.problems import Problems
 from retrievers.base import Document, Passage
 
-DOC = re.compile(r"<DOC>(.*?)</DOC>", re.S | re.I)
-OPENING = re.compile(r"<DOC>", re.I)
-DOC_BYTES = re.compile(DOC.pattern.encode(), re.S | re.I)
-OPENING_BYTES = re.compile(OPENING.pattern.encode(), re.I)
-DOCNO = re.compile(r"<DOCNO>(.*?)</DOCNO>", re.S | re.I)
-TITLE = re.compile(r"<(TITLE|HEADLINE|HEAD)>(.*?)</\1>", re.S | re.I)
-TEXT = re.compile(r"<(TEXT|BODY)>(.*?)</\1>", re.S | re.I)
+DOC, DOC_BYTES = Elements("DOC"), Elements("DOC", binary=True)
+DOCNO = Elements("DOCNO")
+TITLE = Elements("TITLE", "HEADLINE", "HEAD")
+TEXT = Elements("TEXT", "BODY")
 TAG = re.compile(r"</?[A-Za-z][^<>]*>")
-TOP_OPENING = re.compile(r"<top>", re.I)
-TOP = re.compile(r"<top>(.*?)</top>", re.S | re.I)
+TOP = Elements("top")
 TOPIC_FIELD = re.compile(
     r"<(num|title|desc|narr)>\s*(?:Number:|Topic:|Description:|Narrative:)?(.*?)(?=<\w+>|\Z)",
     re.S | re.I,
@@ -95,7 +92,7 @@ class TrecSource(Source[TrecCard]):
         path = self._root / self._card.queries
         register = QueryRegister(self._problems)
         text = read_text(path, self._problems)
-        if TOP_OPENING.search(text):
+        if TOP.opening.search(text):
             read = _read_top_records(path, text, self._problems)
         else:
             read = self._read_table(path) if text else iter(())
@@ -149,38 +146,43 @@ def _rename(row: Row) -> Row:
 def _read_trectext(path: Path, problems: Problems) -> Iterator[Row]:
     content = read_text(path, problems)
     line, at = 1, 0
-    for record in DOC.finditer(content):
-        line, at = line + content.count("\n", at, record.start()), record.start()
-        yield _read_record(path, line, record[1])
-    _check_records(path, content, OPENING, DOC, problems)
+    for record in DOC.find(content):
+        line, at = line + content.count("\n", at, record.start), record.start
+        yield _read_record(path, line, content[record.begin : record.stop])
+    _check_records(path, content, DOC, problems)
 
 
 def _read_record(path: Path, line: int, body: str) -> Row:
-    number = DOCNO.search(body)
-    title = TITLE.search(body)
-    texts = [match[2] for match in TEXT.finditer(body)]
+    number, title = next(DOCNO.find(body), None), next(TITLE.find(body), None)
+    texts = [body[text.begin : text.stop] for text in TEXT.find(body)]
     if not texts:  # everything but the fields already taken
-        texts = [TITLE.sub("", DOCNO.sub("", body))]
+        texts = [_leave_out(TITLE, _leave_out(DOCNO, body))]
     values = {
-        "docno": number[1].strip() if number else None,
-        "title": _plain(title[2]) if title else "",
+        "docno": body[number.begin : number.stop].strip() if number else None,
+        "title": _plain(body[title.begin : title.stop]) if title else "",
         "text": _plain("\n".join(texts)),
     }
     return Row(path, line, values)
 
 
+def _leave_out(elements: Elements, body: str) -> str:
+    """Return `body` without these elements."""
+    parts, at = [], 0
+    for found in elements.find(body):
+        parts.append(body[at : found.start])
+        at = found.end
+    return "".join([*parts, body[at:]])
+
+
 def _check_records(
-    path: Path,
-    content: str | Content,
-    opening: re.Pattern[Any],
-    record: re.Pattern[Any],
-    problems: Problems,
+    path: Path, content: str | Content, records: Elements, problems: Problems
 ) -> None:
-    whole, opened = (sum(1 for _ in each.finditer(content)) for each in (record, opening))
+    whole = sum(1 for _ in records.find(content))
+    opened = sum(1 for _ in records.opening.finditer(content))
     if len(content) and not whole:
         problems.error(path, 0, "holds no <DOC>…</DOC>; documents must be trectext or .jsonl")
     elif opened != whole:
-        line = _find_unclosed(content, opening, record)
+        line = _find_unclosed(content, records)
         problems.error(path, line, "the <DOC> is not closed by </DOC> before the next one")
 
 
@@ -191,11 +193,10 @@ def _scan_trectext(
         problems.error(path, content[:bad].count(b"\n") + 1, NOT_UTF_8)
         return
     line, at = 1, 0
-    for record in DOC_BYTES.finditer(content):
-        start, end = record.span()
+    for start, _, _, end in DOC_BYTES.find(content):
         line, at = line + content[at:start].count(b"\n"), start
         yield _parse_trectext(path, line, content[start:end]), start, end
-    _check_records(path, content, OPENING_BYTES, DOC_BYTES, problems)
+    _check_records(path, content, DOC_BYTES, problems)
 
 
 def _parse_trectext(path: Path, line: int, content: bytes) -> Row:
@@ -226,13 +227,11 @@ def _plain(marked: str) -> str:
     return html.unescape(TAG.sub(" ", marked)).strip()
 
 
-def _find_unclosed(
-    content: str | Content, opening: re.Pattern[Any], record: re.Pattern[Any]
-) -> int:
+def _find_unclosed(content: str | Content, records: Elements) -> int:
     """Return the line of the first record that is not closed before the next one; 0 for none."""
-    ends = {found.start(): found.end() for found in record.finditer(content)}
+    ends = {found.start: found.end for found in records.find(content)}
     begun = 0
-    for found in opening.finditer(content):
+    for found in records.opening.finditer(content):
         if found.start() not in ends:
             first = begun if found.start() < ends.get(begun, 0) else found.start()
             before = content[:first]
@@ -243,11 +242,11 @@ def _find_unclosed(
 
 
 def _read_top_records(path: Path, text: str, problems: Problems) -> Iterator[Row]:
-    if line := _find_unclosed(text, TOP_OPENING, TOP):
+    if line := _find_unclosed(text, TOP):
         problems.error(path, line, "the <top> is not closed by </top> before the next one")
-    for record in TOP.finditer(text):
+    for record in TOP.find(text):
         fields = {
             match[1].lower(): " ".join(_plain(match[2]).split())
-            for match in TOPIC_FIELD.finditer(record[1])
+            for match in TOPIC_FIELD.finditer(text[record.begin : record.stop])
         }
-        yield Row(path, text.count("\n", 0, record.start()) + 1, fields)
+        yield Row(path, text.count("\n", 0, record.start) + 1, fields)

@@ -1,6 +1,6 @@
 """What an index of Elasticsearch is made with, and how its retrievers fuse."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -12,6 +12,7 @@ from retrievers.engines.formulas import Formula, Head, ReciprocalRanks
 from retrievers.engines.lucene import LUCENE_WORDS, LuceneBm25Settings
 from retrievers.engines.service import ServiceSettings
 from retrievers.engines.words import WordKey
+from retrievers.settings.trust import PLACE
 
 # The most num_candidates, and so the most neighbours.
 DEEPEST = 10_000
@@ -21,7 +22,7 @@ class ElasticsearchIndexSettings(ServiceSettings):
     """What Elasticsearch can be told."""
 
     words: ClassVar[WordKey | None] = LUCENE_WORDS
-    ca_certs: str | None = Field(
+    ca_certs: Annotated[str | None, PLACE] = Field(
         None, description="file with the certificates of the authorities to trust"
     )
     bm25: LuceneBm25Settings = Field(

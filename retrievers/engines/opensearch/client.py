@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Callable
 from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -15,6 +15,7 @@ from retrievers.engines.capabilities import Capabilities
 from retrievers.engines.opensearch.features import FEATURES
 from retrievers.engines.retries import PASSING, RetrySettings, call
 from retrievers.settings import Settings
+from retrievers.settings.trust import ADDRESS, PLACE, SAFEGUARD, VARIABLE
 from retrievers.store.paths import parse_path
 
 CAPABILITIES = Capabilities(
@@ -39,23 +40,25 @@ SHARDS_SECONDS = 30
 class OpenSearchConnection(Settings):
     """Address, credentials and patience."""
 
-    endpoint: str | None = Field(
+    endpoint: Annotated[str | None, ADDRESS] = Field(
         None,
         pattern=r"^https?://[^@\s]+$",
         description=f"address of the server, no credentials; else that of ${CAPABILITIES.address}",
     )
-    username_variable: str = Field(
+    username_variable: Annotated[str, VARIABLE] = Field(
         "OPENSEARCH_USERNAME", description="environment variable that holds the user's name"
     )
-    password_variable: str = Field(
+    password_variable: Annotated[str, VARIABLE] = Field(
         "OPENSEARCH_PASSWORD", description="environment variable that holds the password"
     )
-    api_key_variable: str = Field(
+    api_key_variable: Annotated[str, VARIABLE] = Field(
         "OPENSEARCH_API_KEY",
         description="environment variable that holds an API key, which goes before a password",
     )
-    verify_certs: bool = Field(True, description="refuse a certificate that cannot be verified")
-    ca_certs: str | None = Field(
+    verify_certs: Annotated[bool, SAFEGUARD] = Field(
+        True, description="refuse a certificate that cannot be verified"
+    )
+    ca_certs: Annotated[str | None, PLACE] = Field(
         None, description="file with the certificates of the authorities to trust"
     )
     timeout_seconds: int = Field(10, ge=1, le=120, description="seconds to wait for one answer")

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -19,13 +19,20 @@ from retrievers import charges
 from retrievers.base import AssayError
 from retrievers.language_models.base import TooLongError
 from retrievers.language_models.calls import Calls, PaceSettings
-from retrievers.language_models.endpoint import NO_KEY, Endpoint, RefusedError, check_url
+from retrievers.language_models.endpoint import (
+    NO_KEY,
+    Endpoint,
+    RefusedError,
+    check_url,
+    name_variable,
+)
 from retrievers.language_models.ledger import Book, NoLedger, SharedLedger
 from retrievers.language_models.prices import Prices, Usage
 from retrievers.language_models.remote import count
 from retrievers.models.served.messages import WrongFormError, find_message
 from retrievers.models.served.prices import Listed, find_listed, make_prices
 from retrievers.settings import Workshop
+from retrievers.settings.trust import ADDRESS, VARIABLE
 from retrievers.store.digest import digest
 
 T = TypeVar("T")
@@ -64,11 +71,11 @@ class ServedSettings(PaceSettings):
     billed: ClassVar[Unit] = "tokens"
 
     model: str = Field(min_length=1, description="the service's id of the model")
-    url: str | None = Field(
+    url: Annotated[str | None, ADDRESS] = Field(
         None,
         description="address of another service of the same form; the provider's own if not given",
     )
-    key_variable: str | None = Field(
+    key_variable: Annotated[str | None, VARIABLE] = Field(
         None,
         pattern=r"^[A-Za-z_]\w*$",
         description=(
@@ -104,6 +111,12 @@ class ServedSettings(PaceSettings):
             raise ValueError(str(error)) from None
         own = url == cls.address and cls.model_fields["url"].default is None
         return {**values, "url": None if own else url}
+
+    @classmethod
+    def own_values(cls, key: str) -> tuple[Any, ...]:
+        """Return the provider's own address, and the variable of its key."""
+        own = {"url": (cls.address,), "key_variable": (name_variable(cls.provider),)}
+        return (*super().own_values(key), *own.get(key, ()))
 
     @property
     def listed(self) -> Listed | None:

@@ -1,13 +1,14 @@
 """Hugging Face's text-embeddings-inference, by its own API."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from retrievers.models.served.encoder import Kind, Rows, ServedEncoderSettings
 from retrievers.models.served.messages import check_number
 from retrievers.models.served.reranker import ServedRerankerSettings
+from retrievers.settings.trust import ADDRESS as SENT_TO
 
 ADDRESS = "http://localhost:8080"
 MODEL = Field("", description="for people: a server has one model")
@@ -22,7 +23,7 @@ class TeiEncoderSettings(ServedEncoderSettings):
     most_texts: ClassVar[int] = 32  # of a server as it is delivered
     type: Literal["tei"]
     model: str = MODEL
-    url: str = Field(ADDRESS, description="address of the server")
+    url: Annotated[str, SENT_TO] = Field(ADDRESS, description="address of the server")
     query_prompt: str | None = Field(
         None, description="the prompt for queries, of those that the model's files name"
     )
@@ -56,7 +57,7 @@ class TeiRerankerSettings(ServedRerankerSettings):
     most_texts: ClassVar[int] = 32  # of a server as it is delivered
     type: Literal["tei"]
     model: str = MODEL
-    url: str = Field(ADDRESS, description="address of the server")
+    url: Annotated[str, SENT_TO] = Field(ADDRESS, description="address of the server")
 
     def write(self, query: str, texts: Sequence[str]) -> Any:
         """Ask for probabilities; long texts lose their ends."""

@@ -1,0 +1,52 @@
+"""One process at a time changes what others change too: it reads, works and writes under a lock.
+
+The lock lies in the cache, where it is nobody's file to commit. The system holds it, and gives it
+back when a process dies. It excludes the processes that share a cache.
+"""
+
+import errno
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from retrievers.base import AssayError
+from retrievers.store.cache import default_root
+from retrievers.store.digest import digest
+from retrievers.store.files import writing
+
+FOLDER = ".locks"
+PATIENCE = 1.0  # seconds of waiting before it is said
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+
+
+@contextmanager
+def changing(path: Path) -> Iterator[None]:
+    """Keep other processes, and other threads, from changing the file or folder `path` meanwhile.
+
+    Take it before reading what is changed. It may be taken again within itself. Raises AssayError
+    where the cache lies on a file system without locks.
+    """
+    folder = default_root() / FOLDER
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / digest(str(path.resolve())), is_singleton=True)
+    try:
+        try:
+            lock.acquire(timeout=PATIENCE)
+        except Timeout:
+            print(f"waiting for another process that changes {path}", file=sys.stderr, flush=True)
+            lock.acquire()
+    except (OSError, NotImplementedError) as error:
+        if isinstance(error, OSError) and error.errno not in NO_LOCKS:
+            raise
+        raise AssayError(
+            f"{folder}: the file system has no locks, without which two processes could undo each "
+            "other's changes; set ASSAY_CACHE to a folder on a local disk"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()

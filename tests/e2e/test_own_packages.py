@@ -1,0 +1,90 @@
+"""A repository that has packages `eval` and `retrievers` of its own, as a user's may."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from processes import ASSAY
+
+from tests.small_project import write_project
+
+THEIRS = "raise RuntimeError('this is no package of Assay')\n"
+PLUGIN = """
+from retrievers.base import IndexReport, Ranking, Retriever
+class Nothing(Retriever):
+    def index(self, documents): return IndexReport(0)
+    def search(self, query, k): return Ranking(())
+"""
+
+
+def git(folder: Path, *words: str) -> None:
+    named = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    subprocess.run(["git", *named, *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Such a repository, with a plugin in its root and another checkout of it in `base`."""
+    folder = tmp_path_factory.mktemp("own") / "repository"
+    folder.mkdir()
+    write_project(folder)
+    for name in ("eval", "retrievers"):
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text(THEIRS)
+    config = (folder / "mine.yaml").read_text()
+    (folder / "mine.yaml").write_text(config.replace("queries: 0", "queries: 6, seconds: 1"))
+    (folder / "plugin.py").write_text(PLUGIN)
+    (folder / "plugged.yaml").write_text(
+        "name: plugged\ndataset: mine\nretriever: {type: python, class: 'plugin:Nothing'}\n"
+    )
+    git(folder, "init")
+    git(folder, "add", ".")
+    git(folder, "commit", "-m", "all")
+    git(folder, "worktree", "add", "../base")
+    return folder
+
+
+def call(repository: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Call the command line there."""
+    return subprocess.run(
+        [sys.executable, ASSAY, *words],
+        cwd=repository,
+        env=os.environ | {"ASSAY_REPORTS": "reports", "ASSAY_TRUST": "", "GITHUB_ACTIONS": ""},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def baseline(repository: Path) -> None:
+    done = call(repository, "run", "mine.yaml", "--no-track", "--json")
+    assert done.returncode == 0, done.stderr
+    run = json.loads(done.stdout)["run"]
+    path = repository / "reports" / run / "manifest.json"
+    manifest = json.loads(path.read_text())
+    # The tree under test may hold what is not committed.
+    manifest["environment"]["git"] = {"commit": "a" * 40, "dirty": False}
+    path.write_text(json.dumps(manifest))
+    accepted = call(repository, "baseline", "accept", run)
+    assert accepted.returncode == 0, accepted.stderr
+
+
+@pytest.mark.parametrize("base", ["../base", "second.yaml", "plugged.yaml"])
+def test_the_gate_times_what_is_installed(repository: Path, baseline: None, base: str) -> None:
+    done = call(repository, "gate", "mine.yaml", "--base", base, "--json")
+    assert done.stdout, done.stderr
+    latency = json.loads(done.stdout)["latency"]
+    assert [item["percentile"] for item in latency] == [50, 95]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not find_spec("ray"), reason="needs the extra `ray`")
+@pytest.mark.parametrize("config", ["second.yaml", "plugged.yaml"])
+def test_workers_of_ray_find_what_is_installed(repository: Path, config: str) -> None:
+    done = call(repository, "run", config, "--ray", "local", "--no-track", "--json", "--again")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["run"]

@@ -1,0 +1,96 @@
+"""Texts made to hang what reads them: a reader's time grows as the text, not as its square.
+
+Read twice from each place, one of these would take hours.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from eval.collections.formats.rows import describe_unknown
+from eval.collections.formats.trec import _read_record
+from retrievers.base.folding import render
+from retrievers.documents.code import find_code
+from retrievers.documents.converter import tidy
+from retrievers.documents.mentions import read_mentions
+from retrievers.documents.numerals import count_on
+from retrievers.documents.references import find_references
+from retrievers.documents.structure import parse
+from retrievers.query.classify import classify
+from retrievers.query.synonyms import QUOTED
+
+SIZE = 400_000
+SECONDS = 30
+
+
+def refer(text: str) -> object:
+    return find_references(parse(text, plain=True))
+
+
+def number(text: str) -> object:
+    return parse(text, plain=True).sections
+
+
+def unfold(text: str) -> object:
+    return render(text, numbers=True, points=True)
+
+
+def read_record(text: str) -> object:
+    return _read_record(Path("x"), 1, text)
+
+
+def repeat(*parts: str) -> str:
+    """Return the parts, each repeated until it has its share of the characters."""
+    return "".join(part * (SIZE // len(parts) // len(part)) for part in parts)
+
+
+TEXTS: dict[str, tuple[Callable[[str], object], str]] = {
+    "two runs of blanks": (number, f"Section 1 {repeat(' ')}x{repeat(' ')}x"),
+    "leaders and blanks": (number, f"A {repeat('.', ' ')}x"),
+    "leaders and digits": (number, f"A {repeat('. ', '7')}x"),
+    "lines apart": (number, repeat("1 A\n\n") * 3),
+    "labels": (number, repeat(" (b)(1)(A)(q)(zz)\n")),
+    "signs": (refer, repeat("§")),
+    "signs and letters": (refer, repeat("§", "x")),
+    "sub-": (refer, repeat("sub-")),
+    "titles referred to": (
+        lambda text: find_references(parse(text)),
+        "".join(f"# Fees of kind {n}\n\nSee Fees of kind {n}.\n\n" for n in range(4_000)),
+    ),
+    "digits": (refer, f"§§ {repeat('7')} through {repeat('7')}8"),
+    "digits and a letter": (lambda text: count_on(text, text), f"{repeat('7')}a"),
+    "signs asked for": (read_mentions, repeat("§")),
+    "levels asked for": (read_mentions, repeat("cl. 0, of ")),
+    "sub asked for": (read_mentions, repeat("sub")),
+    "a part with digits": (
+        lambda text: [list(mention.readings()) for mention in read_mentions(text)],
+        f"Part {'7' * 5_000}",
+    ),
+    "a fence with blanks": (parse, f"::: {repeat(' ')}("),
+    "backticks": (
+        lambda text: list(find_code(parse(text, plain=True))),
+        "".join(f"{'`' * length}a" for length in range(1, 3_000)),
+    ),
+    "blanks in a page": (tidy, f"A{repeat(' ')}x"),
+    "blanks in a quote": (unfold, f"{repeat(' ')}x"),
+    "dashes in a quote": (unfold, f"{'-' * 200}x"),
+    "colons in a quote": (unfold, f"{'--:' * 200}x"),
+    "notes in a quote": (unfold, repeat("[^")),
+    "comments in a quote": (unfold, repeat("<!--")),
+    "small letters": (classify, repeat("a")),
+    "letters": (classify, repeat("A")),
+    "opening quotation marks": (classify, repeat("“")),
+    "opening quotation marks in a query": (QUOTED.findall, repeat("“")),
+    "texts never closed": (read_record, repeat("<TEXT>x</>")),
+    "titles never closed": (read_record, f"{repeat('<TITLE>')}</HEAD>"),
+    "numbers never closed": (read_record, repeat("<DOCNO>")),
+    "an id": (lambda text: describe_unknown("query", text, {"q": 1}), f"{repeat('07', '0')}x"),
+}
+
+
+@pytest.mark.timeout(SECONDS, method="signal")
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_hostile_text_is_read_to_its_end(name: str) -> None:
+    read, text = TEXTS[name]
+    read(text)

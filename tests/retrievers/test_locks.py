@@ -1,0 +1,92 @@
+"""The lock of those who change a file or folder: of processes, threads and file systems."""
+
+import errno
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from retrievers.base import AssayError
+from retrievers.store.cache import Cache, default_root
+from retrievers.store.locks import changing
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from retrievers.store.locks import changing
+with changing(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+def hold(path: Path) -> "subprocess.Popen[str]":
+    """Return a process that holds the lock of `path` until it is killed."""
+    command = [sys.executable, "-c", HOLD, str(path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_who_waits_says_for_what_and_goes_on_when_the_holder_is_killed(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    holder = hold(tmp_path)
+    (tmp_path.parent / "link").symlink_to(tmp_path)
+    timer = threading.Timer(2, os.kill, (holder.pid, signal.SIGKILL))
+    timer.start()
+    with changing(tmp_path.parent / "link"):
+        assert holder.wait() == -signal.SIGKILL
+    assert capfd.readouterr().err.startswith("waiting for another process that changes ")
+    with changing(tmp_path):
+        pass
+    assert capfd.readouterr().err == "", "nothing is left of the killed one"
+
+
+def test_it_may_be_taken_within_itself_and_leaves_nothing_beside_the_file(tmp_path: Path) -> None:
+    with changing(tmp_path / "file"), changing(tmp_path / "file"), changing(tmp_path / "other"):
+        pass
+    assert not list(tmp_path.iterdir())
+    assert ".locks" not in {usage.kind for usage in Cache(default_root()).usage()}
+
+
+def test_threads_exclude_each_other(tmp_path: Path) -> None:
+    inside: list[int] = []
+
+    def change(number: int) -> None:
+        for _ in range(10):
+            with changing(tmp_path):
+                inside.append(number)
+                time.sleep(0.001)
+                assert inside == [number]
+                inside.clear()
+
+    threads = [threading.Thread(target=change, args=(number,)) for number in range(4)]
+    failed: list[object] = []
+    before = threading.excepthook
+    threading.excepthook = failed.append
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    threading.excepthook = before
+    assert not failed
+
+
+def test_a_file_system_without_locks_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    message = r"the file system has no locks.*ASSAY_CACHE"
+    with pytest.raises(AssayError, match=message), changing(tmp_path):
+        pass
