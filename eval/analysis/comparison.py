@@ -165,10 +165,11 @@ class Comparison:
         return sum(item.p is not None and counts(item.measure) for item in differences)
 
     def _describe_waits(self, summary: Summary) -> tuple[str, ...]:
-        """Return what the latencies that are compared show of waits that are no search."""
+        """Return what the latencies that are compared show of waits that may be no search."""
         together = self.timing.milliseconds if self.timing else {}
-        times = together.get(summary.run.manifest.id)
-        return describe_delays({TOTAL: times}) if times else summary.delays
+        manifest = summary.run.manifest
+        times = together.get(manifest.id)
+        return describe_delays({TOTAL: times}, manifest.remote) if times else summary.delays
 
     def as_json(self) -> dict[str, Any]:
         """Return the comparison as the JSON object that `assay compare --json` prints."""

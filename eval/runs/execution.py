@@ -229,6 +229,7 @@ def describe_run(
         throughput=latency.throughput,
         concurrency=latency.concurrency,
         seconds=seconds,
+        remote=list(latency.remote),
     )
 
 

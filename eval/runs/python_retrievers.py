@@ -84,6 +84,10 @@ class ObjectRetriever(Retriever):
         """Ask the legs of the object."""
         return self._retriever.probe(query, depth)
 
+    def list_remote(self) -> Sequence[str] | None:
+        """Return what the object says."""
+        return self._retriever.list_remote()
+
     def facts(self) -> Mapping[str, Any]:
         """Return the object's facts, and the name, source and identity of its class."""
         return {**self._retriever.facts(), "object": self._described}

@@ -249,6 +249,10 @@ class Retriever(ABC):
         """
         return {}
 
+    def list_remote(self) -> Sequence[str] | None:
+        """Names of the trace's entries in which a server is asked; None where that is not known."""
+        return None
+
     def close(self) -> None:
         """Release files, processes and connections."""
 

@@ -3,7 +3,7 @@
 import os
 from abc import abstractmethod
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -18,6 +18,8 @@ USUAL_WINDOW = 100_000  # where nothing is known of a model
 
 class RemoteSettings(Settings):
     """A model behind an API; the key comes from the environment alone."""
+
+    asks_server: ClassVar[bool] = True
 
     model: str = Field(min_length=1, description="the API's id of the model")
     base_url: str | None = Field(
