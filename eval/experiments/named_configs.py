@@ -78,8 +78,7 @@ def find_config(config: str | Path, source: str = "config") -> Path:
         return path
     if path.suffix in SUFFIXES and path.stem in named:
         raise AssayError(
-            f"{config}: there is no such file here; the config of that name is `{path.stem}`, "
-            f"without folder and ending: {named[path.stem]}"
+            f"{config}: there is no such file here; say `{path.stem}` for {named[path.stem]}"
         )
     if path.suffix in SUFFIXES and any(path.parent.glob("*.yaml")):
         return path  # its reader lists those beside it

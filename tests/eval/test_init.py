@@ -2,6 +2,7 @@
 
 import csv
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -433,7 +434,12 @@ def test_a_job_gates_the_pipeline(ci: str, repository: Path) -> None:
         commands = yaml.safe_load((repository / include["local"]).read_text())["assay-gate"][
             "script"
         ]
-    assert commands[0].startswith("pip install 'retrieval-assay==")
+    assert commands[0].startswith('pip install "${ASSAY_PACKAGE:?')
+    refused = subprocess.run(
+        ["bash", "-c", commands[0]], env={"ASSAY_PACKAGE": ""}, capture_output=True, text=True
+    )
+    assert refused.returncode
+    assert "ASSAY_PACKAGE: say above what pip is to install" in refused.stderr
     assert commands[1].startswith("assay gate datasets/my-docs/pipeline.yaml ")
 
 

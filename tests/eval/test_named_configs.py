@@ -66,9 +66,7 @@ def test_a_file_that_is_not_here_may_be_one_that_ships(given: str, elsewhere: Pa
         if beside:
             (elsewhere / "configs").mkdir()
             (elsewhere / "configs/mine.yaml").write_text("base: bm25\nname: mine\n")
-        with pytest.raises(
-            AssayError, match=r"no such file here; the config of that name is `bm25`"
-        ):
+        with pytest.raises(AssayError, match=r"no such file here; say `bm25` for /"):
             load_config(given)
 
 
