@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from retrievers.base import AssayError
 from retrievers.language_models.base import Answer, LanguageModel, Prompt
 from retrievers.language_models.endpoint import Endpoint, RefusedError, check_url
 from retrievers.language_models.prices import Usage, find_known
@@ -70,6 +71,13 @@ class RemoteModel(LanguageModel):
     @cached_property
     def _endpoint(self) -> Endpoint:
         return Endpoint(self.provider, self.url, self._settings.key_variable)
+
+    def find_lack(self) -> str:
+        """Return what the SDK's extra, or the key, is missing for."""
+        try:
+            return self._endpoint.find_lack(self.provider)
+        except AssayError as error:
+            return str(error)
 
     def open(self) -> None:
         """Read the key and make the client, which makes one attempt and logs nothing."""
