@@ -40,7 +40,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             {"url": "ssh://git@git.example.org/assay.git", "vcs_info": GIT},
             f"retrieval-assay @ git+ssh://git@git.example.org/assay.git@{COMMIT}",
         ),
-        ({"url": "file:///home/me/assay.git", "vcs_info": GIT}, ""),
+        ({"url": "file:///srv/assay.git", "vcs_info": GIT}, ""),
         ({"url": "https://hg.example.org/assay", "vcs_info": GIT | {"vcs": "hg"}}, ""),
         (
             {
@@ -94,5 +94,5 @@ def test_a_checkout_is_named_by_a_commit_that_its_remote_has(
     commit = git(tmp_path, "rev-parse", "HEAD")
     named = f"retrieval-assay @ git+ssh://git@git.example.org/team/assay.git@{commit}"
     assert find_package(tmp_path) == named
-    git(tmp_path, "remote", "set-url", "origin", "/home/me/assay.git")
+    git(tmp_path, "remote", "set-url", "origin", "/srv/assay.git")
     assert find_package(tmp_path) == "", "another machine does not have that folder"
