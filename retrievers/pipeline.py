@@ -211,6 +211,10 @@ class Pipeline(Retriever):
             **({"sources": sources} if sources else {}),
         }
 
+    def list_remote(self) -> Sequence[str]:
+        """Return the names of the trace's entries in which a server is asked."""
+        return self._settings.list_remote()
+
     def close(self) -> None:
         """Close every leg and the query cache."""
         self._legs.close()

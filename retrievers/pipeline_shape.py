@@ -1,7 +1,7 @@
 """What a pipeline is made of, as YAML says it, and which parts fit together."""
 
-from collections.abc import Mapping
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -50,6 +50,15 @@ class PipelineShape(Settings):
         if self.mode == "hybrid":
             return self.legs
         return {name: leg for name, leg in self.legs.items() if leg.kind == self.mode}
+
+    def list_remote(self) -> Sequence[str]:
+        """Return the names of the trace's entries in which a server is asked."""
+        names = [step.type for step in self.query if _asks_server(step)]
+        for name, leg in self.active.items():
+            own = {key: value for key, value in leg if key != "encoder"}
+            names += [f"{name}.encode"] if _asks_server(getattr(leg, "encoder", None)) else []
+            names += [name] if leg.asks_server or _asks_server(own) else []
+        return [*names, *(stage.type for stage in self.stages if _asks_server(stage))]
 
     def doubt_weights(self) -> str:
         """Say in words that weights which are shares, one being below 1, do not add up to 1."""
@@ -103,3 +112,13 @@ class PipelineShape(Settings):
             if problem := step.find_misfit(self.active):
                 raise ValueError(f"query.{at}: {step.type}: {problem}")
         return self
+
+
+def _asks_server(part: Any) -> bool:
+    """Whether settings, or any within them, are of what asks a server."""
+    if isinstance(part, Settings):
+        engine = getattr(part, "capabilities", None)
+        if part.asks_server or (engine and engine.server):
+            return True
+        part = dict(part)
+    return isinstance(part, Mapping) and any(map(_asks_server, part.values()))

@@ -121,6 +121,10 @@ class Reconverted(Retriever):
         converted = {"converter": identify(self._converter), "text": self._content}
         return {**self._inner.facts(), "conversion": converted}
 
+    def list_remote(self) -> Sequence[str]:
+        """Return what the retriever says."""
+        return self._inner.list_remote()
+
     def close(self) -> None:
         """Close the retriever."""
         self._inner.close()

@@ -153,6 +153,10 @@ class HttpRetriever(Retriever):
         """Say where the service is."""
         return {"url": self._settings.url}
 
+    def list_remote(self) -> Sequence[str]:
+        """Return the name of the one entry of the trace."""
+        return [NAME]
+
     def close(self) -> None:
         """Close the connections."""
         if not self._client.is_closed:

@@ -23,8 +23,12 @@ FIT = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "CNRI-Python", "ISC", "MIT",
     "MIT-0", "MIT-CMU", "MPL-2.0", "PSF-2.0", "Python-2.0", "Unlicense", "ZPL-2.1", "Zlib",
 }  # fmt: skip
-# Weak copyleft, of extras alone, used unchanged through its interface.
-FIT_OF = {"psycopg": "LGPL-3.0-only", "psycopg-binary": "LGPL-3.0-only"}
+# Weak copyleft, of extras and tests alone, used unchanged through its interface.
+FIT_OF = {
+    "psycopg": "LGPL-3.0-only",
+    "psycopg-binary": "LGPL-3.0-only",
+    "pyte": "LGPL-3.0-only",
+}
 # Read by hand: what the metadata does not say in words that can be told, or what is installed on
 # other systems alone.
 READ = {
@@ -33,6 +37,7 @@ READ = {
     "async-timeout": "Apache-2.0",
     "httpx2-jsfetch": "BSD-3-Clause",
     "huey": "MIT",
+    "pyte": "LGPL-3.0-only",
     "pypdfium2": "BSD-3-Clause AND Apache-2.0",
     "skops": "MIT",
     "pywin32": "PSF-2.0",

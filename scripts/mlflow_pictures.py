@@ -10,7 +10,7 @@ from pathlib import Path
 from mlflow.tracking import MlflowClient
 from playwright.sync_api import Page, sync_playwright
 
-from eval.tracking.server import locate, serve
+from eval.tracking.server import serve
 from eval.tracking.store import EXPERIMENT, tracking_uri
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "mlflow"
@@ -32,7 +32,7 @@ def main() -> None:
     place = f"experiments/{found.experiment_id}"
     compared = f'compare-runs?runs=["{bm25}","{hybrid}"]&experiments=["{found.experiment_id}"]'
     browser = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
-    with serve(tracking_uri(), port), sync_playwright() as started:
+    with serve(tracking_uri(), port) as server, sync_playwright() as started:
         chromium = started.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         page = chromium.new_page(viewport=SIZE)
         for name, address in (
@@ -41,7 +41,7 @@ def main() -> None:
             ("compare", compared),
             ("chart", f"{place}/runs?compareRunsMode=CHART"),
         ):
-            _take(page, f"{locate(port)}/#/{address}", FOLDER / f"{name}.png")
+            _take(page, f"{server.address}/#/{address}", FOLDER / f"{name}.png")
         chromium.close()
 
 

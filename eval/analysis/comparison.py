@@ -169,10 +169,11 @@ class Comparison:
         return sum(item.p is not None and counts(item.measure) for item in differences)
 
     def _describe_waits(self, summary: Summary) -> tuple[str, ...]:
-        """Return what the latencies that are compared show of waits that are no search."""
+        """Return what the latencies that are compared show of waits that may be no search."""
         together = self.timing.milliseconds if self.timing else {}
-        times = together.get(summary.run.manifest.id)
-        return describe_delays({TOTAL: times}) if times else summary.delays
+        manifest = summary.run.manifest
+        times = together.get(manifest.id)
+        return describe_delays({TOTAL: times}, manifest.remote) if times else summary.delays
 
     def as_json(self) -> dict[str, Any]:
         """Return the comparison as the JSON object that `assay compare --json` prints."""
@@ -203,6 +204,19 @@ class Comparison:
         }
 
 
+def check_request(runs: int, measures: Sequence[str] | None, effect: float) -> None:
+    """Raise AssayError unless so many runs can be compared so, before any of them is made."""
+    if runs < 2:
+        raise AssayError(
+            f"a comparison needs two runs or more, and got {runs}; "
+            "for instance: assay compare bm25 hybrid"
+        )
+    if measures and not any(find(name).is_ranked for name in measures):
+        raise AssayError("a comparison needs a measure other than Judged and Tokens")
+    if not 0 < effect <= 1:
+        raise AssayError(f"effect: must lie above 0 and be at most 1, not {effect}")
+
+
 def compare(
     runs: Sequence[StoredRun],
     measures: Sequence[str] | None = None,
@@ -229,14 +243,11 @@ def compare(
         apart = _list_of_answers(runs)
         measures = (*DEFAULT, *apart)
     unanswered = describe_unanswered(runs) if apart is not None and not apart else ""
+    check_request(len(runs), measures, effect)
     wanted = [find(name) for name in measures]
-    if not 0 < effect <= 1:
-        raise AssayError(f"effect: must lie above 0 and be at most 1, not {effect}")
     tested = tuple(dict.fromkeys(item.name for item in wanted if item.is_ranked))
     described = [item.name for item in wanted if not item.is_ranked]
     beside = tuple(dict.fromkeys([*described, *BESIDE]))
-    if len(runs) < 2 or not tested:
-        raise AssayError("a comparison needs two runs and a measure other than Judged and Tokens")
     for at, run in enumerate(runs[1:], start=1):
         if run.manifest.id in {earlier.manifest.id for earlier in runs[:at]}:
             raise AssayError(f"{run.manifest.id} is given twice; a comparison needs different runs")

@@ -99,8 +99,8 @@ class Summary:
 
     @cached_property
     def delays(self) -> tuple[str, ...]:
-        """Fixed waits of the network that the latencies show, in sentences."""
-        return describe_delays(collect_times(self.run.latency))
+        """Fixed waits that may be the network's, as the latencies show them, in sentences."""
+        return describe_delays(collect_times(self.run.latency), self.run.manifest.remote)
 
     @cached_property
     def unjudged(self) -> tuple[Unjudged, ...]:

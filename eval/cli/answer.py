@@ -50,10 +50,12 @@ def answer(
     from eval.experiments import answers
     from eval.experiments.answer_prompts import make_task
     from eval.experiments.desk import make_desk
+    from eval.experiments.model_choice import check_model
     from eval.experiments.run_references import resolve_all
     from eval.progress import ConsoleProgress
 
     progress = ConsoleProgress()
+    check_model(asked, answers.PURPOSE, progress, dry_run=dry_run)
     desk = make_desk(asked, answers.MAX_TOKENS, progress)
     stored = resolve_all(runs, progress)
     task = make_task(stored, context_tokens, limit, desk.workshop)

@@ -42,8 +42,11 @@ def contexts(collection: str, config: str, as_json: bool, **asked: Any) -> None:
     documents.context.source=headings, or opening.
     """
     from eval.experiments.contexts import estimate, prepare_job, run_job
+    from eval.experiments.model_choice import check_model
+    from eval.progress import ConsoleProgress
     from retrievers.base import AssayError
 
+    check_model(asked, "contexts", ConsoleProgress(), dry_run=asked["dry_run"])
     job = prepare_job(collection, config, asked)
     if asked["dry_run"]:
         present(estimate(job), as_json, _print_forecast)

@@ -62,7 +62,8 @@ def init(
     from eval.cli.skipped_files import describe_skipped
     from eval.collections.authoring.author import PIPELINE, find_target
     from eval.experiments.authoring import add_questions, author_folder
-    from eval.gate.workflows import plan_workflow, write_workflow
+    from eval.gate.package_source import find_package
+    from eval.gate.workflows import describe_package, plan_workflow, write_workflow
     from retrievers.base import AssayError
 
     target = find_target(folder, name, output)
@@ -78,7 +79,11 @@ def init(
     skipped_files = read.skipped if read else ()
     if as_json:
         skipped = [{"path": item.path, "reason": item.reason} for item in skipped_files]
-        written = {"workflow": [str(path) for path in workflow]} if ci and made.written else {}
+        written = (
+            {"workflow": [str(path) for path in workflow], "package": find_package(Path.cwd())}
+            if ci and made.written
+            else {}
+        )
         print_json(_describe(made) | {"skipped": skipped} | written)
     else:
         for line in describe_skipped(skipped_files):
@@ -89,6 +94,8 @@ def init(
         _print(made)
         for path in workflow if made.written else ():
             click.echo(f"written:  {path}")
+        if ci and made.written:
+            click.echo(describe_package(ci, Path.cwd()))
         if ci == "gitlab" and Path(".gitlab-ci.yml") not in workflow:
             click.echo("add to .gitlab-ci.yml: include: [local: .gitlab/assay.yml]")
     if not made.written:

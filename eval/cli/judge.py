@@ -77,10 +77,12 @@ def judge(
         open_table,
         write_report,
     )
+    from eval.experiments.model_choice import check_model
     from eval.progress import ConsoleProgress
     from retrievers.base import AssayError
 
     progress = ConsoleProgress()
+    check_model(asked, "judge", progress, dry_run=dry_run)
     table = open_table(pool, asked, progress)
     job = table.job
     families = warn_of_judge(job.model.name, runs)

@@ -80,6 +80,7 @@ def questions(
     twice. Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
     """
     from eval.cli.skipped_files import describe_skipped
+    from eval.experiments.model_choice import check_model
     from eval.experiments.question_files import (
         REVIEW,
         check_target,
@@ -103,6 +104,7 @@ def questions(
         review=review,
     )
     workshop = make_workshop()
+    check_model(asked, "questions", workshop.progress, dry_run=dry_run)
     source = open_documents(documents, workshop)
     target = find_target(source, name, output)
     if not as_json:

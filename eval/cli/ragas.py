@@ -58,6 +58,7 @@ def ragas(
     model is asked. Answers of a model are kept: nothing is paid for twice. Keys come from
     ANTHROPIC_API_KEY and OPENAI_API_KEY alone. Needs the extra `ragas`.
     """
+    from eval.experiments.model_choice import check_model
     from eval.experiments.ragas import Task, estimate, make_desk, score
     from eval.experiments.run_references import resolve_all
     from eval.progress import ConsoleProgress
@@ -67,6 +68,7 @@ def ragas(
     names = options.split_names(metrics) if metrics else []
     chosen = choose(names, judge=bool(asked["provider"]), answers=answers)
     progress = ConsoleProgress()
+    check_model(asked, "ragas", progress, dry_run=dry_run)
     desk = make_desk(asked, progress, dry_run=dry_run)
     stored = resolve_all(runs, progress)
     samples = [

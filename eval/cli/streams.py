@@ -11,22 +11,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from retrievers.base.printing import BAR, COLOUR, neutralise
+from retrievers.base.printing import COLOUR, neutralise
 
 
 class SafeStream(io.TextIOWrapper):
     """A stream of text that prints what `neutralise` makes of it; `commands` is the one below.
 
-    What the encoding lacks is printed as a question mark.
+    What the encoding lacks is printed as a question mark. Of escapes a terminal gets colours alone.
     """
 
-    def __init__(self, below: TextIO, escapes: str) -> None:
+    def __init__(self, below: TextIO) -> None:
         # A stream that says it is ASCII, click writes past, in UTF-8.
         self._ascii = codecs.lookup(below.encoding).name == "ascii"
         encoding = "utf-8" if self._ascii else below.encoding
         super().__init__(below.buffer, encoding, errors="replace", line_buffering=True)
         self.commands = below
-        self._allowed = escapes if below.isatty() else ""
+        self._allowed = COLOUR if below.isatty() else ""
         self._begun = ""
 
     def write(self, text: str) -> int:
@@ -47,8 +47,7 @@ def safe_streams() -> Iterator[None]:
     """Print by `SafeStream` in this block, where the streams are those of a process."""
     kept = sys.stdout, sys.stderr
     made: list[Any] = [
-        SafeStream(stream, escapes) if hasattr(stream, "buffer") else stream
-        for stream, escapes in zip(kept, (COLOUR, BAR), strict=True)
+        SafeStream(stream) if hasattr(stream, "buffer") else stream for stream in kept
     ]
     for stream in kept:
         if stream is not None:

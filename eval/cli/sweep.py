@@ -97,7 +97,7 @@ def sweep(
     tasks = list_tasks(file, settings, overrides)
     workshop = make_workshop()
     if dry_run:
-        _list(settings, tasks, forecast(tasks, workshop.cache), as_json)
+        _list(settings, tasks, forecast(tasks, workshop.cache, reports_folder()), as_json)
         return
     with distribute(ray, workshop.progress, ray_gpus) as crew:
         used = crew.workshop if crew else workshop

@@ -59,8 +59,6 @@ def threshold(
 
 def _print_fitted(fitted: "Fitted") -> None:
     """Print how well scores tell apart, what thresholds do, and the line of the chosen one."""
-    from eval.experiments.answer_threshold import SHARES
-
     console = make_console()
     manifest = fitted.run.manifest
     counts = f"{len(fitted.signal.answered)} answered, {len(fitted.signal.unanswered)} unanswered"
@@ -72,8 +70,7 @@ def _print_fitted(fitted: "Fitted") -> None:
         print_table(console, table)
     heads = ("nothing returned, answered", "95 % interval", "unanswered", "95 % interval")
     table = make_table(f"{fitted.signal.step} below", *heads, whole=True)
-    for share in sorted({*SHARES, fitted.share}):
-        trade = fitted.trade(share)
+    for trade in fitted.trades:
         cells = [
             text
             for at in (trade.falsely_empty, trade.rightly_empty)

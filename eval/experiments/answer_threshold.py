@@ -69,6 +69,15 @@ class Fitted:
         """The threshold for the share asked for."""
         return self.trade(self.share)
 
+    @cached_property
+    def trades(self) -> Sequence[Trade]:
+        """Different thresholds, ascending: that for the share asked for, and those for `SHARES`.
+
+        On few queries several shares have one threshold.
+        """
+        trades = map(self.trade, sorted({*SHARES, self.share}))
+        return list({trade.minimum: trade for trade in trades}.values())
+
     @property
     def stage(self) -> dict[str, Any]:
         """The stage to put into a config."""
@@ -123,7 +132,7 @@ class Fitted:
             "run": self.run.manifest.id,
             "stage": self.stage,
             **self.chosen.as_json(),
-            "trade": [self.trade(share).as_json() for share in SHARES],
+            "trade": [trade.as_json() for trade in self.trades],
             "auc": answering.as_json()["auc"] if answering else [],
         }
 

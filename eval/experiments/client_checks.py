@@ -79,7 +79,11 @@ def check_client(
         return None
     try:
         lists = tuple(
-            compare_client(search, time_interleaved(systems, bench.timed, SECONDS, progress))
+            compare_client(
+                search,
+                time_interleaved(systems, bench.timed, SECONDS, progress),
+                configured.settings.capabilities.server,
+            )
             for search, systems in _list_systems(bench, engine, bare)
         )
     finally:

@@ -3,10 +3,11 @@
 What configs need is imported where there is one: stored runs alone are compared without.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from eval.analysis.comparison import Comparison, compare
+from eval.analysis.comparison import Comparison, check_request, compare
 from eval.experiments.kept_summaries import summarise_kept
 from eval.experiments.locations import reports_folder
 from eval.experiments.named_configs import is_config, list_configs
@@ -14,7 +15,7 @@ from eval.experiments.run_references import find_stored
 from eval.experiments.timing import System, find_timing, read_timing
 from eval.report.comparison import name_comparison
 from eval.runs.stored import StoredRun, open_run
-from retrievers.base import Progress
+from retrievers.base import AssayError, Progress
 
 if TYPE_CHECKING:
     from eval.experiments.experiment import Experiment
@@ -29,7 +30,13 @@ def compare_references(
     effect: float,
     progress: Progress,
 ) -> Comparison:
-    """Compare the runs that `references` mean, configs or stored runs, with the first of them."""
+    """Compare the runs that `references` mean, configs or stored runs, with the first of them.
+
+    Raises AssayError as `compare_systems` does, and for a config that is given twice.
+    """
+    check_request(len(references), measures, effect)
+    if twice := [name for name, number in Counter(references).items() if number > 1]:
+        raise AssayError(f"{twice[0]} is given twice; a comparison needs different runs")
     systems = [_find_system(reference, overrides, progress) for reference in references]
     return compare_systems(systems, measures, effect, progress)
 
@@ -56,6 +63,7 @@ def compare_systems(
     keep their timing as they keep their scores. Of rankings there is nothing to time. Raises
     AssayError where one cannot be run, and where they were not judged alike.
     """
+    check_request(len(systems), measures, effect)
     runs = [
         system if isinstance(system, StoredRun) else _find_run(system, progress)
         for system in systems

@@ -18,11 +18,12 @@ from eval.experiments.config import make_config
 from eval.experiments.locations import default_dataset, reports_folder
 from eval.experiments.named_configs import find_config, is_config, name_in_engine, split_engine
 from eval.experiments.run import make_plan, track, write_report
+from eval.experiments.stored_points import execute_point
 from eval.experiments.workshop import make_workshop
 from eval.runs import environment
 from eval.runs.answers import list_answers
 from eval.runs.code_identity import name_code
-from eval.runs.execution import Plan, execute
+from eval.runs.execution import Plan
 from eval.runs.latency import LatencySettings
 from eval.runs.python_retrievers import FunctionRetriever, ObjectRetriever
 from eval.runs.replay import Replay
@@ -105,8 +106,14 @@ def run_experiment(experiment: Experiment, progress: Progress, *, tracked: bool)
 def find_run(experiment: Experiment, progress: Progress) -> StoredRun:
     """Return the stored run of an experiment, made where there is none."""
     with environment.as_command(*experiment.command), experiment.build() as retriever:
-        reports = reports_folder()
-        return execute(experiment.plan, retriever, experiment.collection, reports, progress).run
+        return execute_point(
+            experiment.plan,
+            retriever,
+            experiment.collection,
+            reports_folder(),
+            progress,
+            make_workshop(progress).cache,
+        ).run
 
 
 def find_collection(given: Any, progress: Progress) -> Collection:

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from eval.collections.loading import load
 from eval.experiments.kept_figures import SECONDS, name_point
 from eval.experiments.point_order import name_shared
 from eval.experiments.runner import Task
+from eval.experiments.stored_points import find_stored
 from eval.report.formats import count
 from retrievers.base import AssayError
 from retrievers.models.encoders import EncoderChoice
@@ -43,7 +45,7 @@ class Forecast:
         """What is forecast, in words."""
         left = self.points - self.finished
         took = (
-            "how long they take is told once one is finished"
+            "how long they take is known once a sweep has run one"
             if self.seconds is None
             else f"about {self.seconds:.0f} s by what finished ones took, reports and timing apart"
         )
@@ -52,7 +54,7 @@ class Forecast:
             f"{count(self.encodings, 'encoding')} of chunks, and "
             f"{count(self.indexes, 'index', 'indexes')} with their lists"
             + (f"; {count(self.rerankers, 'reranker')}, a pair scored once" * bool(self.rerankers)),
-            f"{self.finished} are finished, {left} left" + (f": {took}" if left else ""),
+            f"{self.finished} finished, {left} left" + (f": {took}" if left else ""),
             *self.absent,
         )
 
@@ -61,8 +63,11 @@ class Forecast:
         return asdict(self)
 
 
-def forecast(tasks: Sequence[Task], cache: Cache) -> Forecast:
-    """Return what running `tasks` would take. Collections are read; nothing is run."""
+def forecast(tasks: Sequence[Task], cache: Cache, reports: Path) -> Forecast:
+    """Return what running `tasks` would take, with the runs stored in `reports` and what is kept.
+
+    Collections are read; nothing is run.
+    """
     collections, absent = {}, []
     for name in dict.fromkeys(task.config.dataset for task in tasks):
         try:
@@ -76,7 +81,8 @@ def forecast(tasks: Sequence[Task], cache: Cache) -> Forecast:
     ]
     found = cache.get_many(SECONDS, names)
     mean = sum(map(float, found.values())) / len(found) if found else None
-    finished = sum(name in found for name in names)
+    done = found.keys() | find_stored(names, cache, reports)
+    finished = sum(name in done for name in names)
     return Forecast(
         points=len(tasks),
         chunkings=len({name_shared(task.config) for task in tasks}),

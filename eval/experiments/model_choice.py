@@ -4,14 +4,36 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from retrievers.base import AssayError
+from eval.experiments.workshop import make_workshop
+from retrievers.base import AssayError, Progress
 from retrievers.language_models.base import LanguageModel
-from retrievers.language_models.client import CallSettings
+from retrievers.language_models.client import CallSettings, find_prices
 from retrievers.language_models.prices import LISTED, Prices
 from retrievers.language_models.providers import PROVIDERS
 from retrievers.settings import Workshop, explain_error
 
 PRICE_LIST = LISTED  # the month of the prices that are known
+
+
+def check_model(
+    options: dict[str, Any], purpose: str, progress: Progress, *, dry_run: bool
+) -> None:
+    """Find out, before any work is done, whether the model that `options` name can be asked.
+
+    Raises AssayError where a key or an extra is missing. Replies that are kept need neither: where
+    some were asked for this `purpose`, and in a dry run, it is only said.
+    """
+    if options["provider"] is None:
+        return
+    workshop = make_workshop(progress)
+    model, settings = read_settings(options, workshop)
+    find_prices(model, settings)
+    lack = model.find_lack()
+    if not lack:
+        return
+    if not dry_run and not any((workshop.cache.root / f"{purpose}-ledger").glob("*.jsonl")):
+        raise AssayError(lack)
+    progress.say(f"warning: {lack}; without it only replies that are kept can be used")
 
 
 def read_settings(

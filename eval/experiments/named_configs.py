@@ -74,8 +74,14 @@ def find_config(config: str | Path, source: str = "config") -> Path:
     if str(config) in named:
         return named[str(config)]
     path = parse_path(config, source)
-    if path.is_file() or (path.suffix in SUFFIXES and any(path.parent.glob("*.yaml"))):
-        return path  # where it is missing, its reader lists those beside it
+    if path.is_file():
+        return path
+    if path.suffix in SUFFIXES and path.stem in named:
+        raise AssayError(
+            f"{config}: there is no such file here; say `{path.stem}` for {named[path.stem]}"
+        )
+    if path.suffix in SUFFIXES and any(path.parent.glob("*.yaml")):
+        return path  # its reader lists those beside it
     raise AssayError(_refuse(path.stem if path.suffix in SUFFIXES else str(config), str(config)))
 
 

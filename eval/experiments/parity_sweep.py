@@ -88,7 +88,7 @@ def examine(
         examples=_pick_examples(bench, engine, seen, found.verdicts),
         quality=measure_quality(scores),
         against=against,
-        timing=_time(bench, engine, progress),
+        timing=_time(bench, engine, progress, configured.settings.capabilities.server),
         index=index,
         recall={} if engine.facts().get("exact") else measure_recalls(bench, engine),
         environment=environment.describe(),
@@ -216,7 +216,7 @@ def _pick_examples(
     )
 
 
-def _time(bench: Bench, engine: Engine, progress: Progress) -> Timing | None:
+def _time(bench: Bench, engine: Engine, progress: Progress, server: bool) -> Timing | None:
     """Time searches for vectors that are there; encoding the query is the same for all."""
     if not bench.timed:
         return None
@@ -229,4 +229,4 @@ def _time(bench: Bench, engine: Engine, progress: Progress) -> Timing | None:
     if "hybrid" not in engine.searches:
         calls = {name: call for name, call in calls.items() if name in engine.searches}
     systems = {name: timed(call) for name, call in calls.items()}
-    return time_systems(systems, bench.timed, SECONDS, progress)
+    return time_systems(systems, bench.timed, SECONDS, progress, server)

@@ -11,8 +11,9 @@ from eval.collections.loading import load
 from eval.experiments import standing
 from eval.experiments.kept_summaries import summarise_kept
 from eval.experiments.locations import reports_folder
+from eval.experiments.stored_points import execute_point
 from eval.experiments.workshop import make_workshop
-from eval.runs.execution import Outcome, Plan, execute
+from eval.runs.execution import Outcome, Plan
 from eval.runs.searching import Searcher
 from eval.runs.stored import StoredRun
 from eval.scoring.measures import DEFAULT
@@ -38,8 +39,11 @@ def make_run(
     collection = load(settings.dataset, progress)
     plan = make_plan(settings, again)
     searcher = search(settings, collection) if search else None
-    with settings.build(workshop or make_workshop(progress)) as retriever:
-        return execute(plan, retriever, collection, reports_folder(), progress, searcher)
+    workshop = workshop or make_workshop(progress)
+    with settings.build(workshop) as retriever:
+        return execute_point(
+            plan, retriever, collection, reports_folder(), progress, workshop.cache, searcher
+        )
 
 
 def make_plan(settings: "RunConfig", again: bool = False) -> Plan:

@@ -18,9 +18,10 @@ from eval.experiments.kept_figures import Keeper, Shown, note_seconds
 from eval.experiments.point_order import arrange, name_shared, take_in_order
 from eval.experiments.point_scores import PointScores
 from eval.experiments.run import make_plan, write_report
+from eval.experiments.stored_points import execute_point
 from eval.experiments.timing import find_config_timing
 from eval.runs import environment
-from eval.runs.execution import Outcome, execute
+from eval.runs.execution import Outcome
 from eval.runs.interleaved_timing import LEAST_QUERIES, MOST_TOGETHER, ROUNDS
 from eval.runs.latency import LatencySettings
 from eval.runs.searching import Searcher, sample
@@ -226,7 +227,8 @@ class Runner:
         collection, progress = self._load(task.config.dataset), self._workshop.progress
         searcher = self._helpers.search(task.config, collection) if self._helpers else None
         plan = make_plan(task.config)
-        return execute(plan, retriever, collection, self._reports, progress, searcher)
+        cache = self._workshop.cache
+        return execute_point(plan, retriever, collection, self._reports, progress, cache, searcher)
 
     def _names(self, task: Task) -> list[str]:
         """Return the measures that are kept of a run."""

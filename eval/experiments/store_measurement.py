@@ -77,7 +77,7 @@ def measure_store(
                         Speed(load.callers, find_percentiles(load.milliseconds), load.throughput)
                         for load in loads[search]
                     ),
-                    delays=_describe_delay(f"{configured.label}: {search}", loads[search][0]),
+                    delays=_describe_delay(configured, search, loads[search][0]),
                 )
                 for search in subject.searches
             ),
@@ -185,7 +185,7 @@ def _read_memory(configured: ConfiguredEngine) -> int | None:
         return server.read_memory()
 
 
-def _describe_delay(name: str, alone: Load) -> tuple[str, ...]:
-    """Return what one caller waits for; several wait for one another."""
-    found = find_delay(alone.milliseconds)
-    return (found.describe(name),) if found else ()
+def _describe_delay(configured: ConfiguredEngine, search: str, alone: Load) -> tuple[str, ...]:
+    """Return what one caller of a server may wait for; several wait for one another."""
+    found = find_delay(alone.milliseconds) if configured.settings.capabilities.server else None
+    return (found.describe(f"{configured.label}: {search}"),) if found else ()

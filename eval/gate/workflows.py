@@ -1,12 +1,14 @@
 """What lets another repository's CI run the gate: its workflow, and what git shall not keep."""
 
+import json
 import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
+from eval.gate.package_source import find_package
 from retrievers.base import AssayError
-from retrievers.base.installation import DISTRIBUTION, find_version
+from retrievers.base.installation import find_version
 from retrievers.store.files import write_atomically
 
 IGNORED = (
@@ -35,6 +37,9 @@ jobs:
     runs-on: ubuntu-latest
     timeout-minutes: 30
     env:
+      # What pip installs: Assay at a git address with its commit, a wheel in this repository, or a
+      # name and version on an index of yours. Assay is on no public package index.
+      ASSAY_PACKAGE: {package}
       ASSAY_CACHE: ${{{{ github.workspace }}}}/.assay/cache
     steps:
       - uses: actions/checkout@v4
@@ -47,7 +52,7 @@ jobs:
         with:
           path: .assay/cache/models
           key: assay-models-{version}
-      - run: pip install '{distribution}=={version}'
+      - run: pip install "${{ASSAY_PACKAGE:?say above what pip is to install}}"
       - run: assay gate {pipeline} --github --junit assay-gate.xml --markdown assay-gate.md
       - uses: actions/upload-artifact@v4
         if: always()
@@ -66,12 +71,15 @@ assay-gate:
   rules:
     - if: $CI_PIPELINE_SOURCE == "merge_request_event"
   variables:
+    # What pip installs: Assay at a git address with its commit, a wheel in this repository, or a
+    # name and version on an index of yours. Assay is on no public package index.
+    ASSAY_PACKAGE: {package}
     ASSAY_CACHE: $CI_PROJECT_DIR/.assay/cache
   cache:
     key: assay-models-{version}
     paths: [.assay/cache/models]
   script:
-    - pip install '{distribution}=={version}'
+    - pip install "${{ASSAY_PACKAGE:?say above what pip is to install}}"
     - assay gate {pipeline} --junit assay-gate.xml --markdown assay-gate.md
   artifacts:
     when: always
@@ -106,7 +114,7 @@ def plan_workflow(ci: str, pipeline: Path, force: bool) -> dict[Path, str]:
     if Path(name).exists() and not force:
         raise AssayError(f"{name}: is there already; --force overwrites it")
     job = template.format(
-        distribution=DISTRIBUTION,
+        package=json.dumps(find_package(home)),
         version=find_version(),
         pipeline=shlex.quote(Path(os.path.relpath(pipeline.resolve(), home)).as_posix()),
     )
@@ -116,6 +124,16 @@ def plan_workflow(ci: str, pipeline: Path, force: bool) -> dict[Path, str]:
     if ignored := _extend_ignored(Path(".gitignore")):
         files[Path(".gitignore")] = ignored
     return files
+
+
+def describe_package(ci: str, home: Path) -> str:
+    """Say what the job installs Assay from, or that it must be set first."""
+    if package := find_package(home):
+        return f"the job installs Assay from: {package}"
+    return (
+        f"set ASSAY_PACKAGE in {JOBS[ci][0]}, or the job fails: Assay is on no package index. "
+        "Give a git address of Assay with a commit, or the path of a wheel that you commit"
+    )
 
 
 def write_workflow(files: Mapping[Path, str]) -> None:

@@ -81,12 +81,15 @@ class ClientChecks:
         return {"bound": BOUND, **values}
 
 
-def compare_client(search: str, taken: Mapping[str, Sequence[float]]) -> ClientTiming:
-    """Return what the times of ADAPTER, CLIENT and CONTROL, paired by query, show of one list."""
+def compare_client(search: str, taken: Mapping[str, Sequence[float]], server: bool) -> ClientTiming:
+    """Return what the times of ADAPTER, CLIENT and CONTROL, paired by query, show of one list.
+
+    `server` says whether the store is one.
+    """
     delays = (
         found.describe(f"{search}, {who}")
         for who in (ADAPTER, CLIENT)
-        if (found := find_delay(taken[who]))
+        if server and (found := find_delay(taken[who]))
     )
     return ClientTiming(
         search=search,

@@ -38,11 +38,12 @@ def time_systems(
     queries: Sequence[T],
     seconds: float,
     progress: Progress,
+    server: bool,
 ) -> Timing:
     """Time `systems`, each of which takes a query and gives its milliseconds.
 
     The two that are compared take turns with each other, and the two lists with each other; some
-    may be missing.
+    may be missing. `server` says whether they ask one.
     """
     taken: dict[str, list[float]] = {}
     for pair in ((NATIVE, OURS), (DENSE, KEYWORD)):
@@ -59,7 +60,7 @@ def time_systems(
         delays=tuple(
             found.describe(name)
             for name in TIMED
-            if name in taken and (found := find_delay(taken[name]))
+            if server and name in taken and (found := find_delay(taken[name]))
         ),
     )
 

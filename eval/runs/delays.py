@@ -1,4 +1,4 @@
-"""Latencies of two humps: a fixed wait of the network, told as what it is.
+"""Latencies of two humps: where a server is asked, they may be a fixed wait of the network.
 
 TCP delays acknowledgements: by 40 ms at least in Linux, by 200 ms at most there and elsewhere
 (RFC 1122, 4.2.3.2, allows 500). Nagle's algorithm (RFC 896) holds back the rest of a message until
@@ -6,7 +6,7 @@ the part before is acknowledged. Where a client and a server do both, some calls
 the others do not, whatever is searched.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -41,9 +41,9 @@ class Delay:
         """Return in a sentence what was seen `where`."""
         return (
             f"{where}: {self.share:.0%} of {self.n} queries take {self.apart:.0f} ms longer than "
-            f"the others' {self.usual:.1f} ms, with nothing between: that is no search, but a "
-            f"connection that waits for delayed acknowledgements of TCP ({self.wait} ms; Nagle's "
-            "algorithm, connections that are kept)"
+            f"the others' {self.usual:.1f} ms, with nothing between. This may be the connection "
+            f"and not the search: TCP can delay acknowledgements by {self.wait} ms. Set "
+            "TCP_NODELAY on the client and on the server, and measure again"
         )
 
 
@@ -66,12 +66,19 @@ def find_delay(times: Sequence[float]) -> Delay | None:
     return None
 
 
-def describe_delays(times: Mapping[str, Sequence[float]]) -> tuple[str, ...]:
-    """Return in sentences the waits that milliseconds by stage show.
+def describe_delays(
+    times: Mapping[str, Sequence[float]], remote: Collection[str]
+) -> tuple[str, ...]:
+    """Return in sentences the waits that milliseconds by stage show, of stages that are `remote`.
 
-    Of the whole search only where no stage shows one.
+    Others ask no server: what makes them slow is not the network. The whole search is named only
+    where no stage is.
     """
-    found = {stage: delay for stage, taken in times.items() if (delay := find_delay(taken))}
+    found = {
+        stage: delay
+        for stage, taken in times.items()
+        if stage in remote and (delay := find_delay(taken))
+    }
     stages = [stage for stage in found if stage != TOTAL] or list(found)
     return tuple(
         found[stage].describe("the whole search" if stage == TOTAL else stage) for stage in stages

@@ -169,16 +169,17 @@ def _git() -> dict[str, Any]:
     commit = _find_commit(root) if root else ""
     if root is None or not commit:
         return {}
-    changed = _run_git(root, "status", "--porcelain", "--", ":/", ":(top,exclude)reports")
+    changed = run_git(root, "status", "--porcelain", "--", ":/", ":(top,exclude)reports")
     return {"commit": commit, "dirty": bool(changed)}
 
 
 def _find_commit(folder: Path) -> str:
     """Return the commit of the repository that holds `folder`; empty where there is none."""
-    return (_run_git(folder, "rev-parse", "HEAD") or "").strip()
+    return (run_git(folder, "rev-parse", "HEAD") or "").strip()
 
 
-def _run_git(folder: Path, *arguments: str) -> str | None:
+def run_git(folder: Path, *arguments: str) -> str | None:
+    """Return what git prints of the repository that holds `folder`; None where it fails."""
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=False

@@ -234,6 +234,7 @@ def describe_run(
         throughput=latency.throughput,
         concurrency=latency.concurrency,
         seconds=seconds,
+        remote=list(latency.remote),
     )
 
 

@@ -51,13 +51,14 @@ class Latency:
     """Samples in the order they were timed, and throughput in queries a second.
 
     Throughput is None when nothing was measured. `retries` are the calls that failed and were made
-    again in what was timed.
+    again in what was timed. `remote` names the stages, the total among them, that ask a server.
     """
 
     samples: tuple[LatencySample, ...]
     throughput: float | None
     concurrency: int
     retries: int = 0
+    remote: tuple[str, ...] = ()
 
 
 def measure(
@@ -91,7 +92,15 @@ def measure(
             retries += entry.counts.get(RETRIES, 0)
         samples.append(LatencySample(query_id, {TOTAL: total, **stages}))
     throughput = _throughput(timed, chosen, depth, settings)
-    return Latency(tuple(samples), throughput, settings.concurrency, retries)
+    remote = _list_remote(timed, samples)
+    return Latency(tuple(samples), throughput, settings.concurrency, retries, remote)
+
+
+def _list_remote(retriever: Retriever, samples: Sequence[LatencySample]) -> tuple[str, ...]:
+    """Return the stages in which a server is asked, and the total if there is one."""
+    remote = retriever.list_remote()
+    timed = collect_times(samples)
+    return tuple(name for name in timed if name in remote or (remote and name == TOTAL))
 
 
 def _throughput(

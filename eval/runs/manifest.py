@@ -113,7 +113,8 @@ class Manifest(BaseModel):
 
     `retries` is the number of calls, in searches that are stored or timed, that failed and were
     made again; what they cost is in no latency. `seconds` are those of the call that finished the
-    run, indexing included; None in runs of before they were kept.
+    run, indexing included; None in runs of before they were kept. `remote` names the stages, the
+    total among them, that ask a server; none in runs of before that was kept.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -137,6 +138,7 @@ class Manifest(BaseModel):
     throughput: float | None
     concurrency: int
     seconds: float | None = None
+    remote: list[str] = []
 
     @field_validator("config")
     @classmethod

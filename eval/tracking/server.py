@@ -9,22 +9,25 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import IO, TypeAlias
+from dataclasses import dataclass
+from typing import IO
 
 from eval.tracking.local import artifacts, database
-from eval.tracking.store import connect, redact
+from eval.tracking.store import connect, find_page, redact
 from retrievers.base import AssayError
 
 HOST = "127.0.0.1"
 SECONDS_TO_START = 120
 SECONDS_TO_END = 10
 
-Server: TypeAlias = "subprocess.Popen[bytes]"
 
+@dataclass(frozen=True, slots=True)
+class Server:
+    """MLflow's server: its process, its address, and the address of the table of runs."""
 
-def locate(port: int) -> str:
-    """Return the address of the pages."""
-    return f"http://{HOST}:{port}"
+    process: "subprocess.Popen[bytes]"
+    address: str
+    runs: str
 
 
 @contextmanager
@@ -35,14 +38,13 @@ def serve(uri: str, port: int) -> Iterator[Server]:
     where it does not start.
     """
     _check_free(port)
-    if database(uri):
-        with connect(uri):  # makes the tables, safely beside a run that does the same
-            pass
+    with connect(uri) as client:  # makes the tables, safely beside a run that does the same
+        page = find_page(client)
     options = ["--host", HOST, "--port", str(port), "--workers", "1"]
     options += ["--uvicorn-opts", "--log-level warning"]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with tempfile.TemporaryFile() as output:
-        server = subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-P", "-m", "mlflow", "server", *options],
             env=_environment(uri),
             stdout=output,
@@ -50,12 +52,17 @@ def serve(uri: str, port: int) -> Iterator[Server]:
             start_new_session=True,
         )
         try:
-            _wait_until_up(server, port, output)
-            yield server
+            _wait_until_up(process, port, output)
+            address = _locate(port)
+            yield Server(process, address, f"{address}/{page}")
         except KeyboardInterrupt:
             pass
         finally:
-            _end(server)
+            _end(process)
+
+
+def _locate(port: int) -> str:
+    return f"http://{HOST}:{port}"
 
 
 def _check_free(port: int) -> None:
@@ -70,12 +77,12 @@ def _check_free(port: int) -> None:
             ) from None
 
 
-def _end(server: Server) -> None:
+def _end(process: "subprocess.Popen[bytes]") -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
-            os.killpg(server.pid, number)
+            os.killpg(process.pid, number)
         with suppress(subprocess.TimeoutExpired):
-            server.wait(SECONDS_TO_END)
+            process.wait(SECONDS_TO_END)
             return
 
 
@@ -92,13 +99,13 @@ def _environment(uri: str) -> Mapping[str, str]:
     }
 
 
-def _wait_until_up(server: Server, port: int, output: IO[bytes]) -> None:
+def _wait_until_up(process: "subprocess.Popen[bytes]", port: int, output: IO[bytes]) -> None:
     import httpx
 
     deadline = time.monotonic() + SECONDS_TO_START
-    while server.poll() is None and time.monotonic() < deadline:
+    while process.poll() is None and time.monotonic() < deadline:
         with suppress(httpx.TransportError):
-            if httpx.get(f"{locate(port)}/health", trust_env=False).is_success:
+            if httpx.get(f"{_locate(port)}/health", trust_env=False).is_success:
                 return
         time.sleep(0.2)
     output.seek(0)

@@ -110,6 +110,17 @@ def find_experiment(client: "MlflowClient", uri: str) -> str:
     return str(experiment.experiment_id)
 
 
+def find_page(client: "MlflowClient") -> str:
+    """Return the place in MLflow's pages of the table of runs; before any, of all experiments.
+
+    The page of an experiment itself begins with its traces, of which there are none.
+    """
+    experiment = client.get_experiment_by_name(EXPERIMENT)
+    if experiment is None or experiment.lifecycle_stage == "deleted":
+        return "#/experiments"
+    return f"#/experiments/{experiment.experiment_id}/runs"
+
+
 @contextmanager
 def _quiet() -> Iterator[None]:
     os.environ.update({key: os.environ.get(key, value) for key, value in ENVIRONMENT.items()})

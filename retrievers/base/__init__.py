@@ -250,6 +250,10 @@ class Retriever(ABC):
         """
         return {}
 
+    def list_remote(self) -> Sequence[str]:
+        """Names of the entries of its traces in which a server is asked."""
+        return ()
+
     def close(self) -> None:
         """Release files, processes and connections."""
 

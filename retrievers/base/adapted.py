@@ -54,6 +54,10 @@ class AdaptedRetriever(Retriever):
         """Return its facts."""
         return self.adapted.facts()
 
+    def list_remote(self) -> Sequence[str]:
+        """Return its own."""
+        return self.adapted.list_remote()
+
     def close(self) -> None:
         """Close it."""
         self.adapted.close()

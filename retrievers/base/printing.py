@@ -2,11 +2,16 @@
 
 import re
 
-# Of the escapes those that rich writes on a terminal: colours, and on standard error its bars.
+# The one escape that a terminal gets with texts. Those that move the cursor are rich's alone.
 COLOUR = r"\x1b\[[0-9;]*m"
-BAR = r"\x1b\[(?:[0-9;]*[mAK]|\?25[hl])"
 CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]|\r(?!\n)"
 COMMAND = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
+
+
+def replace_controls(text: str, allowed: str = "") -> str:
+    """Return `text` with control characters shown as U+FFFD, except what `allowed` matches."""
+    pattern = f"({allowed})|{CONTROL}" if allowed else CONTROL
+    return re.sub(pattern, lambda at: (at[1] if allowed else "") or "\ufffd", text)
 
 
 def neutralise(text: str, allowed: str = "", begun: str = "") -> str:
@@ -15,9 +20,7 @@ def neutralise(text: str, allowed: str = "", begun: str = "") -> str:
     `allowed` is a pattern of what stays as it is. `begun` is what stands on the
     line that `text` goes on with.
     """
-    pattern = f"({allowed})|{CONTROL}" if allowed else CONTROL
-    clean = re.sub(pattern, lambda at: (at[1] if allowed else "") or "\ufffd", text)
-    lines = clean.replace("##[", "## [")
+    lines = replace_controls(text, allowed).replace("##[", "## [")
     first, end, rest = lines.partition("\n")
     if not begun.strip():
         first = COMMAND.sub(r"\1: ", first)

@@ -117,6 +117,10 @@ class LanguageModel(ABC):
     def identity(self) -> str:
         """Digest of all that decides an answer: provider, address, model, limits."""
 
+    def find_lack(self) -> str:
+        """Return in a line which key or extra it lacks; loads and asks nothing."""
+        return ""
+
     @abstractmethod
     def open(self) -> None:
         """Make ready to answer. Raises AssayError when a key, an extra or a file is missing."""

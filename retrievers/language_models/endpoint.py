@@ -9,6 +9,7 @@ import logging
 import os
 import re
 from email.utils import parsedate_to_datetime
+from importlib.util import find_spec
 from time import time
 from typing import Any
 from urllib.parse import urlsplit
@@ -59,12 +60,17 @@ class Endpoint:
         """The address for people, or the provider's name for its own."""
         return urlsplit(self.url).netloc if self.url else self.provider
 
+    def find_lack(self, sdk: str) -> str:
+        """Say which extra brings the SDK; empty where that is installed."""
+        return "" if find_spec(sdk) else f"provider {self.provider}: {hint_extra(sdk)}"
+
     def load(self, sdk: str) -> Any:
         """Import the SDK; it logs nothing, because what it could log includes headers."""
         try:
             module = importlib.import_module(sdk)
-        except ImportError:
-            raise AssayError(f"provider {self.provider}: {hint_extra(sdk)}") from None
+        except ImportError as error:
+            lack = self.find_lack(sdk) or f"provider {self.provider}: {error}"
+            raise AssayError(lack) from None
         for name in (sdk, "httpx2", "httpcore2", "httpx", "httpcore"):
             logging.getLogger(name).setLevel(logging.WARNING)
         return module

@@ -3,6 +3,7 @@
 import secrets
 from dataclasses import asdict
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +46,16 @@ class GgufModel(LanguageModel):
         weights = digest_file(source) if isinstance(source, Path) else source.digests
         return digest("gguf", weights, asdict(self._limits))
 
+    def find_lack(self) -> str:
+        """Say which extra brings llama.cpp; empty where that is installed."""
+        return "" if find_spec("xllamacpp") else f"{self.name}: {hint_extra('local-llm')}"
+
     def open(self) -> None:
         """Load the model, fetched if it is a pinned one that is not in the cache."""
         try:
             import xllamacpp
-        except ImportError:
-            raise AssayError(f"{self.name}: {hint_extra('local-llm')}") from None
+        except ImportError as error:
+            raise AssayError(self.find_lack() or f"{self.name}: {error}") from None
         params = xllamacpp.CommonParams()
         params.model.path = str(self._file())
         params.n_ctx = self._limits.context

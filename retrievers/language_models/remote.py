@@ -3,10 +3,11 @@
 import os
 from abc import abstractmethod
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from retrievers.base import AssayError
 from retrievers.language_models.base import Answer, LanguageModel, Prompt
 from retrievers.language_models.endpoint import Endpoint, RefusedError, check_url, name_variable
 from retrievers.language_models.prices import Usage, find_known
@@ -19,6 +20,8 @@ USUAL_WINDOW = 100_000  # where nothing is known of a model
 
 class RemoteSettings(Settings):
     """A model behind an API; the key comes from the environment alone."""
+
+    asks_server: ClassVar[bool] = True
 
     model: str = Field(min_length=1, description="the API's id of the model")
     base_url: Annotated[str | None, ADDRESS] = Field(
@@ -75,6 +78,13 @@ class RemoteModel(LanguageModel):
     @cached_property
     def _endpoint(self) -> Endpoint:
         return Endpoint(self.provider, self.url, self._settings.key_variable)
+
+    def find_lack(self) -> str:
+        """Return what the SDK's extra, or the key, is missing for."""
+        try:
+            return self._endpoint.find_lack(self.provider)
+        except AssayError as error:
+            return str(error)
 
     def open(self) -> None:
         """Read the key and make the client, which makes one attempt and logs nothing."""

@@ -31,6 +31,7 @@ class OpenSearchLegSettings(OpenSearchConnection, LegSettings):
     """BM25 on an OpenSearch server, without vectors there."""
 
     kind: ClassVar[Kind] = "keyword"
+    asks_server: ClassVar[bool] = True
     type: Literal["opensearch"] = "opensearch"
     index_name: str | None = Field(
         None,

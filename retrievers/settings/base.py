@@ -20,7 +20,7 @@ class Settings(BaseModel):
     refused.
 
     `largest` is the most that a number may be, in a list or a mapping too, where its field sets no
-    bound of its own.
+    bound of its own. `asks_server` says whether what is built of them asks a server in searches.
     """
 
     # Built when first used: of some two hundred classes a command uses a few.
@@ -28,6 +28,7 @@ class Settings(BaseModel):
         extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True
     )
     largest: ClassVar[float] = 1_000_000
+    asks_server: ClassVar[bool] = False
 
     @field_validator("*")
     @classmethod

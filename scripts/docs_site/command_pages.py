@@ -72,10 +72,15 @@ def read_paragraphs(text: str) -> Iterator[str]:
 
 
 def escape(text: str) -> str:
-    """Return plain text as Markdown that shows the same; what stands in backticks stays."""
+    """Return plain text as Markdown that shows the same; what stands in backticks stays.
+
+    Python-Markdown knows no escape of `<`: before that a backslash would be shown.
+    """
     parts = re.split(r"(`[^`]*`)", " ".join(text.split()))
     return "".join(
-        part.replace("|", "\\|") if at % 2 else re.sub(r"([\\*_<>\[\]|#])", r"\\\1", part)
+        part.replace("|", "\\|")
+        if at % 2
+        else re.sub(r"([\\*_>\[\]|#])", r"\\\1", part).replace("<", "&lt;")
         for at, part in enumerate(parts)
     )
 

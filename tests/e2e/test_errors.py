@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from own_cache import make_cache
 from processes import ROOT, finish, start
 
 RUN = ("run", "configs/bm25.yaml", "latency.queries=0")
@@ -150,6 +151,27 @@ def test_a_module_that_is_not_python(assay, tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("def search(:\n")
     run = ("run", "examples/word_overlap.yaml", "retriever.path=broken:Own")
     check(finish(start(*run, environment={"PYTHONPATH": f"{tmp_path}:{ROOT}"})), "line 1", "syntax")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("questions", "harbourline"),
+        ("contexts", "harbourline"),
+        ("judge", "harbourline"),
+        ("answer", "bm25"),
+        ("ragas", "bm25"),
+    ],
+)
+def test_a_model_without_a_key_is_found_before_any_work(
+    assay, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    cache = make_cache(tmp_path)
+    reports = tmp_path / "reports"
+    places = {"ASSAY_CACHE": str(cache), "ASSAY_REPORTS": str(reports), "OPENAI_API_KEY": ""}
+    check(assay(*arguments, "--provider", "openai", **places), "OPENAI_API_KEY: not set")
+    assert not reports.exists()
+    assert [path.name for path in cache.iterdir()] == ["models"]
 
 
 def test_places_that_cannot_be_written(assay, tmp_path: Path) -> None:

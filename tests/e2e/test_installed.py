@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -13,6 +14,7 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
+import yaml
 from processes import ROOT
 
 Call = Callable[..., subprocess.CompletedProcess[str]]
@@ -103,6 +105,7 @@ def test_from_a_folder_of_documents_to_the_gate(
     init = ("init", "docs", "--questions", "questions.csv", "--output", "judged")
     made = json.loads(installed("assay", *init, "--ci", "github", "--json"))
     assert (made["documents"], made["queries"], made["unlocated"]) == (4, 4, [])
+    assert made["package"] == "", "no other machine has the wheel that was installed"
     (here / "mine.yaml").write_text("base: bm25\nname: mine\ndataset: judged\n")
 
     run = json.loads(installed("assay", "run", "mine.yaml", "--no-track", "--json"))
@@ -132,6 +135,46 @@ def test_from_a_folder_of_documents_to_the_gate(
     assert manifest["environment"]["git"] == {}
     head = installed("git", "rev-parse", "HEAD").strip()
     assert manifest["environment"]["repository"] == head
+
+
+def test_the_job_installs_a_wheel_that_lies_in_the_repository(
+    installed: Callable[..., str], environment: Path, wheel: Path, tmp_path: Path
+) -> None:
+    here = tmp_path / "theirs"
+    (here / "docs").mkdir()
+    (here / "docs/dogs.md").write_text(DOCUMENTS["dogs"])
+    (here / "vendor").mkdir()
+    vendored = Path(shutil.copy(wheel, here / "vendor"))
+    pip = (sys.executable, "-m", "pip", "--python", str(environment / "python"), "install")
+    offline = ("--quiet", "--no-deps", "--no-index")
+    call(*pip, *offline, "--force-reinstall", vendored, cwd=here)
+    installed("git", "init", "--quiet")
+    said = installed("assay", "init", "docs", "--output", "judged", "--ci", "github")
+    assert f"the job installs Assay from: ./vendor/{wheel.name}" in said
+    gate = yaml.safe_load((here / ".github/workflows/assay.yml").read_text())["jobs"]["gate"]
+    (step,) = (step["run"] for step in gate["steps"] if step.get("run", "").startswith("pip "))
+    package = gate["env"]["ASSAY_PACKAGE"]
+    command = step.replace("pip install", shlex.join([*pip, *offline, "--force-reinstall"]))
+    call("bash", "-c", command, cwd=here, ASSAY_PACKAGE=package)
+    refused = subprocess.run(["bash", "-c", command], cwd=here, capture_output=True, text=True)
+    assert refused.returncode
+
+
+def test_a_path_of_the_documents_is_answered_with_the_name(
+    environment: Path, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [environment / "assay", "run", "configs/bm25.yaml"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": "", "ASSAY_REPORTS": ""},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "assay: configs/bm25.yaml: there is no such file here; say `bm25` for "
+    )
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_ships_is_there(installed: Callable[..., str]) -> None:

@@ -70,7 +70,7 @@ def _position(row: Any) -> int:
 def test_the_whole_interval_counts(factor: float, verdict: str) -> None:
     noisy = [taken * factor * (1 + 0.01 * (at % 5 - 2)) for at, taken in enumerate(TIMES)]
     again = [1.02 * taken for taken in TIMES]
-    found = compare_client("dense", {ADAPTER: noisy, CLIENT: TIMES, CONTROL: again})
+    found = compare_client("dense", {ADAPTER: noisy, CLIENT: TIMES, CONTROL: again}, server=True)
     assert found.control.value == pytest.approx(1.02)
     assert found.ratio.value == pytest.approx(factor, rel=0.02)
     assert found.verdict == verdict
@@ -80,10 +80,12 @@ def test_the_whole_interval_counts(factor: float, verdict: str) -> None:
 
 def test_a_wait_is_told_with_who_waits() -> None:
     waiting = [taken + 44 * (at % 3 > 0) for at, taken in enumerate(TIMES)]
-    found = compare_client("dense", {ADAPTER: waiting, CLIENT: TIMES, CONTROL: waiting})
+    taken = {ADAPTER: waiting, CLIENT: TIMES, CONTROL: waiting}
+    found = compare_client("dense", taken, server=True)
     (line,) = found.delays
     assert line.startswith("dense, adapter: 66% of 80 queries take 44 ms longer")
     assert found.verdict == "over"
+    assert compare_client("dense", taken, server=False).delays == ()
 
 
 def test_adapter_and_client_are_asked_twice_in_each_turn() -> None:
@@ -100,9 +102,9 @@ def test_adapter_and_client_are_asked_twice_in_each_turn() -> None:
     )
     queries = [Query(f"q{at}", f"text {at}") for at in range(12)]
     bench = SimpleNamespace(timed=queries, encoded={})
-    check = check_client(
-        cast(Any, bench), cast(Any, SimpleNamespace(label="one")), cast(Any, engine), Quiet()
-    )
+    settings = SimpleNamespace(capabilities=SimpleNamespace(server=False))
+    configured: Any = SimpleNamespace(label="one", settings=settings)
+    check = check_client(cast(Any, bench), configured, cast(Any, engine), Quiet())
     assert check is not None
     assert [item.search for item in check.lists] == ["keyword"]
     turns = [asked[at : at + 4] for at in range(0, len(asked), 4)]

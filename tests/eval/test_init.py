@@ -2,6 +2,7 @@
 
 import csv
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +82,33 @@ def test_a_document_may_be_given_by_its_path_from_elsewhere(here: Path) -> None:
     assert [items[0].doc_id for items in load("my-docs").gold.values()] == ["sub/refunds.txt"]
     with (here / "datasets/my-docs/unlocated.csv").open(newline="") as file:
         assert [row["why"] for row in csv.DictReader(file)] == [
-            "the quote does not occur in guide.md",
+            "the quote does not occur in guide.md, but at sub/refunds.txt:2; name that document",
             'no document is called "./my-docs/guide.md"; give its path, as "guide.md"',
         ]
+
+
+def test_the_nearest_passage_is_of_the_document_that_the_row_names(here: Path) -> None:
+    (here / "my-docs/opening.md").write_text("# Hours\n\nWe open at nine.\n\nCall us, please.\n")
+    rare = "Refunds of the client take 14 days"
+    questions = ask(
+        here,
+        {"question": "Anywhere?", "quote": f"{rare}, please"},
+        {"question": "There?", "quote": f"{rare}, please", "document": "opening.md"},
+        {"question": "As elsewhere?", "quote": f"{rare}, please", "document": "/old/opening.md"},
+        {"question": "No word?", "quote": "Refunds take a month", "document": "opening.md"},
+        {"question": "Good?", "quote": "We open at nine."},
+        columns="question quote document",
+    )
+    result = run("my-docs", "--questions", questions)
+    assert result.exit_code == 0, result.output
+    with (here / "datasets/my-docs/unlocated.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["nearest"], row["nearest_text"]) for row in rows] == [
+        ("sub/refunds.txt", REFUNDS.strip()),
+        ("opening.md", "Call us, please."),
+        ("opening.md", "Call us, please."),
+        ("", ""),
+    ]
 
 
 def test_what_cannot_be_located_is_listed(here: Path) -> None:
@@ -108,7 +133,7 @@ def test_what_cannot_be_located_is_listed(here: Path) -> None:
         (3, "the quote occurs 2 times (sub/refunds.txt:1, sub/refunds.txt:3)"),
         (4, "the quote does not occur in any document"),
         (6, 'no document is called "handbook.md"'),
-        (7, "the quote does not occur in guide.md"),
+        (7, "the quote does not occur in guide.md, but at sub/refunds.txt:2"),
         (8, "grade must be a whole number from 0, not 'high'"),
         (9, "neither a quote nor a document is given"),
         (10, "no question"),
@@ -433,7 +458,12 @@ def test_a_job_gates_the_pipeline(ci: str, repository: Path) -> None:
         commands = yaml.safe_load((repository / include["local"]).read_text())["assay-gate"][
             "script"
         ]
-    assert commands[0].startswith("pip install 'retrieval-assay==")
+    assert commands[0].startswith('pip install "${ASSAY_PACKAGE:?')
+    refused = subprocess.run(
+        ["bash", "-c", commands[0]], env={"ASSAY_PACKAGE": ""}, capture_output=True, text=True
+    )
+    assert refused.returncode
+    assert "ASSAY_PACKAGE: say above what pip is to install" in refused.stderr
     assert commands[1].startswith("assay gate datasets/my-docs/pipeline.yaml ")
 
 

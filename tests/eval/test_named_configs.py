@@ -59,6 +59,26 @@ def test_an_unknown_config_is_told_with_the_names(given: str, elsewhere: Path) -
         load_config("mine.yaml")
 
 
+@pytest.mark.parametrize("given", ["configs/bm25.yaml", "elsewhere/bm25.yml", "bm25.yaml"])
+def test_a_file_that_is_not_here_may_be_one_that_ships(given: str, elsewhere: Path) -> None:
+    """As `configs/bm25.yaml`, which the documents name, for whoever has the wheel alone."""
+    for beside in (False, True):
+        if beside:
+            (elsewhere / "configs").mkdir()
+            (elsewhere / "configs/mine.yaml").write_text("base: bm25\nname: mine\n")
+        with pytest.raises(AssayError, match=r"no such file here; say `bm25` for /"):
+            load_config(given)
+
+
+def test_too_few_runs_are_refused_before_any_is_made(elsewhere: Path) -> None:
+    for references in (["bm25"], ["bm25", "bm25"], []):
+        with pytest.raises(AssayError, match="a comparison needs"):
+            compare_references(references, (), None, 0.05, Quiet())
+    with pytest.raises(AssayError, match="a measure other than Judged and Tokens"):
+        compare_references(["bm25", "hybrid"], (), ["Judged@10"], 0.05, Quiet())
+    assert not list(elsewhere.iterdir())
+
+
 def test_a_file_that_is_no_base_may_be_a_name(elsewhere: Path) -> None:
     (elsewhere / "mine.yaml").write_text("base: hybrid.yaml\n")
     with pytest.raises(AssayError, match=r"mine\.yaml: base: there is no hybrid\.yaml; `base: hyb"):

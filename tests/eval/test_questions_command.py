@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from heard import Heard
 from language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
 from own_cache import make_cache
 from scripted_questions import write
@@ -15,6 +16,7 @@ from scripted_questions import write
 from eval.cli.label import label
 from eval.cli.questions import questions
 from eval.collections import check, find_card, load
+from eval.experiments.model_choice import check_model
 from retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[2]
@@ -291,3 +293,22 @@ def test_documents_that_say_nothing_are_told(server: LanguageModelServer, tmp_pa
     fail(call("bare"), "bare: holds no documents")
     (tmp_path / "bare/a.md").write_text("# Title\n")
     fail(call("bare"), "no passage has 12 words or more")
+
+
+def test_where_replies_are_kept_a_missing_key_is_only_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path))
+    heard = Heard()
+    given = {"provider": "openai"}
+    with pytest.raises(AssayError, match="OPENAI_API_KEY: not set"):
+        check_model(given, "questions", heard, dry_run=False)
+    assert heard.lines == []
+    check_model(given, "questions", heard, dry_run=True)
+    (tmp_path / "questions-ledger").mkdir()
+    (tmp_path / "questions-ledger/one.jsonl").touch()
+    check_model(given, "questions", heard, dry_run=False)
+    assert len(heard.lines) == 2
+    assert all("OPENAI_API_KEY: not set" in line for line in heard.lines)
+    assert all("only replies that are kept" in line for line in heard.lines)

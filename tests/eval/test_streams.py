@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from eval.cli.streams import SafeStream
 from eval.report.markdown import fenced, plain
-from retrievers.base.printing import BAR, COLOUR, neutralise
+from retrievers.base.printing import COLOUR, neutralise
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,13 +37,12 @@ def test_what_is_printed(text: str, shown: str) -> None:
 
 def test_on_a_terminal_colours_stay_and_nothing_else() -> None:
     assert neutralise("\x1b[1;31mx\x1b[2J\x1b[0m", COLOUR) == "\x1b[1;31mx\ufffd[2J\x1b[0m"
-    assert neutralise("\x1b[2K\x1b[1A\x1b[?25l\x1b[6n", BAR) == "\x1b[2K\x1b[1A\x1b[?25l\ufffd[6n"
 
 
 @given(st.lists(st.text(alphabet="a:# \n\r\x1b[", max_size=6)))
 def test_no_line_in_parts_becomes_a_command(parts: list[str]) -> None:
     below = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
-    stream = SafeStream(below, COLOUR)
+    stream = SafeStream(below)
     for part in parts:
         assert stream.write(part) == len(part)
     stream.flush()

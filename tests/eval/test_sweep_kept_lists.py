@@ -150,7 +150,7 @@ def test_lists_of_a_leg_alone_are_not_kept(tmp_path: Path, searches: list[str]) 
 
 
 def test_a_dry_run_says_what_is_read_once(tmp_path: Path, reader: Reader) -> None:
-    found = forecast(list_points(tmp_path, FUSED), Cache(tmp_path / "cache"))
+    found = forecast(list_points(tmp_path, FUSED), Cache(tmp_path / "cache"), tmp_path)
     assert (found.indexes, found.rerankers) == (2, 1)
     assert any("1 reranker" in line for line in found.lines)
 

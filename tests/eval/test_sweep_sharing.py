@@ -15,6 +15,7 @@ from eval.cli.main import assay
 from eval.experiments import kept_figures
 from eval.experiments.forecast import forecast
 from eval.experiments.grid_search import list_tasks, read_sweep
+from eval.experiments.run import make_run
 from eval.experiments.runner import Done, Runner
 from retrievers.base import Quiet
 from retrievers.settings import Workshop
@@ -103,12 +104,12 @@ def test_texts_are_analysed_once_and_no_index_is_kept_longer_than_needed(
 def test_a_dry_run_tells_what_is_shared_finished_and_left(sweep: Path, tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     tasks = list_tasks(sweep, read_sweep(sweep), QUICK)
-    before = forecast(tasks, cache)
+    before = forecast(tasks, cache, tmp_path)
     assert (before.points, before.chunkings, before.indexes, before.encodings) == (4, 1, 2, 0)
     assert (before.finished, before.seconds) == (0, None)
-    assert "once one is finished" in before.lines[1]
+    assert "once a sweep has run one" in before.lines[1]
     Runner("nDCG@10", Workshop(cache, Quiet()), tmp_path, stored=False).run(tasks[:3])
-    after = forecast(tasks, cache)
+    after = forecast(tasks, cache, tmp_path)
     assert after.finished == 3
     assert after.seconds is not None
     assert after.seconds > 0
@@ -116,12 +117,28 @@ def test_a_dry_run_tells_what_is_shared_finished_and_left(sweep: Path, tmp_path:
     assert after.absent == ()
 
 
+def test_a_dry_run_counts_points_that_are_stored_runs(
+    sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_REPORTS", str(tmp_path / "reports"))
+    workshop = Workshop(Cache(tmp_path / "cache"), Quiet())
+    tasks = list_tasks(sweep, read_sweep(sweep), QUICK)
+    stored = make_run(tasks[1].config, False, Quiet(), workshop)
+    found = forecast(tasks, workshop.cache, tmp_path / "reports")
+    assert (found.finished, found.seconds) == (1, None)
+    assert "1 finished, 3 left" in found.lines[1]
+    stored.folder.rename(tmp_path / "elsewhere")
+    assert forecast(tasks, workshop.cache, tmp_path / "reports").finished == 0
+
+
 def test_a_dry_run_names_collections_that_are_not_here(
     sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("ASSAY_DATA", raising=False)
     sweep.write_text(sweep.read_text().replace("[harbourline]", "[harbourline, scifact]"))
-    found = forecast(list_tasks(sweep, read_sweep(sweep), QUICK), Cache(tmp_path / "cache"))
+    found = forecast(
+        list_tasks(sweep, read_sweep(sweep), QUICK), Cache(tmp_path / "cache"), tmp_path
+    )
     assert (found.points, found.finished) == (8, 0)
     assert ["ASSAY_DATA" in line for line in found.lines] == [False, False, True]
 

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -17,8 +17,9 @@ SHOWN = 300  # characters of the nearest passage
 class Unlocated:
     """A question whose answer could not be placed: why, and what it seems to mean.
 
-    That is the document `nearest`, and in it the paragraph `nearest_text`, which begins on the line
-    `nearest_line`; "" and 0 where nothing shares a word with the quote.
+    That is the document `nearest`, the one that the question names if there is one, and in it the
+    paragraph `nearest_text`, which begins on the line `nearest_line`; "" and 0 where nothing shares
+    a word with the quote.
     """
 
     question: Question
@@ -88,10 +89,10 @@ def _miss(
 ) -> Unlocated:
     """Return a question that could not be placed, with what in the documents is nearest to it."""
     text = question.quote or question.question
-    nearest = locator.nearest(text)
+    nearest = _name_document(question, locator) or locator.nearest(text)
     place = locator.nearest_passage(text, nearest) if nearest else None
     if place is None:
-        return Unlocated(question, why, nearest)
+        return Unlocated(question, why, "")
     passage = documents[nearest].text[place.start : place.end]
     return Unlocated(question, why, nearest, locator.line(place), cut(passage, SHOWN))
 
@@ -107,14 +108,29 @@ def _place(question: Question, locator: Locator, documents: Mapping[str, Documen
     places = locator.find(question.quote, within)
     if not places:
         where = f"in {within[0]}" if within else "in any document"
-        raise _NotPlacedError(f"the quote does not occur {where}")
+        others = _show(locator.find(question.quote), locator) if within else ""
+        elsewhere = f", but at {others}; name that document" if others else ""
+        raise _NotPlacedError(f"the quote does not occur {where}{elsewhere}")
     if len(places) > 1:
-        shown = ", ".join(f"{place.doc_id}:{locator.line(place)}" for place in places[:3])
-        more = ", …" if len(places) > 3 else ""
         several = len({place.doc_id for place in places}) > 1
         mend = "quote more or give the document" if several else "quote more"
-        raise _NotPlacedError(f"the quote occurs {len(places)} times ({shown}{more}); {mend}")
+        shown = _show(places, locator)
+        raise _NotPlacedError(f"the quote occurs {len(places)} times ({shown}); {mend}")
     return places[0]
+
+
+def _show(places: Sequence[Place], locator: Locator) -> str:
+    """Return up to three places by document and line."""
+    shown = [f"{place.doc_id}:{locator.line(place)}" for place in places[:3]]
+    return ", ".join([*shown, *(["…"] if len(places) > 3 else [])])
+
+
+def _name_document(question: Question, locator: Locator) -> str:
+    """Return the one document that a question names; "" where there is none such."""
+    if not question.document:
+        return ""
+    found = locator.find_documents(question.document)
+    return found[0] if len(found) == 1 else locator.find_end(question.document)
 
 
 def _find_document(question: Question, locator: Locator) -> list[str]:

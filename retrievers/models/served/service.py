@@ -69,6 +69,7 @@ class ServedSettings(PaceSettings):
     provider: ClassVar[str]
     address: ClassVar[str]  # the provider's own
     billed: ClassVar[Unit] = "tokens"
+    asks_server: ClassVar[bool] = True
 
     model: str = Field(min_length=1, description="the service's id of the model")
     url: Annotated[str | None, ADDRESS] = Field(

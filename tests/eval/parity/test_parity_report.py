@@ -81,13 +81,14 @@ def test_a_wait_of_the_network_is_told_on_every_page(honest: Parity, tmp_path: P
         return 4 + 0.01 * query + 43 * (query % 2)
 
     systems = {"dense": take, "keyword": lambda query: 4 + 0.01 * query}
-    timing = time_systems(systems, queries, 30, Quiet())
+    assert time_systems(systems, queries, 30, Quiet(), server=False).delays == ()
+    timing = time_systems(systems, queries, 30, Quiet(), server=True)
     (line,) = timing.delays
     assert line.startswith("dense: 50% of 30 queries take 43 ms longer than the others'")
     waiting = replace(honest, timing=replace(timing_of(honest), delays=timing.delays))
     assert line in unescape(parity.write(waiting, tmp_path).read_text())
     page, _ = engines.write([waiting], [], FACTS, tmp_path)
-    assert "connection that waits for delayed acknowledgements" in page.read_text()
+    assert "TCP can delay acknowledgements" in page.read_text()
     assert parity.describe_waits(waiting) == [f"qdrant-edge: {line}"]
 
 

@@ -6,11 +6,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
 import pytest
+from browsing import CHROMIUM, DESKTOP, FLAGS
 from click.testing import CliRunner
 from processes import find_free_port
 from tracked import check_run, client, make_summary, run_ids
@@ -20,7 +21,7 @@ from eval.cli.log import log as log_command
 from eval.cli.mlflow_ui import mlflow as mlflow_command
 from eval.runs.stored import load
 from eval.tracking import TrackingError, log, log_once
-from eval.tracking.store import ENVIRONMENT
+from eval.tracking.store import ENVIRONMENT, connect, find_page, tracking_uri
 from retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[3]
@@ -164,13 +165,9 @@ def test_a_store_out_of_reach_is_one_line_without_the_password(
     assert "\n" not in message
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("store")
-def test_the_mlflow_command_opens_the_same_store_and_ends_all_it_started(
-    summary: Summary, tmp_path: Path
-) -> None:
-    run_id = log_once(summary)
-    port = find_free_port()
+@contextmanager
+def open_mlflow(port: int) -> Iterator[dict[str, str]]:
+    """Yield what `assay mlflow` prints as JSON, while its pages are open."""
     arguments = ["mlflow", "--port", str(port), "--no-browser", "--json"]
     process = subprocess.Popen(
         [sys.executable, "-c", f"from eval.cli.main import main; main({arguments})"],
@@ -180,8 +177,26 @@ def test_the_mlflow_command_opens_the_same_store_and_ends_all_it_started(
     )
     try:
         assert process.stdout is not None
-        assert b"{" in process.stdout.readline()
-        address = f"http://127.0.0.1:{port}"
+        lines = [process.stdout.readline()]
+        while lines[-1] not in (b"}\n", b""):
+            lines.append(process.stdout.readline())
+        yield json.loads(b"".join(lines))
+    finally:
+        process.send_signal(2)
+        _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (0, b"")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("store")
+def test_the_mlflow_command_opens_the_same_store_and_ends_all_it_started(
+    summary: Summary, tmp_path: Path
+) -> None:
+    run_id = log_once(summary)
+    port = find_free_port()
+    with open_mlflow(port) as opened:
+        address = opened["address"]
+        assert address == f"http://127.0.0.1:{port}"
         assert client(address).get_run(run_id).info.status == "FINISHED"
         artifact = httpx.get(
             f"{address}/get-artifact?path=run.trec&run_uuid={run_id}", trust_env=False
@@ -190,12 +205,29 @@ def test_the_mlflow_command_opens_the_same_store_and_ends_all_it_started(
         taken = CliRunner().invoke(mlflow_command, ["--port", str(port), "--no-browser"])
         assert isinstance(taken.exception, AssayError)
         assert f"--port {port}: Address already in use" in str(taken.exception)
-    finally:
-        process.send_signal(2)
-        _, errors = process.communicate(timeout=30)
-    assert (process.returncode, errors) == (0, b"")
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("store")
+def test_the_page_that_mlflow_opens_shows_the_runs(summary: Summary) -> None:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("no chromium on the PATH")
+    uri = tracking_uri()
+    with connect(uri) as store:
+        assert find_page(store) == "#/experiments", "nothing is tracked yet"
+    run_id = log_once(summary)
+    assert run_id is not None
+    with connect(uri) as store:
+        name = store.get_run(run_id).info.run_name
+    with open_mlflow(find_free_port()) as opened, playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = browser.new_page(viewport=DESKTOP)
+        page.goto(opened["runs"])
+        page.get_by_text(name).first.wait_for(timeout=30_000)
+        browser.close()
 
 
 def test_the_mlflow_command_names_a_remote_server(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Keys, extras and addresses."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,20 @@ def test_a_missing_key_is_one_line(desk: Desk, key: str, monkeypatch: pytest.Mon
     variable = f"{desk.provider.upper()}_API_KEY"
     monkeypatch.setenv(variable, key)
     model = PROVIDERS[desk.provider]().build(desk.workshop)
+    assert model.find_lack().startswith(f"{variable}: not set")
     with pytest.raises(AssayError, match=f"{variable}: not set"):
+        model.open()
+
+
+def test_a_missing_extra_is_found_without_loading(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = PROVIDERS[desk.provider]().build(desk.workshop)
+    assert model.find_lack() == ""
+    monkeypatch.setitem(sys.modules, desk.provider, None)
+    lack = f"provider {desk.provider}: needs the extra `{desk.provider}`"
+    assert model.find_lack().startswith(lack)
+    with pytest.raises(AssayError, match=lack):
         model.open()
 
 

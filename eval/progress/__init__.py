@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from retrievers.base import T
+from retrievers.base.printing import replace_controls
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -38,7 +39,9 @@ class ConsoleProgress:
         if self._live is not None:
             yield from _follow(self._live, items, what, total)
             return
-        with _make_live() as self._live:
+        from eval.progress.bars import make_bars
+
+        with make_bars() as self._live:
             try:
                 yield from _follow(self._live, items, what, total)
             finally:
@@ -60,27 +63,8 @@ class ConsoleProgress:
                 self.say(f"{what}: {number} of {total}, {now - begin:.0f} s{left}")
 
 
-def _make_live() -> "Progress":
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description:<28}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=Console(stderr=True), transient=True)
-
-
 def _follow(live: "Progress", items: Iterable[T], what: str, total: int) -> Iterator[T]:
-    task = live.add_task(what, total=total)
+    task = live.add_task(replace_controls(what), total=total)
     try:
         yield from live.track(items, task_id=task, total=total)
     finally:

@@ -1,0 +1,41 @@
+"""Which points have a stored run, told before anything is indexed."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from eval.collections.collection import Collection
+from eval.experiments.kept_figures import name_point
+from eval.runs.execution import Outcome, Plan, execute
+from eval.runs.manifest import MANIFEST, read_manifest
+from eval.runs.searching import Searcher
+from retrievers.base import Progress, Retriever
+from retrievers.store.cache import Cache
+
+STORED = "stored_points"
+
+
+def execute_point(
+    plan: Plan,
+    retriever: Retriever,
+    collection: Collection,
+    reports: Path,
+    progress: Progress,
+    cache: Cache,
+    searcher: Searcher | None = None,
+) -> Outcome:
+    """As `execute`, and note which run it is, for `find_stored`."""
+    outcome = execute(plan, retriever, collection, reports, progress, searcher)
+    if not retriever.nondeterministic:  # whose runs stand for no new one
+        name = name_point(plan.config, collection)
+        cache.put_many(STORED, {name: outcome.folder.name.encode()})
+    return outcome
+
+
+def find_stored(points: Sequence[str], cache: Cache, reports: Path) -> set[str]:
+    """Return those of `points`, by their names, whose run is in `reports`, whole and finished."""
+    noted = cache.get_many(STORED, points)
+    return {point for point, run in noted.items() if _is_finished(reports / run.decode())}
+
+
+def _is_finished(folder: Path) -> bool:
+    return (folder / MANIFEST).is_file() and not read_manifest(folder).degraded

@@ -1,0 +1,84 @@
+"""What commands show on a terminal of 80 columns, read off its screen."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from own_cache import make_cache
+from processes import ASSAY, ROOT
+from terminals import Screen, show
+
+BAR = "━"
+
+
+def show_bars(screen: Screen) -> list[str]:
+    """Return the lines with a bar, of each of which there is at most one at a time."""
+    bars = []
+    for lines in screen.states:
+        found = [line for line in lines if BAR in line]
+        assert len(found) <= 1, "\n".join(lines)
+        bars += found
+    return bars
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("run", "bm25", "limit=40", "--no-track"), "bm25 on harbourline (n = 40, a sample)"),
+        (
+            ("compare", "bm25", "other.yaml", "limit=40", "--no-track"),
+            "40 queries of harbourline. Base: bm25",
+        ),
+        (("ingest", "harbourline", "--no-track"), "18 documents"),
+    ],
+)
+def test_one_bar_moves_in_place_and_leaves_nothing(
+    arguments: tuple[str, ...], line: str, places: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "other.yaml").write_text(
+        "base: bm25\nname: other\nretriever: {legs: {keyword: {k1: 2.0}}}\n"
+    )
+    alone = places | {"ASSAY_CACHE": str(make_cache(tmp_path))}
+    screen = show([str(ASSAY), *arguments], alone, tmp_path)
+    assert screen.status == 0, screen.output
+    assert "\ufffd" not in screen.output
+    bars = show_bars(screen)
+    assert len({bar.split(BAR)[0] for bar in bars}) > 1, "of several steps, one after another"
+    assert not [bar for bar in bars if bar[0].isspace()]
+    assert BAR not in "".join(screen.final)
+    assert screen.final[0][0].isalnum()
+    assert [shown for shown in screen.final if shown.startswith(line)]
+
+
+HOSTILE = "name\r no \x1b[1A\x1b[2Ktext \x9b2J\x1b]0;title\x07end"
+
+
+def test_texts_move_no_cursor_beside_a_bar(tmp_path: Path) -> None:
+    script = tmp_path / "hostile.py"
+    script.write_text(f"""
+import sys
+from eval.cli.streams import safe_streams
+from eval.progress import ConsoleProgress
+
+hostile = {HOSTILE!r}
+with safe_streams():
+    progress = ConsoleProgress()
+    print("first line", file=sys.stderr)
+    for at in progress.track(range(3), hostile, 3):
+        progress.say(f"said {{at}} {{hostile}}")
+        print(f"printed {{at}} n{{hostile[7:]}}", file=sys.stderr)
+    print(f"last line {{hostile}}", file=sys.stderr)
+    print(f"output {{hostile}}")
+""")
+    screen = show([sys.executable, str(script)], {"PYTHONPATH": str(ROOT)}, tmp_path)
+    assert screen.status == 0, screen.output
+    assert len({bar[:10] for bar in show_bars(screen)}) == 1
+    lines = [line for line in screen.final if line]
+    assert lines[0] == "first line"
+    starts = [line.split(" n")[0] for line in lines[1:]]
+    assert starts == [f"{how} {at}" for at in range(3) for how in ("said", "printed")] + [
+        "last line",
+        "output",
+    ]
+    assert "\x9b" not in screen.output
+    assert "\x1b]" not in screen.output

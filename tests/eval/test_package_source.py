@@ -1,0 +1,98 @@
+"""What a CI job installs: from where this Assay came, if another machine can reach that."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+
+from eval.gate import package_source
+from eval.gate.package_source import find_package
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+GIT = {"vcs": "git", "commit_id": COMMIT}
+WHEEL = "retrieval_assay-9.1-py3-none-any.whl"
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The metadata of an installed version 9.1, which come before those of this checkout."""
+    folder = tmp_path / "site/retrieval_assay-9.1.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: retrieval-assay\nVersion: 9.1\n")
+    monkeypatch.syspath_prepend(str(folder.parent))
+    monkeypatch.setattr(package_source, "find_checkout", lambda: None)
+    monkeypatch.setattr(package_source, "find_version", lambda: "9.1")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("origin", "expected"),
+    [
+        (None, "retrieval-assay==9.1"),
+        (
+            {"url": "https://me:token@git.example.org/assay.git", "vcs_info": GIT},
+            f"retrieval-assay @ git+https://git.example.org/assay.git@{COMMIT}",
+        ),
+        (
+            {"url": "ssh://git@git.example.org/assay.git", "vcs_info": GIT},
+            f"retrieval-assay @ git+ssh://git@git.example.org/assay.git@{COMMIT}",
+        ),
+        ({"url": "file:///srv/assay.git", "vcs_info": GIT}, ""),
+        ({"url": "https://hg.example.org/assay", "vcs_info": GIT | {"vcs": "hg"}}, ""),
+        (
+            {
+                "url": f"https://files.example.org/{WHEEL}",
+                "archive_info": {"hashes": {"sha256": "ab12"}},
+            },
+            f"retrieval-assay @ https://files.example.org/{WHEEL}#sha256=ab12",
+        ),
+        ({"url": f"file:///elsewhere/{WHEEL}", "archive_info": {}}, ""),
+        ({"url": "file:///elsewhere/assay", "dir_info": {"editable": True}}, ""),
+    ],
+)
+def test_what_it_was_installed_from(
+    origin: dict[str, Any] | None, expected: str, installed: Path, tmp_path: Path
+) -> None:
+    if origin:
+        (installed / "direct_url.json").write_text(json.dumps(origin))
+    assert find_package(tmp_path) == expected
+    if expected:
+        assert Requirement(expected).name == "retrieval-assay"
+
+
+def test_a_wheel_in_the_repository_is_named_by_its_path(installed: Path, tmp_path: Path) -> None:
+    wheel = tmp_path / "their repository/vendor" / WHEEL
+    origin = {"url": wheel.as_uri(), "archive_info": {}}
+    (installed / "direct_url.json").write_text(json.dumps(origin))
+    assert find_package(tmp_path / "their repository") == "", "it is there no longer"
+    wheel.parent.mkdir(parents=True)
+    wheel.touch()
+    assert find_package(tmp_path / "their repository") == f"./vendor/{WHEEL}"
+
+
+def git(folder: Path, *arguments: str) -> str:
+    who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    done = subprocess.run(
+        ["git", "-C", folder, *who, *arguments], check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+def test_a_checkout_is_named_by_a_commit_that_its_remote_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "commit", "--quiet", "--allow-empty", "--message", "one")
+    monkeypatch.setattr(package_source, "find_checkout", lambda: tmp_path)
+    assert find_package(tmp_path) == "", "it has no remote"
+    git(tmp_path, "remote", "add", "origin", "git@git.example.org:team/assay.git")
+    assert find_package(tmp_path) == "", "the remote is not known to have the commit"
+    git(tmp_path, "update-ref", "refs/remotes/origin/main", "HEAD")
+    commit = git(tmp_path, "rev-parse", "HEAD")
+    named = f"retrieval-assay @ git+ssh://git@git.example.org/team/assay.git@{commit}"
+    assert find_package(tmp_path) == named
+    git(tmp_path, "remote", "set-url", "origin", "/srv/assay.git")
+    assert find_package(tmp_path) == "", "another machine does not have that folder"
