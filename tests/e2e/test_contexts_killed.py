@@ -50,7 +50,7 @@ def test_a_killed_run_goes_on_and_pays_for_nothing_twice(
         if call.number < ANSWERED:
             return None
         held.set()
-        return Hang(30)
+        return Hang(600)  # longer than the second run takes, or its answers would count twice
 
     server.react = react
     process = start("contexts", str(folder), *ARGUMENTS, environment=environment)
@@ -120,12 +120,14 @@ def test_the_key_is_in_no_output_and_no_file(
 def test_a_missing_key_and_an_unknown_collection_are_one_line(
     folder: Path, environment: dict[str, str]
 ) -> None:
-    for arguments, word in (
-        ((str(folder), *ARGUMENTS), "ANTHROPIC_API_KEY: not set"),
-        (("nowhere", *ARGUMENTS), "nowhere"),
+    for name, key, word in (
+        (str(folder), "", "ANTHROPIC_API_KEY: not set"),
+        ("nowhere", KEY, "nowhere"),
     ):
         done = finish(
-            start("contexts", *arguments, environment=environment | {"ANTHROPIC_API_KEY": ""})
+            start(
+                "contexts", name, *ARGUMENTS, environment=environment | {"ANTHROPIC_API_KEY": key}
+            )
         )
         assert done.returncode == 2
         assert done.stdout == ""
