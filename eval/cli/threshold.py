@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     help="The share of answered queries that may be left without results.",
 )
 @click.option("--output", type=click.Path(path_type=Path), help="The config to write.")
+@click.option("--force", is_flag=True, help="Replace another result, or file, that is there.")
 @options.JSON
 def threshold(
     config: Path,
@@ -34,6 +35,7 @@ def threshold(
     of: str,
     share: float,
     output: Path | None,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Fit the threshold below which CONFIG returns nothing, on the collection it names.
@@ -47,9 +49,10 @@ def threshold(
     from eval.experiments.answer_threshold import fit
     from eval.progress import ConsoleProgress
 
-    fitted = fit(config, overrides, of, share, ConsoleProgress())
-    if output:
-        fitted.write(output)
+    progress = ConsoleProgress()
+    fitted = fit(config, overrides, of, share, progress, None if force else output)
+    if output and (word := fitted.write(output, force)):
+        progress.say(word)
     if as_json:
         print_json({**fitted.as_json(), "output": str(output) if output else None})
         return

@@ -30,8 +30,9 @@ from eval.cli.output import print_json, print_places
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
-    help="The config to write.  [default: tuned/NAME-COLLECTION.yaml below the reports]",
+    help="The config to write.  [default: tuned/NAME-COLLECTION-SPACE.yaml below the reports]",
 )
+@click.option("--force", is_flag=True, help="Replace another result, or file, that is there.")
 @options.ray
 @options.NO_TRACK
 @options.JSON
@@ -44,6 +45,7 @@ def tune(
     measure: str,
     group_by: str,
     output: Path | None,
+    force: bool,
     ray: str | None,
     ray_gpus: float,
     no_track: bool,
@@ -57,8 +59,13 @@ def tune(
     BM25 leg; depth of its reranking. More than 500 points are sampled unless --trials says more.
 
     The gain is held out: in each fold the point that is best on the other folds is scored on the
-    queries left out. Folds are alike in query types. Settings are worth taking only where the
-    interval of that gain lies above 0 and p is at most .05. The best config is written in any case.
+    queries left out. Folds are alike in query types. Settings are worth taking only where six
+    queries or more gain or lose, and p is at most .05: the chance of such a gain if no point were
+    better.
+
+    The best config is written in any case. Where that of another question is, or one that was
+    changed since, it is kept, and this one gets a number; with --output it is refused without
+    --force.
     """
     from eval.analysis.nested_cv import Design
     from eval.cli.tuning_table import print_tuning
@@ -69,12 +76,16 @@ def tune(
 
     progress = ConsoleProgress()
     parted = Design(**design)
-    request = Request(config, overrides, space, over, trials, measure, group_by, parted)
+    request = Request(
+        config, overrides, space, over, trials, measure, group_by, parted, output, force
+    )
     with distribute(ray, progress, ray_gpus) as crew:
         tuned = run_tuning(request, progress, crew.score if crew else None)
     path = output or reports_folder() / "tuned" / f"{tuned.label}.yaml"
-    files = tuned.write(path)
-    page = files[-2]
+    files, word = tuned.write(path, named=output is not None, force=force)
+    path, page = files[0], files[-2]
+    if word:
+        progress.say(word)
     tracked = None if no_track else tuned.track(files, progress)
     if as_json:
         print_json(

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from eval.analysis.search_space import describe, label, shorten
 from eval.cli.output import make_console, make_table, print_table
-from eval.report.tuning import describe_gain, explain, gain
+from eval.report.formats import interval
+from eval.report.tuning import CHOSEN_BY, describe_gain, explain, gain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,12 +43,12 @@ def _gains(tuning: "Tuning") -> "Table":
     given = tuning.given
     table.add_row("as given", f"{given.value:.3f}", "", f"{given.low:.3f} – {given.high:.3f}", "")
     for name, estimate, p in (
-        ("best, on the queries it was chosen by", tuning.naive, "none"),
+        (CHOSEN_BY, tuning.naive, "none"),
         ("best, held out", tuning.held_out, f"{tuning.p:.3f}"),
     ):
-        interval = f"{estimate.low:+.3f} – {estimate.high:+.3f}"
+        ends = interval(estimate, lambda value: f"{value:+.3f}")
         mean = f"{given.value + estimate.value:.3f}"
-        table.add_row(name, mean, f"{estimate.value:+.3f}", interval, p)
+        table.add_row(name, mean, f"{estimate.value:+.3f}", ends, p)
     return table
 
 

@@ -19,14 +19,16 @@ from eval.analysis.answering import (
     list_values,
 )
 from eval.experiments.config import RunConfig, load_config
+from eval.experiments.result_files import Result, check_place, write_result
 from eval.experiments.run import make_run
-from eval.experiments.tuned_config import write_tuned
+from eval.experiments.tuned_config import render_changes
 from eval.runs import environment
 from eval.runs.stored import StoredRun
 from eval.statistics.estimates import Estimate, estimate_share
 from eval.statistics.roc import fit_threshold
 from retrievers.base import AssayError, Progress
 from retrievers.pipeline import PipelineSettings
+from retrievers.store.digest import digest
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2)
 DIGITS = 4
@@ -58,6 +60,7 @@ class Fitted:
     run: StoredRun
     signal: Signal
     share: float
+    asked: str
 
     @cached_property
     def answering(self) -> Answering | None:
@@ -102,8 +105,10 @@ class Fitted:
         assert below[0] is not None
         return Trade(minimum, below[0], below[1])
 
-    def write(self, path: Path) -> None:
-        """Write the config with the threshold to `path`."""
+    def write(self, path: Path, force: bool) -> str:
+        """Write the config with the threshold to `path`; return what is to be said of what stood
+        there: see `write_result`.
+        """
         stages = [stage.model_dump(mode="json") for stage in _pipeline(self.settings).stages]
         for at in _places(stages, self.signal.step):
             placed = [*stages[:at], self.stage, *stages[at:]]
@@ -121,7 +126,9 @@ class Fitted:
             f"{environment.command_line()}"
         )
         named = {"name": f"{self.settings.name}_threshold", "description": described}
-        write_tuned(path, self.config, changed.model_copy(update=named))
+        text = render_changes(path, self.config, changed.model_copy(update=named))
+        result = Result("threshold", self.asked, text)
+        return write_result(path, result, named=True, force=force)[1]
 
     def as_json(self) -> dict[str, Any]:
         """Return what was found as JSON values."""
@@ -138,13 +145,19 @@ class Fitted:
 
 
 def fit(
-    config: Path, overrides: Sequence[str], of: str, share: float, progress: Progress
+    config: Path,
+    overrides: Sequence[str],
+    of: str,
+    share: float,
+    progress: Progress,
+    output: Path | None = None,
 ) -> Fitted:
     """Fit the threshold of a pipeline on the answered queries of its collection.
 
     The pipeline runs without thresholds. `of` is a semantic leg or `rerank`; where it is empty,
     `rerank` where the pipeline reranks, else the first semantic leg. Queries that nothing answers
-    have no part in the choice: they only show what it does. Raises AssayError.
+    have no part in the choice: they only show what it does. Raises AssayError, before any work
+    where `output` holds something else.
     """
     settings = load_config(config, overrides)
     allowed = _list_steps(settings, config)
@@ -152,8 +165,11 @@ def fit(
         raise AssayError(
             f"--of {of}: has no scores to hold a number against; allowed: {', '.join(allowed)}"
         )
-    run = make_run(_without_thresholds(settings), False, progress).run
     step = of or allowed[0]
+    asked = digest("threshold", [settings, step, share])
+    if output:
+        check_place(output, asked)
+    run = make_run(_without_thresholds(settings), False, progress).run
     signal = next(
         (item for item in find_signals(run) if (item.step, item.kind) == (step, "best")), None
     )
@@ -162,7 +178,7 @@ def fit(
             f"{run.manifest.collection.name}: something must be found for queries that something "
             "answers, and there are none; allowed: a collection with answered queries"
         )
-    fitted = Fitted(config, settings, run, signal, share)
+    fitted = Fitted(config, settings, run, signal, share, asked)
     if not math.isfinite(fitted.chosen.minimum):
         raise AssayError(
             f"--false-empty {share:g}: {step} finds nothing for more of the queries than that"

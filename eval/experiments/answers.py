@@ -62,6 +62,7 @@ def answer(task: Task, desk: Desk, progress: Progress, *, track: bool) -> Outcom
             ask = lambda prompt: counted.ask(prompt, EXAMPLE)  # noqa: E731 - all are known
         for run, cases in task.cases:
             replies = _ask_all(cases, ask, desk.at_once if ledger else 1, progress)
+            _tell_replaced(run, len(cases), desk, progress)
             results.append(_write(run, cases, replies, task.budgets[run.manifest.id], desk))
     tracked = [_track(result, progress) if track else None for result in results]
     return Outcome(results, tracked, ledger)
@@ -102,6 +103,19 @@ def _ask_all(
         ended.set()
         pool.shutdown(wait=False, cancel_futures=True)
     return found
+
+
+def _tell_replaced(run: StoredRun, queries: int, desk: Desk, progress: Progress) -> None:
+    """Say which answers are replaced, where they are another model's or of more queries."""
+    try:
+        before = answered.read(run.folder)
+    except AssayError:  # of a version that wrote them in another way
+        return
+    if before and (before.recipe.identity != desk.model.identity or len(before.answers) > queries):
+        progress.say(
+            f"replaced: {run.folder / answered.FILE} had {len(before.answers)} answers by "
+            f"{before.recipe.model}; the same call of that model gives them again from what is kept"
+        )
 
 
 def _write(

@@ -123,6 +123,11 @@ def score(task: Task, desk: Desk | None, progress: Progress, *, track: bool) -> 
             name = desk.model.name if desk and judged else ""
             found.append(results.make_result(run, task.k, len(samples), name, scores))
         for result in found:
+            if lost := results.find_lost(result):
+                progress.say(
+                    f"replaced: {result.path} had {lost}; the same call gives that again from what "
+                    "is kept"
+                )
             results.write(result)
     return Scored(found, [_track(item, progress) if track else None for item in found], ledger)
 

@@ -7,7 +7,15 @@ from typing import Any
 
 from pydantic import Field
 
-from eval.analysis.search_space import Axes, Point, as_overrides, describe, parse_axis, unite
+from eval.analysis.search_space import (
+    Axes,
+    Point,
+    as_overrides,
+    describe,
+    parse_axis,
+    shorten,
+    unite,
+)
 from eval.experiments.config import RunConfig, load_config
 from retrievers.base import AssayError
 from retrievers.fusion import Fusion
@@ -33,6 +41,8 @@ class Space:
 
     grids: Sequence[Mapping[str, Sequence[Any]]]
     source: str
+    # What tells it in the name of a file; "" for the one that fits the config.
+    label: str = ""
 
     @property
     def points(self) -> list[Point]:
@@ -51,12 +61,13 @@ class Space:
 def read_space(path: Path) -> Space:
     """Read the space in the file at `path`. Raises AssayError naming the key and what is wrong."""
     axes = validate(SpaceFile, read_mapping(path), str(path)).axes
-    return Space(axes if isinstance(axes, list) else [axes], str(path))
+    return Space(axes if isinstance(axes, list) else [axes], str(path), path.stem)
 
 
 def parse_space(axes: Sequence[str]) -> Space:
     """Read the space that `key=v1,v2,v3` texts span."""
-    return Space([dict(map(parse_axis, axes))], "--over")
+    grid = dict(map(parse_axis, axes))
+    return Space([grid], "--over", "-".join(shorten(grid).values()))
 
 
 def derive_space(config: RunConfig) -> Space:

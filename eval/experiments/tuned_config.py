@@ -1,4 +1,4 @@
-"""The config that tuning writes."""
+"""The config that a command found, as a file has it: what it changes of the one it was given."""
 
 import os
 from collections.abc import Mapping
@@ -10,11 +10,11 @@ import yaml
 from eval.experiments.config import RunConfig, load_config
 from eval.experiments.named_configs import find_config, split_engine
 from retrievers.base import AssayError
-from retrievers.store.files import write_atomically, writing
+from retrievers.store.files import write_atomically
 
 
-def write_tuned(path: Path, base: Path, tuned: RunConfig) -> None:
-    """Write `tuned` to `path`: the keys in which it differs from the config `base`.
+def render_changes(path: Path, base: Path, tuned: RunConfig) -> str:
+    """Return `tuned` for a file in the folder of `path`: the keys that differ from those of `base`.
 
     That is a path or a name; its engine, if it names one, is a difference like others. Where a file
     of differences would not say the same, all keys are written.
@@ -33,8 +33,7 @@ def write_tuned(path: Path, base: Path, tuned: RunConfig) -> None:
             write_atomically(partial, text.encode())
             if _says(partial, tuned):
                 break
-        with writing(path):
-            partial.replace(path)
+        return text
     finally:
         partial.unlink(missing_ok=True)
 

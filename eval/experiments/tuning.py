@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from eval.collections.collection import Collection, Query
 from eval.collections.loading import load
 from eval.experiments.config import RunConfig, load_config
 from eval.experiments.point_order import take_in_order
+from eval.experiments.result_files import Result, check_place, write_result
 from eval.experiments.search_spaces import (
     Space,
     derive_space,
@@ -22,7 +23,7 @@ from eval.experiments.search_spaces import (
     read_space,
     resolve_points,
 )
-from eval.experiments.tuned_config import write_tuned
+from eval.experiments.tuned_config import render_changes
 from eval.experiments.workshop import make_workshop
 from eval.report import tuning as report
 from eval.runs import environment
@@ -32,10 +33,12 @@ from eval.runs.unstored import score_queries
 from eval.scoring.measures import check_rising
 from eval.tracking.tuning import TuningRecord, log_tuning
 from retrievers.base import AssayError, Chunk, Progress
+from retrievers.store.digest import digest
 from retrievers.store.files import write_atomically
 
 TUNED = ("retriever.", "documents.")
 MOST_POINTS = 500
+BESIDE = (".json", ".html", ".md")  # the suffixes of what is written beside the config
 
 # Of configs, a limit of queries and a measure: the place of each config with its scores per query.
 Scorer = Callable[[Sequence[RunConfig], int | None, str], Iterable[tuple[int, dict[str, float]]]]
@@ -57,6 +60,9 @@ class Request:
     measure: str
     group_by: str
     design: Design = field(default_factory=Design)
+    # Where the best config is to go, if the user says so, and whatever stands there.
+    output: Path | None = None
+    force: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,29 +77,34 @@ class Tuned:
     space: Space
     tuning: Tuning
     best: RunConfig
+    asked: str
     begin: int
 
     @property
     def label(self) -> str:
-        """What names a file of it: the config and the collection that it was tuned on."""
-        return re.sub(r"[^A-Za-z0-9_.-]+", ".", f"{self.settings.name}-{self.collection}")
+        """What names a file of it: the config, the collection, and a space of the user's."""
+        parts = (self.settings.name, self.collection, self.space.label)
+        return re.sub(r"[^A-Za-z0-9_.-]+", ".", "-".join(filter(None, parts)))
 
     def as_json(self) -> dict[str, Any]:
         """Return what was found as JSON values."""
         named = {"config": self.settings.name, "collection": self.settings.dataset}
         return {**named, **self.tuning.as_json()}
 
-    def write(self, path: Path) -> list[Path]:
+    def write(self, path: Path, *, named: bool, force: bool) -> tuple[list[Path], str]:
         """Write the best config to `path`, and beside it what was found and a page of it.
 
-        Return the paths, that of the page last but one.
+        Return the paths, that of the page last but one, and what is to be said of what stood there:
+        see `write_result`.
         """
         said = f"{report.describe_gain(self.tuning)}, on {self.settings.dataset}"
-        named = {
+        changed = {
             "name": f"{self.settings.name}_tuned",
             "description": f"{said}, by: {environment.command_line()}",
         }
-        write_tuned(path, self.config, self.best.model_copy(update=named))
+        text = render_changes(path, self.config, self.best.model_copy(update=changed))
+        result = Result("tune", self.asked, text)
+        path, word = write_result(path, result, BESIDE, named=named, force=force)
         facts = path.with_suffix(".json")
         write_atomically(facts, encode_json(self.as_json()))
         pages = report.write(
@@ -105,7 +116,7 @@ class Tuned:
             environment.command_line(),
             path,
         )
-        return [path, facts, *pages]
+        return [path, facts, *pages], word
 
     def track(self, files: Sequence[Path], progress: Progress) -> str | None:
         """Log to MLflow and return the id of the MLflow run; say so where tracking is down."""
@@ -127,6 +138,10 @@ def run_tuning(request: Request, progress: Progress, score: Scorer | None = None
     space = _choose_space(settings, request)
     points = draw(space.points, request.trials or MOST_POINTS, request.design.seed)
     variants = resolve_points(request.config, request.overrides, points, settings)
+    what = [settings, points, measure, request.group_by, asdict(request.design)]
+    asked = digest("tune", what)
+    if request.output and not request.force:
+        check_place(request.output, asked, BESIDE)
     collection = load(settings.dataset, progress)
     queries = sample(collection.queries, settings.limit)
     configs = [settings, *variants]
@@ -145,7 +160,7 @@ def run_tuning(request: Request, progress: Progress, score: Scorer | None = None
     tried = list(zip(points, scores, strict=True))
     tuning = tune(measure, given, tried, parted, request.design)
     best = settings if tuning.best is None else variants[tuning.best]
-    return Tuned(request.config, collection.name, settings, space, tuning, best, begin)
+    return Tuned(request.config, collection.name, settings, space, tuning, best, asked, begin)
 
 
 def _choose_space(settings: RunConfig, request: Request) -> Space:

@@ -1,5 +1,6 @@
 """What ragas made of one run, and the file it is kept in."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -53,6 +54,24 @@ def make_result(
 ) -> Result:
     """Return the scores of a run beside its measures."""
     return Result(run, k, queries, judge, compare(run, scores, k))
+
+
+def find_lost(result: Result) -> str:
+    """Say what stands in the result's file and not in it; "" where nothing is lost by writing it.
+
+    That is another judge, more queries or other metrics.
+    """
+    try:
+        before = json.loads(result.path.read_bytes())
+        metrics = {item["metric"] for item in before["metrics"]}
+        queries, judge = int(before["queries"]), str(before["judge"] or "")
+    except (OSError, ValueError, LookupError, TypeError):
+        return ""
+    missing = sorted(metrics - {item.metric.name for item in result.found})
+    if not missing and queries <= result.queries and judge in ("", result.judge):
+        return ""
+    by = f" judged by {judge}" if judge else ""
+    return f"{', '.join(sorted(metrics))} of {queries} queries{by}"
 
 
 def write(result: Result) -> Path:

@@ -4,15 +4,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eval.analysis.nested_cv import Tried, Tuning
+from eval.analysis.nested_cv import FEWEST_MOVED, Tried, Tuning
 from eval.analysis.search_space import describe, label, shorten
 from eval.report.circumstances import describe_environment
-from eval.report.formats import Figure, count, figure, score, signed
+from eval.report.formats import Figure, count, figure, interval, score, signed
 from eval.report.heatmap import make_heatmap
 from eval.report.markdown import render_markdown
 from eval.report.page import render_page
-from eval.statistics.estimates import Estimate
+from eval.statistics.estimates import OpenEstimate
 from retrievers.store.files import write_atomically
+
+CHOSEN_BY = "best, on the queries it was chosen by"
 
 
 def write(
@@ -43,7 +45,7 @@ def write(
         "space": space,
         "given": figure(tuning.given, score),
         "gains": [
-            ("best, on the queries it was chosen by", _signed(tuning.naive), "none"),
+            (CHOSEN_BY, _signed(tuning.naive), "none"),
             ("best, held out", _signed(tuning.held_out), f"{tuning.p:.3f}"),
         ],
         "heatmap": make_heatmap([(item.settings, item.mean) for item in tuning.points], score),
@@ -67,9 +69,10 @@ def describe_gain(tuning: Tuning) -> str:
     )
 
 
-def gain(estimate: Estimate) -> str:
-    """Return a difference with its interval."""
-    return f"{estimate.value:+.3f} ({estimate.low:+.3f} … {estimate.high:+.3f})"
+def gain(estimate: OpenEstimate) -> str:
+    """Return a difference with its interval, where it has one."""
+    ends = interval(estimate, lambda value: f"{value:+.3f}", " … ")
+    return f"{estimate.value:+.3f}" + (f" ({ends})" if estimate.low is not None else "")
 
 
 def explain(tuning: Tuning) -> list[str]:
@@ -85,6 +88,13 @@ def explain(tuning: Tuning) -> list[str]:
         "p by randomisation of the whole choice, one-sided",
         f"chosen, of {tuning.choices} times: {'; '.join(parts)}",
     ]
+    if tuning.held_out.low is None:
+        lines.append(
+            f"fewer than {FEWEST_MOVED} queries gained or lost when they were held out: too few "
+            "for an interval, and to show a gain"
+        )
+    elif tuning.verdict == "worth taking" and tuning.held_out.low <= 0:
+        lines.append("the interval reaches 0: the test shows a gain, which may be small")
     if ends := _find_ends(tuning):
         lines.append(f"at an end of its axis, beyond which there may be better: {', '.join(ends)}")
     return lines
@@ -109,5 +119,5 @@ def _row(item: Tried, best: bool) -> tuple[str, str, Figure, int, bool]:
     return label(item.settings), score(item.mean), _signed(item.gain), item.chosen, best
 
 
-def _signed(estimate: Estimate) -> Figure:
+def _signed(estimate: OpenEstimate) -> Figure:
     return figure(estimate, signed)

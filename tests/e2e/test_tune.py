@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from processes import ROOT
+from processes import ROOT, finish, start
 
 BM25 = "configs/bm25.yaml"
 K1 = "retriever.legs.keyword.k1"
@@ -27,7 +27,7 @@ def tuned(assay_json, places: dict[str, str]) -> dict[str, Any]:
 
 
 def test_figures(tuned: dict[str, Any]) -> None:
-    assert Path(tuned["output"]).name == f"bm25-{tuned['collection']}.yaml"
+    assert Path(tuned["output"]).name == f"bm25-{tuned['collection']}-k1.yaml"
     assert tuned["config"] == "bm25"
     assert tuned["queries"] == 20
     assert [item["settings"][K1] for item in tuned["points"]] == [0.5, 1.2, 5]
@@ -61,7 +61,7 @@ def test_scores_are_those_of_a_run(tuned: dict[str, Any], assay_json) -> None:
 
 def test_the_config_that_is_written(tuned: dict[str, Any], assay, assay_json, places) -> None:
     path = Path(tuned["output"])
-    assert path == Path(places["ASSAY_REPORTS"]) / "tuned" / f"bm25-{tuned['collection']}.yaml"
+    assert path == Path(places["ASSAY_REPORTS"]) / "tuned" / f"bm25-{tuned['collection']}-k1.yaml"
     written = yaml.safe_load(path.read_text())
     best = tuned["best"] or {}
     assert (path.parent / written["base"]).resolve() == ROOT / BM25
@@ -123,7 +123,7 @@ def test_lists_and_other_kinds_are_written_whole(assay_json, tmp_path: Path) -> 
 def test_a_space_from_a_file_and_a_sample_of_it(assay_json, tmp_path: Path) -> None:
     space = tmp_path / "space.yaml"
     space.write_text(f"axes:\n  - {K1}: [0.5, 1]\n  - {K1}: [1, 2, 3]\n")
-    output = ("--output", str(tmp_path / "out.yaml"))
+    output = ("--force", "--output", str(tmp_path / "out.yaml"))
     call = ("tune", BM25, "limit=20", *QUICK, *output, "--space", str(space))
     values = [item["settings"][K1] for item in assay_json(*call)["points"]]
     assert values == [0.5, 1, 2, 3]
@@ -147,6 +147,82 @@ def test_the_spaces_of_the_project_can_be_tried() -> None:
         assert len(resolve_points(config, (), points, settings)) == len(points) == count
     reference = load_config(ROOT / "configs" / "bm25.yaml", REFERENCE)
     assert len(derive_space(reference).points) == 36
+
+
+def read_files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_a_result_of_another_question_is_kept(assay, tmp_path: Path) -> None:
+    """As a context that is worth taking was, by the plain call that followed it."""
+
+    def tune(*more: str) -> Any:
+        done = assay("tune", BM25, "limit=20", *QUICK, *more, ASSAY_REPORTS=str(tmp_path))
+        assert done.returncode == 0, done.stderr
+        return done
+
+    folder, name = tmp_path / "tuned", "bm25-harbourline"
+    space, other = (("--over", f"{K1}={values}") for values in ("0.5,5", "0.7,1"))
+    tune(*space)
+    first = read_files(folder)
+    assert list(first) == [f"{name}-k1.{end}" for end in ("html", "json", "md", "yaml")]
+    tune()
+    said = tune(*other).stderr
+    assert f"kept: {folder}/{name}-k1.yaml is of " in said
+    assert f"this result is {folder}/{name}-k1-2.yaml" in said
+    after = read_files(folder)
+    assert {path.name for path in folder.glob("*.yaml")} == {
+        f"{name}.yaml", f"{name}-k1.yaml", f"{name}-k1-2.yaml"
+    }  # fmt: skip
+    assert all(after[path] == content for path, content in first.items())
+    for again in ((), space, other):
+        assert "kept" not in tune(*again).stderr
+    assert {path: text for path, text in read_files(folder).items() if path in after} == after
+    assert len(read_files(folder)) == len(after), "the same call gives the same file"
+
+
+def test_a_file_of_the_users_is_replaced_only_by_force(assay, tmp_path: Path) -> None:
+    output = tmp_path / "mine.yaml"
+    call = ("tune", BM25, "limit=20", *QUICK, "--over", f"{K1}=0.5,5", "--output", str(output))
+    output.write_text("base: bm25\nname: mine\n")
+    refused = assay(*call)
+    assert refused.returncode == 2
+    assert f"--output: {output} was made by hand" in refused.stderr
+    assert read_files(tmp_path) == {"mine.yaml": b"base: bm25\nname: mine\n"}
+    forced = assay(*call, "--force")
+    assert forced.returncode == 0, forced.stderr
+    assert f"replaced: {output} was made by hand" in forced.stderr
+    assert yaml.safe_load(output.read_text())["name"] == "bm25_tuned"
+    assert assay(*call).returncode == 0, "it is the answer to the same question"
+    output.write_text(output.read_text().replace("bm25_tuned", "changed"))
+    refused = assay(*call)
+    assert refused.returncode == 2
+    assert "was made by assay tune and changed since" in refused.stderr
+    assert yaml.safe_load(output.read_text())["name"] == "changed"
+
+
+def test_pages_of_the_users_beside_the_output_are_kept(assay, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("mine")
+    output = ("--output", str(tmp_path / "index.yaml"))
+    done = assay("tune", BM25, "limit=20", *QUICK, "--over", f"{K1}=0.5,5", *output)
+    assert done.returncode == 2
+    assert "index.html is there already; --force replaces it" in done.stderr
+    assert read_files(tmp_path) == {"index.html": b"mine"}
+
+
+def test_two_at_once_lose_neither_result(places: dict[str, str], tmp_path: Path) -> None:
+    alone = places | {"ASSAY_REPORTS": str(tmp_path)}
+    running = [
+        start("tune", BM25, "limit=20", *QUICK, "--over", f"{K1}={values}", environment=alone)
+        for values in ("0.5,5", "0.6,4")
+    ]
+    for process in running:
+        done = finish(process)
+        assert done.returncode == 0, done.stderr
+    stored = [json.loads(path.read_text()) for path in (tmp_path / "tuned").glob("*.json")]
+    tried = {tuple(item["settings"][K1] for item in found["points"]) for found in stored}
+    assert tried == {(0.5, 5), (0.6, 4)}
+    assert len(list((tmp_path / "tuned").glob("*.yaml"))) == 2
 
 
 @pytest.mark.parametrize(

@@ -218,8 +218,13 @@ def test_a_sample_is_compared_on_what_both_answered(server: LanguageModelServer)
 
 
 def test_documents_are_data_and_an_odd_answer_is_kept(server: LanguageModelServer) -> None:
+    call("answer", "mine", *ASKED)
+    assert "replaced" not in CliRunner().invoke(assay, ("answer", "mine", *ASKED)).stderr
     server.react = lambda _: Say("\ud800 is here [1].")
-    (run,) = call_json("answer", "mine", *ASKED[:3], "odd", *ASKED[4:])["runs"]
+    odd = ("answer", "mine", *ASKED[:3], "odd", *ASKED[4:])
+    said = CliRunner().invoke(assay, odd).stderr
+    assert re.search(r"replaced: .*answers\.jsonl had \d+ answers by openai m;", said)
+    (run,) = call_json(*odd)["runs"]
     rows = [json.loads(line) for line in Path(run["file"]).read_text().splitlines()]
     assert {row["answer"] for row in rows} == {"? is here."}
     for sent in server.calls:

@@ -19,7 +19,7 @@ from eval.experiments.experiment import make_experiment
 from eval.experiments.grid_search import list_tasks, read_sweep
 from eval.experiments.named_configs import add_engines, is_config, split_engine
 from eval.experiments.runner import Task
-from eval.experiments.tuned_config import write_tuned
+from eval.experiments.tuned_config import render_changes
 from eval.runs.environment import PACKAGES
 from retrievers.base import AssayError, Quiet
 from retrievers.engines.formulas import ReciprocalRanks
@@ -119,7 +119,8 @@ def test_engines_are_added_to_the_configs_that_name_none() -> None:
 
 def test_what_is_tuned_in_an_engine_is_written_with_it(tmp_path: Path) -> None:
     tuned = load_config("hybrid_rrf@sqlite", ["retriever.fusion.k=20"])
-    write_tuned(tmp_path / "tuned.yaml", Path("hybrid_rrf@sqlite"), tuned)
+    path = tmp_path / "tuned.yaml"
+    path.write_text(render_changes(path, Path("hybrid_rrf@sqlite"), tuned))
     assert load_config(tmp_path / "tuned.yaml") == tuned
 
 

@@ -8,7 +8,7 @@ from eval.experiments.comparison import compare_references
 from eval.experiments.config import load_config, make_config
 from eval.experiments.named_configs import find_config, is_config, list_configs
 from eval.experiments.run_references import resolve
-from eval.experiments.tuned_config import write_tuned
+from eval.experiments.tuned_config import render_changes
 from eval.shipped import find_shipped
 from retrievers.base import AssayError, Quiet
 
@@ -111,6 +111,7 @@ def test_names_are_configs_and_all_else_runs(elsewhere: Path) -> None:
 
 def test_a_tuned_config_names_its_base(elsewhere: Path) -> None:
     wanted = load_config("bm25", ["retriever.legs.keyword.b=0.3"])
-    write_tuned(elsewhere / "tuned.yaml", Path("bm25"), wanted)
+    path = elsewhere / "tuned.yaml"
+    path.write_text(render_changes(path, Path("bm25"), wanted))
     assert (elsewhere / "tuned.yaml").read_text().startswith("base: bm25\n")
     assert load_config("tuned.yaml") == wanted

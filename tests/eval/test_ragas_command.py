@@ -1,6 +1,7 @@
 """`assay ragas` with a judge on a server of this machine. No provider's own service is called."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,10 @@ def test_every_metric_with_its_answers_paid_for_once(
     again = call_json()
     assert metrics(again) == rows
     assert again["asked"] is None
-    shown = call("--provider", "openai", "--metrics", "ContextRelevance,Faithfulness")
+    narrower = ["judged", "--provider", "openai", "--metrics", "ContextRelevance,Faithfulness"]
+    done = CliRunner().invoke(ragas, narrower, catch_exceptions=False)
+    assert re.search(rf"replaced: .*ragas\.json had .* of {QUERIES} queries judged by", done.stderr)
+    shown = done.stdout
     assert "judged by openai gpt-6-luna" in shown
     assert "Hit@5" in shown
     assert len(server.calls) == estimated["to_ask"]

@@ -16,12 +16,14 @@ from eval.analysis.nested_cv import (
     Tuning,
     choose,
     deal,
+    estimate_gain,
     hold_out,
     randomise_gains,
     tune,
 )
 from eval.analysis.query_groups import group
 from eval.collections.collection import GoldItem, Query
+from eval.report.tuning import describe_gain, explain
 from eval.statistics.estimates import estimate_grouped_mean, estimate_mean
 from retrievers.base import AssayError
 
@@ -83,6 +85,64 @@ def test_noise_is_seldom_taken_for_a_gain() -> None:
     assert taken <= 15  # 7.5 expected; more than 15 has a chance of .003
 
 
+@pytest.mark.parametrize("effect", [0.0, 0.05])
+def test_the_interval_holds_the_gain_of_the_choice(effect: float) -> None:
+    """That of per-query means, as though they were independent, holds it in .80 and .76."""
+    rng = np.random.default_rng(11)
+    groups, truth = np.arange(60), np.array([0.0, *[0.0] * 15, effect])
+    found, gains_in_truth = [], []
+    for seed in range(200):
+        shared, own = rng.standard_normal(60), rng.standard_normal((16, 60))
+        noise = np.vstack([np.zeros(60), 0.2 * (shared + own) / np.sqrt(2)])
+        gains = noise + truth[:, None] * (np.arange(17) > 0)[:, None]
+        folds = deal([""] * 60, groups, Design(repeats=4, seed=seed))
+        chosen = hold_out(gains, folds).chosen
+        gains_in_truth.append(chosen @ truth / chosen.sum())
+        found.append(estimate_gain(gains, groups, folds, (-1.0, 1.0), resamples=99))
+    truly = float(np.mean(gains_in_truth))
+    ends = [(item.low, item.high) for item in found]
+    held = sum(low <= truly <= high for low, high in ends if low is not None and high is not None)
+    assert held >= 0.93 * 200
+
+
+def test_an_interval_needs_six_queries_that_moved() -> None:
+    gains = np.zeros((2, 40))
+    gains[1, :6] = 0.5
+    folds, groups = deal([""] * 40, np.arange(40), Design(repeats=2)), np.arange(40)
+    found = estimate_gain(gains, groups, folds, (-1.0, 1.0), resamples=99)
+    assert found.low is not None
+    assert found.low < found.value == 6 * 0.5 / 40 < (found.high or 0)
+    gains[1, 5] = 0
+    found = estimate_gain(gains, groups, folds, (-1.0, 1.0))
+    assert (found.value, found.low, found.high, found.n) == (5 * 0.5 / 40, None, None, 40)
+
+
+def test_copies_of_queries_widen_no_interval_of_groups() -> None:
+    """Four copies of each query, in one group: the interval is that of the queries."""
+    gains = np.vstack([np.zeros(30), np.random.default_rng(4).normal(0.1, 0.3, 30)])
+    folds, groups = deal([""] * 30, np.arange(30), Design(repeats=2)), np.arange(30)
+    single = estimate_gain(gains, groups, folds, (-1.0, 1.0))
+    copied = estimate_gain(*(np.tile(part, 4) for part in (gains, groups, folds)), (-1.0, 1.0))
+    assert (copied.value, copied.n) == (pytest.approx(single.value), 120)
+    assert copied.low == pytest.approx(single.low)
+    assert copied.high == pytest.approx(single.high)
+
+
+def test_what_is_said_of_a_missing_interval() -> None:
+    scores = np.full((3, 40), 0.5)
+    scores[1, :5] = 1.0
+    tuning = tune_matrix(scores)
+    assert tuning.verdict == "gain not shown"
+    assert tuning.as_json()["held_out_gain"] == {
+        "value": 0.0625,
+        "low": None,
+        "high": None,
+        "n": 40,
+    }
+    assert describe_gain(tuning).startswith("gain not shown: held-out gain in nDCG@10 +0.062, p = ")
+    assert explain(tuning)[-1].startswith("fewer than 6 queries gained or lost when they were held")
+
+
 def test_a_planted_optimum_is_found_and_worth_taking() -> None:
     rng = np.random.default_rng(1)
     scores = np.clip(0.5 + 0.2 * rng.standard_normal((9, 100)), 0, 1)
@@ -93,8 +153,10 @@ def test_a_planted_optimum_is_found_and_worth_taking() -> None:
     assert tuning.points[3].chosen > 90
     assert tuning.verdict == "worth taking"
     assert tuning.p <= 0.01
+    assert tuning.held_out.low is not None
     assert tuning.held_out.low > 0.05
     assert tuning.held_out.value == pytest.approx(tuning.naive.value)
+    assert (tuning.naive.low, tuning.naive.high) == (None, None)
 
 
 def test_a_gain_by_luck_is_not_shown() -> None:

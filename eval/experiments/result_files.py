@@ -1,0 +1,112 @@
+"""Where a command writes a config that it found: nothing that is there is replaced silently.
+
+The first line of such a config names the command and the date, and holds two digests: of what was
+asked, and of the lines below it. By these a later command tells an older answer to the same
+question, unchanged since, from any other file.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+
+from retrievers.base import AssayError
+from retrievers.settings.files import read_mapping
+from retrievers.store.digest import digest
+from retrievers.store.files import write_atomically
+from retrievers.store.locks import changing
+
+HEAD = re.compile(
+    r"# assay (?P<command>\w+), (?P<date>[\d-]+); (?P<asked>\w{16})-(?P<made>\w{16})\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The text of a config, and the digest of the question that it answers."""
+
+    command: str
+    asked: str
+    text: str
+
+    def render(self) -> bytes:
+        """Return the file."""
+        date = datetime.now(UTC).date()
+        made = digest(self.text)[:16]
+        return f"# assay {self.command}, {date}; {self.asked[:16]}-{made}\n{self.text}".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What stands at `path`: `asked` is the question that it answers, "" where that is not known.
+
+    That is so of a file that no command made, and of one that was changed since.
+    """
+
+    path: Path
+    what: str
+    asked: str = ""
+    text: str = ""
+
+
+def read_earlier(path: Path, beside: tuple[str, ...] = ()) -> Earlier | None:
+    """Return what stands at `path`, or at a file of its name with a suffix of those `beside`."""
+    if not path.exists():
+        others = (path.with_suffix(suffix) for suffix in beside)
+        found = next((other for other in others if other.exists()), None)
+        return Earlier(found, f"{found} is there already") if found else None
+    text = path.read_text("utf-8", "replace")
+    head = HEAD.match(text)
+    if head is None:
+        return Earlier(path, f"{path} was made by hand, or by an earlier version", text=text)
+    body = text[head.end() :]
+    if digest(body)[:16] != head["made"]:
+        return Earlier(path, f"{path} was made by assay {head['command']} and changed since")
+    try:
+        described = str(read_mapping(path).get("description", ""))
+    except AssayError:
+        described = ""
+    what = f"{path} is of {head['date']}: {described.partition(', by: ')[0]}".rstrip(": ")
+    return Earlier(path, what, head["asked"], body)
+
+
+def check_place(path: Path, asked: str, beside: tuple[str, ...] = ()) -> None:
+    """Raise AssayError where `path`, which the user named, holds anything but an older answer."""
+    earlier = read_earlier(path, beside)
+    if earlier and earlier.asked != asked[:16]:
+        raise AssayError(f"--output: {earlier.what}; --force replaces it, or give another name")
+
+
+def write_result(
+    path: Path, result: Result, beside: tuple[str, ...] = (), *, named: bool, force: bool
+) -> tuple[Path, str]:
+    """Write `result` to `path`; return where it lies, and what is to be said of it, "" for nothing.
+
+    An older answer to the same question is replaced, and with `force` whatever there is. Else a
+    path that the user `named` is refused, as by `check_place`; of another the file gets a number.
+    One process at a time finds its place and writes.
+    """
+    with changing(path):
+        if named and not force:
+            check_place(path, result.asked, beside)
+        place, said, written = _find_place(path, result, force)
+        if not written:
+            write_atomically(place, result.render())
+    return place, said
+
+
+def _find_place(path: Path, result: Result, force: bool) -> tuple[Path, str, bool]:
+    """Return where a result goes, what is said of it, and whether it is there already."""
+    kept = ""
+    for number in count(1):
+        place = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
+        earlier = read_earlier(place)
+        if earlier is None:
+            return place, kept and f"{kept}; this result is {place}", False
+        if earlier.text == result.text:
+            return place, "", True
+        if force or earlier.asked == result.asked[:16]:
+            return place, f"replaced: {earlier.what}", False
+        kept = kept or f"kept: {earlier.what}"
+    raise AssertionError("unreachable")
