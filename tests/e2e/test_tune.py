@@ -22,8 +22,14 @@ def mlflow_run(places: dict[str, str], run_id: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def tuned(assay_json, places: dict[str, str]) -> dict[str, Any]:
-    return assay_json("tune", BM25, "limit=20", "--over", f"{K1}=0.5,1.2,5", "--repeats", "2")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tuned-alone")  # other tests tune the same keys
+
+
+@pytest.fixture(scope="module")
+def tuned(assay_json, reports: Path) -> dict[str, Any]:
+    call = ("tune", BM25, "limit=20", "--over", f"{K1}=0.5,1.2,5", "--repeats", "2")
+    return assay_json(*call, ASSAY_REPORTS=str(reports))
 
 
 def test_figures(tuned: dict[str, Any]) -> None:
@@ -59,9 +65,9 @@ def test_scores_are_those_of_a_run(tuned: dict[str, Any], assay_json) -> None:
     assert run["measures"]["nDCG@10"]["mean"] == pytest.approx(item["mean"])
 
 
-def test_the_config_that_is_written(tuned: dict[str, Any], assay, assay_json, places) -> None:
+def test_the_config_that_is_written(tuned: dict[str, Any], assay_json, reports: Path) -> None:
     path = Path(tuned["output"])
-    assert path == Path(places["ASSAY_REPORTS"]) / "tuned" / f"bm25-{tuned['collection']}-k1.yaml"
+    assert path == reports / "tuned" / f"bm25-{tuned['collection']}-k1.yaml"
     written = yaml.safe_load(path.read_text())
     best = tuned["best"] or {}
     assert (path.parent / written["base"]).resolve() == ROOT / BM25
