@@ -58,7 +58,7 @@ def run(
         >>> small = "dataset=harbourline"
         >>> result = run("bm25", small, "retriever.legs.keyword.k1=0.9", "limit=12", track=False)
         >>> result
-        <bm25 on harbourline: nDCG@10 0.536 (0.281 … 0.791), n = 12>
+        <bm25 on harbourline: nDCG@10 0.536 (0.281 … 0.791), n = 12; 1 in .warnings>
         >>> result.measures.loc[["Hit@10", "nDCG@10"]].round(3)
                   mean    low   high   n
         measure

@@ -186,7 +186,8 @@ class Result:
         measure = choose_headline(means)
         mean = means[measure]
         figure = f"{mean.value:.3f} ({mean.low:.3f} … {mean.high:.3f}), n = {mean.n}"
-        return f"<{self.name} on {self.collection}: {measure} {figure}>"
+        told = f"; {len(self.warnings)} in .warnings" if self.warnings else ""
+        return f"<{self.name} on {self.collection}: {measure} {figure}{told}>"
 
     def _repr_html_(self) -> str:
         from eval.frames.tables import render

@@ -24,7 +24,10 @@ SPACES = (
     "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
-TIED = "scores are equal; there the ranks decide, where trec_eval goes by id (--ties ids)"
+TIED = (
+    "scores are equal; there the ranks decide, then the lines, "
+    "where trec_eval goes by id (--ties ids)"
+)
 CONTRADICTED = "ranks contradict scores; the scores decide, as in trec_eval"
 
 # By what hits of equal scores are ordered.

@@ -192,8 +192,8 @@ def test_equal_scores_stand_by_rank_and_contradictions_are_told(tmp_path: Path) 
     read = read_run_file(write(tmp_path, constant))
     assert read.systems == {"t": {"q1": ("a", "b"), "q2": ("a", "b")}}
     assert [note.partition(": ")[2] for note in read.notes] == [
-        "t: in 2 of 2 queries (first: q1) scores are equal; there the ranks decide, where "
-        "trec_eval goes by id (--ties ids)"
+        "t: in 2 of 2 queries (first: q1) scores are equal; there the ranks decide, then the "
+        "lines, where trec_eval goes by id (--ties ids)"
     ]
     read = read_run_file(write(tmp_path, "q Q0 a 1 1 t\nq Q0 b 2 2 t\n"))
     assert read.systems == {"t": {"q": ("b", "a")}}

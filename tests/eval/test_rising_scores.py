@@ -58,6 +58,7 @@ def test_what_a_run_exports_has_its_figures_and_its_order(
     assert made.measures["mean"]["MRR@10"] == mrr
     told = [line for line in made.warnings if TOLD in line]
     assert len(told) == warnings
+    assert repr(made).endswith(f"; {warnings} in .warnings>" if warnings else "n = 2>")
     assert [line for line in made.summary.cautions if TOLD in line] == told
     checks = verify(made.stored.folder)
     assert {check.verdict for check in checks} == {"identical"}
