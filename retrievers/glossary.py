@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from math import fsum
-from pathlib import Path
 from typing import Any
 
 from retrievers.base import Document
@@ -20,16 +19,11 @@ from retrievers.documents.definitions import Definition, defines, find_definitio
 from retrievers.documents.identifiers import identify, split_title
 from retrievers.documents.structure import parse_document
 from retrievers.settings import Workshop
-from retrievers.store.digest import digest, digest_sources
+from retrievers.store.digest import digest
+from retrievers.store.sources import digest_imports
 from retrievers.text.tokens import WORDS, fold
 
 CACHE_KIND = "definitions"
-# What decides which definitions are found; a change to it makes those in the cache void.
-SOURCES = (
-    "../base/frontmatter.py", "../base/markdown.py", "../settings/files.py", "admonitions.py",
-    "blocks.py", "definitions.py", "forms.py", "identifiers.py", "jurisdictions.yaml",
-    "numbered_lines.py", "paragraphs.py", "sentences.py", "structure.py",
-)  # fmt: skip
 
 # A definition and the titles of its section and those above it, outermost first.
 Defined = tuple[Definition, tuple[str, ...]]
@@ -145,8 +139,7 @@ def _find_all(
     """Return what each document defines, by its id, how many were not in the cache, and the seconds
     that reading all took, whenever that was.
     """
-    here = Path(__file__)
-    sources = digest_sources(here, *(here.with_name("documents") / name for name in SOURCES))
+    sources = digest_imports(__name__)
     keys = {
         id_: digest(CACHE_KIND, sources, is_plain(id_), document.text)
         for id_, document in by_id.items()

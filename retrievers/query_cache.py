@@ -14,7 +14,6 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -24,7 +23,8 @@ from retrievers.base import AssayError, Progress, Ranking
 from retrievers.base.installation import hint_extra
 from retrievers.corpus import Corpus
 from retrievers.settings import Settings, Workshop
-from retrievers.store.digest import digest, digest_sources
+from retrievers.store.digest import digest
+from retrievers.store.sources import digest_imports
 
 URL = "REDIS_URL"
 PREFIX = "assay:answer:"
@@ -233,4 +233,4 @@ def _find_epochs(corpus: Corpus) -> dict[str, str]:
 
 @cache
 def _digest_code() -> str:
-    return digest_sources(Path(__file__).parent)
+    return digest_imports("retrievers.*")

@@ -2,12 +2,11 @@
 
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 
-from retrievers import base
 from retrievers.base import AssayError
 from retrievers.store.cache import Cache, default_root
-from retrievers.store.digest import digest, digest_sources
+from retrievers.store.digest import digest
+from retrievers.store.sources import digest_imports
 
 
 def find(kind: str, of: str) -> bytes | None:
@@ -27,4 +26,4 @@ def keep(kind: str, of: str, value: bytes) -> None:
 @cache
 def _digest_code() -> str:
     """Return a digest of what reads collections."""
-    return digest_sources(Path(__file__).parent, Path(str(base.__file__)).parent)
+    return digest_imports("eval.collections.*")

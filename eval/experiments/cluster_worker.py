@@ -35,7 +35,8 @@ from retrievers.models.token_vectors import CachingTokenEncoder, TokenEncoderSet
 from retrievers.settings import Workshop
 from retrievers.settings.plugins import look_here
 from retrievers.store.cache import Cache, default_root
-from retrievers.store.digest import digest, digest_sources
+from retrievers.store.digest import digest
+from retrievers.store.sources import digest_imports
 from retrievers.variants import Variants
 
 # What decides which content a name means, or what may be read. Secrets are never sent.
@@ -259,4 +260,4 @@ def make_place(ray: Any, node: str, root: Path) -> Place:
 @cache
 def _digest_all() -> str:
     """Return the digest of all code of both packages."""
-    return digest_sources(environment.ROOT / "retrievers", environment.ROOT / "eval")
+    return digest_imports("retrievers.*", "eval.*")

@@ -9,7 +9,6 @@ itself would be nearer to every query than real vectors are.
 import math
 import random
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +19,8 @@ from eval.scoring.join import Retrieved, covers
 from eval.statistics.estimates import estimate_mean
 from retrievers.base import AssayError, Chunk
 from retrievers.models.base import Encoder, Vectors
-from retrievers.store.digest import digest, digest_sources
+from retrievers.store.digest import digest
+from retrievers.store.sources import digest_imports
 
 SEED = 2_026
 EMBEDDED = 64  # are embedded for real
@@ -82,7 +82,7 @@ def make_distractors(
             for at, text in enumerate(texts)
         ],
         scattered,
-        digest(cosine, digest_sources(Path(__file__))),
+        digest(cosine, digest_imports(__name__)),
         DistractorFacts(
             count,
             likeness,

@@ -19,7 +19,8 @@ from eval.runs.run_files import read_run_file
 from eval.runs.trec_runs import Ties
 from retrievers.base import AssayError, Progress
 from retrievers.store.cache import Cache, default_root
-from retrievers.store.digest import digest, digest_file, digest_sources
+from retrievers.store.digest import digest, digest_file
+from retrievers.store.sources import digest_imports
 
 KIND = "imports"
 
@@ -111,7 +112,7 @@ def _identify(
             return digest(
                 [str(file), digest_file(file), name, dataset, variant, depth, missing, ties],
                 [card, [measure_digest(card, each) for each in names]],
-                [environment.packages(), environment.digest_code(), digest_sources(Path(__file__))],
+                [environment.packages(), environment.digest_code(), digest_imports(__name__)],
             )
     return ""
 

@@ -25,7 +25,8 @@ from eval.scoring.measures import find
 from eval.tracking.record import Record, describe
 from retrievers.base import Chunk, Retriever
 from retrievers.store.cache import Cache
-from retrievers.store.digest import digest, digest_file, digest_sources
+from retrievers.store.digest import digest, digest_file
+from retrievers.store.sources import digest_imports
 
 KIND = "figures"
 RACED = "raced_scores"
@@ -183,6 +184,4 @@ def _shown() -> "TypeAdapter[Shown]":
 @cache
 def _digest_code() -> str:
     """Return a digest of the sources that make figures of stored runs."""
-    root = Path(__file__).parents[1]
-    rooms = ("analysis", "runs", "scoring", "statistics", "tracking", "experiments")
-    return digest_sources(*(root / name for name in rooms))
+    return digest_imports(__name__)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
 
 from pydantic import TypeAdapter
 
@@ -25,7 +24,8 @@ from eval.scoring.measures import choose_headline, find
 from eval.statistics.estimates import Estimate
 from retrievers.base import AssayError, T
 from retrievers.store.cache import Cache, default_root
-from retrievers.store.digest import digest, digest_file, digest_sources
+from retrievers.store.digest import digest, digest_file
+from retrievers.store.sources import digest_imports
 
 KIND = "scores"
 
@@ -183,7 +183,4 @@ def _cost() -> "TypeAdapter[Cost | None]":
 @cache
 def _digest_code() -> str:
     """Return a digest of what makes these figures."""
-    root = Path(__file__).parents[1]
-    rooms = ("analysis", "collections", "runs", "scoring", "statistics")
-    sources = digest_sources(*(root / name for name in rooms), Path(__file__))
-    return digest(sources, environment.packages())
+    return digest(digest_imports(__name__), environment.packages())

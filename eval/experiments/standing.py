@@ -11,6 +11,7 @@ from eval.analysis import exports
 from eval.tracking.delivery import LOGGED
 from retrievers.store.digest import digest, digest_file
 from retrievers.store.files import write_atomically
+from retrievers.store.sources import digest_imports
 
 WRITTEN = "written.json"
 OUTPUTS = (*exports.FILES, report.MARKDOWN, report.PAGE)
@@ -46,7 +47,4 @@ def _describe(folder: Path, measures: Sequence[str], outputs: Sequence[str]) -> 
 @cache
 def _digest_code() -> str:
     """Return a digest of all that judges a run and shows it, templates included."""
-    judge = Path(__file__).parents[1]
-    suffixes = {".py", ".j2", ".js", ".css"}
-    files = sorted(path for path in judge.rglob("*") if path.suffix in suffixes)
-    return digest([(str(path.relative_to(judge)), digest_file(path)) for path in files])
+    return digest_imports("eval.*")

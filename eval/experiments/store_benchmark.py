@@ -12,17 +12,10 @@ from eval.report.stores import read_stores, write_benchmark
 from eval.runs import environment
 from retrievers.base import AssayError
 from retrievers.settings import Workshop
-from retrievers.store.digest import digest, digest_sources
+from retrievers.store.digest import digest
+from retrievers.store.sources import digest_imports
 
 OVERRIDE = re.compile(r" (?=[\w.]+=)")  # what stands before each in an engine's label
-ROOT = Path(__file__).parents[1]
-# What makes the figures, beside what makes rankings.
-SOURCES = [
-    ROOT / "experiments" / "store_changes.py",
-    ROOT / "experiments" / "store_measurement.py",
-    ROOT / "parity" / "load.py",
-    ROOT / "runs" / "interleaved_timing.py",
-]
 
 
 def measure_stores(
@@ -97,5 +90,5 @@ def _identify(found: Benchmark, configured: ConfiguredEngine) -> str:
         configured.settings,
         environment.digest_code(),
         environment.packages(),
-        digest_sources(*SOURCES),
+        digest_imports(__name__),
     )

@@ -16,7 +16,7 @@ from eval.collections.collection import Collection
 from eval.collections.loading import load
 from eval.experiments import synthetic_corpus as growth
 from eval.experiments.config import RunConfig, load_config
-from eval.experiments.contender import make_contender
+from eval.experiments.contender import TIMING, make_contender
 from eval.experiments.ingestion import forgetful, run_ingestion
 from eval.experiments.run import make_run
 from eval.experiments.workshop import make_workshop
@@ -33,16 +33,8 @@ from eval.targets.settings import TargetsSettings
 from retrievers.base import AssayError, Progress, Retriever
 from retrievers.models.encoders import EncoderSettings
 from retrievers.store.files import write_atomically
+from retrievers.store.sources import digest_imports
 
-# On these, besides the pipelines, depends what an experiment gives.
-SOURCES = (
-    "cli/timing.py", "experiments/contender.py", "experiments/ingestion.py",
-    "experiments/synthetic_corpus.py",
-    "experiments/target_measurer.py", "runs/ingestion.py", "runs/interleaved_timing.py",
-    "collections/authoring/known_item_queries.py", "collections/authoring/provisions.py",
-    "statistics/estimates.py", "targets/figures.py", "targets/measuring.py",
-    "targets/staleness.py",
-)  # fmt: skip
 NOT_MEASURED = {"label", "at_least", "more_than", "at_most", "less_than"}
 
 
@@ -195,10 +187,6 @@ class ProjectTargetMeasurer:
 
     def _identify(self, measurement: Measurement) -> str:
         """Return the digest of all that an experiment depends on but the machine."""
-        here = environment.ROOT / "eval"
-        sources = hashlib.sha256()
-        for name in SOURCES:
-            sources.update((here / name).read_bytes())
         parts = [
             measurement.model_dump(exclude=NOT_MEASURED),
             [
@@ -208,7 +196,7 @@ class ProjectTargetMeasurer:
             self.collection(measurement.dataset).digest,
             environment.digest_code(),
             environment.packages(),
-            sources.hexdigest(),
+            digest_imports(__name__, TIMING),
         ]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 

@@ -1,6 +1,5 @@
 """The circumstances of a run: code, packages and machine."""
 
-import hashlib
 import os
 import platform
 import shlex
@@ -15,8 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from retrievers.base.installation import find_checkout, find_version
+from retrievers.store.sources import digest_imports
 
 ROOT = Path(__file__).resolve().parents[2]
+# With all that they import, and all of `retrievers`, they make rankings and store them.
+MAKE_RUNS = (
+    "eval.collections.loading",
+    "eval.runs.answers",
+    "eval.runs.execution",
+    "eval.runs.python_retrievers",
+    "eval.runs.replay",
+    "eval.runs.run_files",
+    "eval.runs.trec_runs",
+)
 _COMMAND: ContextVar[tuple[str, ...] | None] = ContextVar("command", default=None)
 PACKAGES = (
     "apsw",
@@ -130,34 +140,7 @@ def packages() -> dict[str, str]:
 @cache
 def digest_code() -> str:
     """Return a SHA-256, in hex, of the sources that make rankings and store them."""
-    here = ROOT / "eval"
-    files = [
-        *(ROOT / "retrievers").rglob("*.py"),
-        *(here / "collections").glob("*.py"),
-        *(here / "collections" / "formats").glob("*.py"),
-        here / "scoring" / "join.py",
-        *(
-            here / "runs" / f"{name}.py"
-            for name in (
-                "answers",
-                "execution",
-                "gold_ranks",
-                "latency",
-                "manifest",
-                "python_retrievers",
-                "replay",
-                "rows",
-                "run_files",
-                "run_folder",
-                "searching",
-                "trec_runs",
-            )
-        ),
-    ]
-    whole = hashlib.sha256()
-    for file in sorted(files):
-        whole.update(hashlib.sha256(file.read_bytes()).digest())
-    return whole.hexdigest()
+    return digest_imports("retrievers.*", *MAKE_RUNS)
 
 
 def _git() -> dict[str, Any]:

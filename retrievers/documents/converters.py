@@ -14,10 +14,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from retrievers.base import AssayError
-from retrievers.documents import converter, page_headings, web_pages
+from retrievers.documents import converter
 from retrievers.settings import Settings
 from retrievers.settings.trust import CODE
-from retrievers.store.digest import digest, digest_file, digest_sources
+from retrievers.store.digest import digest, digest_file
+from retrievers.store.sources import digest_imports
 
 PACKAGES = (
     "beautifulsoup4", "mammoth", "markdownify", "markitdown", "openpyxl", "pandas", "pdfminer.six",
@@ -112,8 +113,7 @@ def identify(settings: AnyConverter) -> str:
 
 @cache
 def _identify_markitdown() -> str:
-    modules = (converter, page_headings, web_pages)
-    sources = digest_sources(*(Path(str(module.__file__)) for module in modules))
+    sources = digest_imports(converter.__name__)
     return digest(sources, [version(name) for name in PACKAGES])
 
 

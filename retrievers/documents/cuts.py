@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import fsum
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retrievers.base import Chunk, Document, Progress
@@ -17,19 +16,11 @@ from retrievers.settings import Workshop
 from retrievers.settings.parts import find_source
 from retrievers.store.cache import Gathered
 from retrievers.store.chunk_shelf import make_row, read_row
-from retrievers.store.digest import digest, digest_sources
+from retrievers.store.digest import digest
+from retrievers.store.sources import digest_imports
 
 if TYPE_CHECKING:
     from retrievers.models.tokens import Tokenizer
-
-# What decides how a document is cut; a change to it makes the chunks in the cache void.
-SOURCES = (
-    "../base/__init__.py", "../base/frontmatter.py", "../base/markdown.py", "../settings/files.py",
-    "admonitions.py", "blocks.py", "chunk_kinds.py", "chunkers", "cutting.py", "definitions.py",
-    "forms.py", "identifiers.py", "jurisdictions.yaml", "numbered_lines.py", "numerals.py",
-    "paragraphs.py", "reference_patterns.py", "reference_units.py", "references.py",
-    "sentences.py", "structure.py", "tokens.py",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +54,11 @@ class Cutting:
     @cached_property
     def recipe(self) -> str:
         """The digest of all but a document that decides its chunks."""
-        here = Path(__file__).parent
-        own = digest_sources(*(here / name for name in SOURCES))
-        return digest(own + find_source(self._chunker), self._tokenizer.identity, self._chunker)
+        return digest(
+            digest_imports(__name__) + find_source(self._chunker),
+            self._tokenizer.identity,
+            self._chunker,
+        )
 
     def cut(self, documents: Sequence[Document], progress: Progress) -> Cut:
         """Return the chunks of `documents`."""

@@ -15,16 +15,14 @@ from retrievers.base.frontmatter import read_frontmatter
 from retrievers.documents.chunkers import AnyChunker, StructureChunker, take_passages
 from retrievers.documents.contexts import ContextSettings, Source, contextualise
 from retrievers.documents.converters import AnyConverter
-from retrievers.documents.cuts import SOURCES as CUT_BY
 from retrievers.documents.cuts import Cut, Cutting, Tally
 from retrievers.models.pins import DEFAULT_TOKENIZER
 from retrievers.settings import Settings, Workshop
 from retrievers.store.chunk_shelf import ChunkShelf, describe_shared, read_chunks, write_chunks
-from retrievers.store.digest import digest, digest_sources, digest_texts
+from retrievers.store.digest import digest, digest_texts
 from retrievers.store.shelf import PassageShelf, Shelf, sort_places, take_block
+from retrievers.store.sources import digest_imports
 
-# What decides what is put before a chunk, and which are searched.
-SOURCES = (*CUT_BY, "contexts.py", "preparation.py", "../store/chunk_shelf.py")
 BLOCK = 1 << 20  # characters of documents on a shelf that are held at once
 SHORTEST = 1 << 10  # for so many each counts at least
 FACTS = "facts.json"
@@ -145,7 +143,7 @@ def _tabulate(
     content = digest_texts(map(repr, tracked))
     cutting = Cutting(settings.chunker, settings.tokenizer, workshop)
     cuts = not settings.passages or not all(item.passages for item in documents)
-    sources = digest_sources(*(Path(__file__).parent / name for name in SOURCES))
+    sources = digest_imports(__name__)
     recipe = cutting.recipe if cuts else ""
     key = digest("chunks", sources, settings, source, recipe, content)
 

@@ -2,8 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from retrievers.base import AssayError, IndexReport
 from retrievers.engines.bare import BareClient
@@ -13,7 +12,8 @@ from retrievers.engines.recall import measure_recall
 from retrievers.models.base import Vectors
 from retrievers.ranking import Scored, ordered
 from retrievers.settings import Workshop, name_type
-from retrievers.store.digest import digest, digest_sources, digest_texts
+from retrievers.store.digest import digest, digest_texts
+from retrievers.store.sources import digest_imports
 
 S = TypeVar("S", bound=StoreSettings)
 H = TypeVar("H")
@@ -31,11 +31,9 @@ class Adapter(Engine, Generic[S, H]):
     """An engine with its settings; `_opened` is what is asked, None where nothing is indexed.
 
     A subclass says how an index is stored and released, and how it is asked for each search that
-    its capabilities name; `sources` is the code that shapes it. The order of equal scores within a
-    list is the engine's, unless a subclass says otherwise.
+    its capabilities name. The order of equal scores within a list is the engine's, unless a
+    subclass says otherwise.
     """
-
-    sources: ClassVar[tuple[Path, ...]]
 
     def __init__(self, settings: S, workshop: Workshop) -> None:
         self.depth = settings.depth
@@ -110,7 +108,7 @@ class Adapter(Engine, Generic[S, H]):
 
     def _key(self, texts: Sequence[str], identity: str) -> str:
         """Return the digest of all on which the index depends; vectors follow from the others."""
-        sources, content = digest_sources(*self.sources), digest_texts(texts)
+        sources, content = digest_imports(type(self).__module__), digest_texts(texts)
         return digest(sources, self._list_versions(), self._shape(), identity, content)
 
     def _list_versions(self) -> Sequence[str]:

@@ -13,27 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from retrievers.base import IndexReport, markdown
+from retrievers.base import IndexReport
 from retrievers.base.installation import read_version
 from retrievers.corpus import Corpus
-from retrievers.documents import admonitions, blocks, code, structure
 from retrievers.documents.code import CodeSpan, find_code, name_language
 from retrievers.legs import bm25
 from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.legs.bm25 import Bm25sScorer, Formula
 from retrievers.ranking import best_matches
 from retrievers.settings import Workshop
-from retrievers.store.digest import digest, digest_sources
-from retrievers.text import code as code_analyzer
-from retrievers.text import term_counts
-from retrievers.text import tokens as text_tokens
+from retrievers.store.digest import digest
+from retrievers.store.sources import digest_imports
 from retrievers.text.code import CodeAnalyzer
 from retrievers.text.term_counts import count_terms, load_counts
 
-# What decides what is found, besides this file.
-SOURCES = (
-    admonitions, blocks, bm25, code, code_analyzer, markdown, structure, term_counts, text_tokens,
-)  # fmt: skip
 LANGUAGE = re.compile(r"(?<!\S)lang:(\S+)")
 
 
@@ -167,9 +160,8 @@ class CodeLeg(Leg):
         return where
 
     def _key(self, corpus: Corpus) -> str:
-        modules = (__file__, *(str(item.__file__) for item in SOURCES))
         return digest(
-            digest_sources(*map(Path, modules)),
+            digest_imports(__name__),
             self._settings.model_dump(mode="json", exclude={"depth", "queries"}),
             read_version("bm25s"),
             [(chunk.doc_id, chunk.start, chunk.end) for chunk in corpus.chunks],

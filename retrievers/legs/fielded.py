@@ -11,12 +11,13 @@ from retrievers.base import Chunk, IndexReport
 from retrievers.base.frontmatter import Frontmatter
 from retrievers.corpus import Corpus
 from retrievers.documents.summary import summarise
-from retrievers.legs import bm25, bm25f
+from retrievers.legs import bm25
 from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.legs.bm25f import FieldScorer, FieldTerms
 from retrievers.ranking import best_matches
 from retrievers.settings import Settings, Workshop
-from retrievers.store.digest import digest, digest_sources
+from retrievers.store.digest import digest
+from retrievers.store.sources import digest_imports
 from retrievers.text import analyzers
 from retrievers.text.analyzers import AnalyzerSettings
 from retrievers.text.languages import LanguageAnalyzerSettings
@@ -147,10 +148,9 @@ class FieldedLeg(Leg):
         )
 
     def _key(self, texts: list[dict[FieldName, str]]) -> str:
-        sources = (*map(Path, (__file__, bm25.__file__, bm25f.__file__)), *analyzers.SOURCES)
         settings = self._settings.model_dump(mode="json", exclude={"depth"})
         versions = analyzers.find_versions(self._settings.analyzer)
-        return digest(digest_sources(*sources), settings, versions, texts)
+        return digest(digest_imports(__name__), settings, versions, texts)
 
 
 def _summarise(corpus: Corpus) -> Mapping[str, str]:

@@ -11,14 +11,14 @@ from pydantic import Field
 
 from retrievers.base import Chunk, IndexReport
 from retrievers.corpus import Corpus
-from retrievers.documents.forms import FILE
 from retrievers.documents.links import Names, PointerKind, find_pointers
 from retrievers.fusion import RrfSettings
 from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.ranking import Scored, ordered
 from retrievers.settings import Settings, Workshop
 from retrievers.store.cache import Folder
-from retrievers.store.digest import digest, digest_sources
+from retrievers.store.digest import digest
+from retrievers.store.sources import digest_imports
 
 Edge = tuple[int, int, PointerKind]  # positions of two chunks, and how one points at the other
 
@@ -186,9 +186,8 @@ def _label(chunk: Chunk) -> str:
 
 
 def _key(corpus: Corpus) -> str:
-    here = Path(__file__)
     return digest(
-        digest_sources(here, here.parents[1] / "base", FILE, FILE.parent),
+        digest_imports(__name__),
         [(chunk.doc_id, chunk.start, chunk.end) for chunk in corpus.chunks],
         {id_: [document.title, document.text] for id_, document in corpus.documents.items()},
     )

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -24,7 +23,8 @@ from retrievers.legs.bm25 import (
 )
 from retrievers.ranking import best_matches
 from retrievers.settings import Workshop
-from retrievers.store.digest import digest, digest_sources
+from retrievers.store.digest import digest
+from retrievers.store.sources import digest_imports
 from retrievers.text import analyzers
 from retrievers.text.analyzers import AnalyzerSettings
 from retrievers.text.languages import LanguageAnalyzerSettings
@@ -157,9 +157,8 @@ class KeywordLeg(Leg):
         return Bm25sScorer(formula) if settings.scorer == "bm25s" else RankBm25Scorer(formula)
 
     def _key(self, counted: str) -> str:
-        here = Path(__file__)
         return digest(
-            digest_sources(here, here.with_name("bm25.py")),
+            digest_imports(__name__),
             self._settings.model_dump(mode="json", exclude={"depth", "analyzer"}),
             self._versions(),
             counted,

@@ -2,17 +2,14 @@
 
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from retrievers.base import IndexReport, Progress
 from retrievers.corpus import Corpus
-from retrievers.engines import lucene
 from retrievers.engines.collection_store import CollectionPlan
 from retrievers.engines.lucene import SORTED, LuceneBm25Settings, make_body, match
-from retrievers.engines.opensearch import index as opensearch_index
 from retrievers.engines.opensearch.client import OpenSearchClient, OpenSearchConnection
 from retrievers.engines.opensearch.features import LEG
 from retrievers.engines.opensearch.index import INDEX_NAME, OpenSearchIndexStore
@@ -24,7 +21,8 @@ from retrievers.engines.servers import name_index
 from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from retrievers.ranking import ordered
 from retrievers.settings import Workshop
-from retrievers.store.digest import digest, digest_sources
+from retrievers.store.digest import digest
+from retrievers.store.sources import digest_imports
 
 
 class OpenSearchLegSettings(OpenSearchConnection, LegSettings):
@@ -68,8 +66,7 @@ class OpenSearchLeg(Leg):
         if not texts:
             return IndexReport(0)
         settings = self._settings
-        sources = digest_sources(Path(opensearch_index.__file__), Path(lucene.__file__))
-        key = digest(sources, settings.bm25, corpus.digest)
+        key = digest(digest_imports(__name__), settings.bm25, corpus.digest)
         body = make_body(settings.bm25, len(texts), settings=SORTED)
         name = settings.index_name or name_index(key)
         plan = CollectionPlan(name, key, "", len(texts), 0)

@@ -54,14 +54,6 @@ def digest_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def digest_sources(*paths: Path) -> str:
-    """Return a digest of the Python sources at `paths`: files, or folders with all below them."""
-    files = sorted(
-        file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path])
-    )
-    return digest([digest_file(file) for file in files])
-
-
 def _as_json(part: Any) -> Any:
     if isinstance(part, BaseModel):
         return part.model_dump(mode="json")

@@ -5,12 +5,10 @@ their looks.
 """
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field
 
-from retrievers.base import scripts
 from retrievers.base.installation import read_version
 from retrievers.base.scripts import Unspaced, describe_unspaced, find_unspaced
 from retrievers.base.suggestions import suggest
@@ -19,8 +17,6 @@ from retrievers.text.languages import Language, LanguageAnalyzerSettings
 from retrievers.text.plain import PlainAnalyzerSettings, WordsAnalyzerSettings
 from retrievers.text.unspaced import UnspacedAnalyzerSettings
 
-# What decides what the terms of a text are.
-SOURCES = (Path(__file__).parent, Path(scripts.__file__))
 Plain = Literal["plain", "words", "code"]
 NAMES = (*get_args(Plain), *get_args(Unspaced), *get_args(Language))
 

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from retrievers.settings import Workshop
 from retrievers.store.arrays import ArrayFile
-from retrievers.store.digest import digest, digest_sources
+from retrievers.store.digest import digest
 from retrievers.store.shelf import take_block
+from retrievers.store.sources import digest_imports
 from retrievers.text import analyzers
 from retrievers.text.analyzers import AnyAnalyzerSettings
 
@@ -179,7 +180,7 @@ def find_counts(
 ) -> Counted:
     """Return the counts of `texts`, of which `content` is a digest, or find them in the cache."""
     key = digest(
-        digest_sources(Path(__file__), *analyzers.SOURCES),
+        digest_imports(__name__),
         settings,
         analyzers.find_versions(settings),
         content,

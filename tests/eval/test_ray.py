@@ -22,7 +22,6 @@ from eval.experiments.cluster_cache import FetchingCache, Keeper
 from eval.experiments.cluster_worker import Place, Seen, Worker, describe
 from eval.experiments.config import RunConfig
 from eval.experiments.distribution import check, cut_by_tokens, distribute
-from eval.runs import environment
 from retrievers.base import AssayError, Quiet
 from retrievers.models.base import Encoder, Vectors
 from retrievers.models.encoders import EncoderChoice
@@ -30,7 +29,7 @@ from retrievers.models.token_base import TokenEncoder
 from retrievers.models.token_vectors import TokenEncoderSettings
 from retrievers.settings import Spread, Workshop
 from retrievers.store.cache import Cache
-from retrievers.store.digest import digest_sources
+from retrievers.store.sources import digest_imports
 
 
 class Hashing(Encoder):
@@ -240,7 +239,7 @@ def test_a_worker_of_another_kind_refuses(tmp_path: Path, monkeypatch: pytest.Mo
     write_project(tmp_path)
     monkeypatch.chdir(tmp_path)
     place = Place(str(tmp_path), {}, (), {}, "other code", "", tmp_path, None)
-    code = digest_sources(environment.ROOT / "retrievers", environment.ROOT / "eval")
+    code = digest_imports("retrievers.*", "eval.*")
     refusals = {
         "is not there: configs and collections": replace(place, folder=str(tmp_path / "gone")),
         "has other code": place,

@@ -14,15 +14,13 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from eval.collections import load
-from retrievers.base import AssayError, Chunk, scripts
+from retrievers.base import AssayError, Chunk
 from retrievers.base.scripts import find_unspaced
 from retrievers.corpus import Corpus
 from retrievers.legs.fielded import FieldedLegSettings
 from retrievers.legs.keyword import KeywordLegSettings
-from retrievers.legs.registry import LEGS
 from retrievers.settings import Workshop
 from retrievers.store.cache import Cache
-from retrievers.store.digest import digest_file
 from retrievers.text.analyzers import AnalyzerSettings, doubt, find_versions
 from retrievers.text.base import Analyzer
 
@@ -190,32 +188,6 @@ def test_scripts_are_told_apart(texts: list[str], languages: list[str]) -> None:
 )
 def test_an_analyzer_that_does_not_suit_is_named(settings: Any, text: str, says: str) -> None:
     assert re.search(says, doubt(SETTINGS.validate_python(settings), [text]))
-
-
-@pytest.mark.parametrize("kind", ["bm25", "bm25f", "tantivy"])
-def test_a_change_of_what_tells_scripts_apart_makes_an_index_anew(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read = digest_file
-
-    def change(path: Path) -> str:
-        return "changed" if path == Path(scripts.__file__) else read(path)
-
-    if kind == "tantivy":
-        pytest.importorskip("tantivy", reason="needs the extra `tantivy`")
-        values = {"type": "engine_keyword", "engine": {"type": "tantivy"}}
-    else:
-        values = {"type": kind, "analyzer": "chinese", "variant": "lucene"}
-    settings = LEGS.types[values["type"]].model_validate(values)
-    workshop = Workshop(Cache(tmp_path))
-
-    def find() -> tuple[str, ...]:
-        return settings.build(workshop).index(make_corpus()).cached
-
-    assert not find()
-    assert find()
-    monkeypatch.setattr("retrievers.store.digest.digest_file", change)
-    assert not find()
 
 
 def make_corpus() -> Corpus:

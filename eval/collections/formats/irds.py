@@ -22,6 +22,7 @@ from retrievers.base.installation import hint_extra
 from retrievers.settings.trust import NeedsNoTrust
 from retrievers.store.cache import Cache, default_root
 from retrievers.store.digest import digest, digest_file
+from retrievers.store.sources import digest_imports
 
 PREFIX = "irds:"
 KIND = "irds"  # documents of data sets of which there are many
@@ -123,7 +124,7 @@ class IrdsSource(Source[IrdsCard]):
 
         identifier = self._card.location.removeprefix(PREFIX)
         release = ir_datasets.__version__
-        key = digest(identifier, release, begin, self._digest_file(), digest_file(Path(__file__)))
+        key = digest(identifier, release, begin, self._digest_file(), digest_imports(__name__))
 
         def write(folder: Path) -> None:
             records = self._records("docs")

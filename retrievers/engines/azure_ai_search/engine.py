@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
@@ -84,7 +83,6 @@ class AzureSearchSettings(AzureIndexSettings, ServiceSettings):
 class AzureSearchEngine(ServiceEngine[AzureSearchSettings, AzureSearchConnection]):
     """An index of documents with a text and its vector; answers of any length come in pages."""
 
-    sources = (Path(__file__).with_name("collection.py"),)
     store = AzureSearchStore
 
     @property

@@ -1,7 +1,6 @@
 """Azure Cosmos DB for NoSQL, a service: vector and BM25 lists fused by its client library."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
@@ -85,7 +84,6 @@ class CosmosEngine(ServiceEngine[CosmosSettings, CosmosConnection]):
     How deep the lists are that are fused the service decides; `lists` gives what it decided.
     """
 
-    sources = (Path(__file__).with_name("collection.py"),)
     store = CosmosStore
 
     @property

@@ -38,8 +38,6 @@ class ChromaSettings(ChromaCollectionSettings):
 class ChromaEngine(EmbeddedEngine[ChromaSettings, Opened]):
     """A collection whose records have a text's position as id, opened in a copy of its own."""
 
-    sources = (Path(__file__).with_name("collection.py"),)
-
     @property
     def formula(self) -> Formula:
         """The cosine."""

@@ -67,8 +67,6 @@ class DuckDbEngine(StatementEngine[DuckDbSettings, Opened], EmbeddedEngine[DuckD
     The file is attached read-only to a database in memory, by any number of engines and processes.
     """
 
-    sources = (Path(__file__).with_name("file.py"),)
-
     def open_live(self, dimensions: int) -> LiveRows:
         """Return rows of a table, each compared."""
         return open_rows(dimensions, self._workshop.threads)

@@ -1,7 +1,6 @@
 """Elasticsearch, a server: BM25 and k-NN lists fused by its retrievers."""
 
 import os
-from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from retrievers.engines import lucene
@@ -50,11 +49,6 @@ class ElasticsearchEngine(StatedEngine[ElasticsearchSettings, ElasticsearchConne
     Lists break ties by position where search is exact: the index is sorted so.
     """
 
-    sources = (
-        Path(__file__),
-        Path(__file__).with_name("collection.py"),
-        Path(lucene.__file__),
-    )
     store = ElasticsearchStore
 
     def _read_version(self, connection: ElasticsearchConnection) -> str:

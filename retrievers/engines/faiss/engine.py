@@ -43,8 +43,6 @@ class FaissEngine(EmbeddedEngine[FaissSettings, "faiss.Index"]):
     Vectors have unit length, so that their inner product is the cosine.
     """
 
-    sources = (Path(__file__).with_name("file.py"),)
-
     @property
     def formula(self) -> Formula:
         """The cosine, or what stands for it where vectors are quantised."""

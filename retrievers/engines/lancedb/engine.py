@@ -42,8 +42,6 @@ class LanceDbSettings(LanceTableSettings):
 class LanceDbEngine(EmbeddedEngine[LanceDbSettings, Opened]):
     """A table with a row a text, in the order of texts, that any number of processes read."""
 
-    sources = (Path(__file__).with_name("table.py"),)
-
     @property
     def formula(self) -> Formula:
         """The client's fusion, whose scores it stores in 32 bits."""

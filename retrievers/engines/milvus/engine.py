@@ -1,7 +1,6 @@
 """Milvus, a server: dense and BM25 lists fused by its rerankers."""
 
 import os
-from pathlib import Path
 from typing import ClassVar, Literal, TypeAlias
 
 from retrievers.engines.bare import BareClient
@@ -79,7 +78,6 @@ class MilvusStore(ServiceStore[MilvusConnection, MilvusIndexSettings]):
 class MilvusEngine(StatedEngine[MilvusSettings, MilvusConnection]):
     """A collection of rows with a text, its vector, and its terms, which the server makes."""
 
-    sources = (Path(__file__), Path(__file__).with_name("collection.py"))
     store = MilvusStore
 
     def _search_dense(self, opened: OpenedCollection, vector: Vectors, limit: int) -> list[Scored]:

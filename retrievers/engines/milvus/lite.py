@@ -65,8 +65,6 @@ class MilvusLiteEngine(
 ):
     """A collection in a folder, which one process may open: each works on a copy of its own."""
 
-    sources = (Path(__file__), Path(__file__).with_name("collection.py"))
-
     def _build(self, folder: Path, texts: Sequence[str], vectors: Vectors) -> None:
         path = folder / DATABASE
         client = start(path)

@@ -1,7 +1,6 @@
 """MongoDB Atlas, a service: vector and text search fused by $rankFusion or $scoreFusion."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
@@ -97,7 +96,6 @@ class MongoSettings(MongoIndexSettings, ServiceSettings):
 class MongoEngine(ServiceEngine[MongoSettings, MongoConnection]):
     """A collection of documents with a vector index and a text index."""
 
-    sources = (Path(__file__).with_name("collection.py"),)
     store = MongoStore
 
     @property

@@ -1,13 +1,11 @@
 """OpenSearch: a server that fuses BM25 and k-NN search in a search pipeline of its own."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
 from retrievers.base import AssayError
-from retrievers.engines import lucene
 from retrievers.engines.bare import BareClient
 from retrievers.engines.base import StoreSettings
 from retrievers.engines.capabilities import Capabilities, Feature
@@ -89,8 +87,6 @@ class OpenSearchEngine(ServerEngine[OpenSearchSettings, OpenSearchClient]):
     The alias stands when the index is whole. A search pipeline goes with each hybrid query, so
     that none is left on the server. Lists break ties by position where search is exact.
     """
-
-    sources = (Path(__file__), Path(__file__).with_name("index.py"), Path(lucene.__file__))
 
     @property
     def formula(self) -> Formula:

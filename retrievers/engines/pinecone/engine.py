@@ -1,7 +1,6 @@
 """Pinecone, a service: vectors alone."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from retrievers.engines.capabilities import Capabilities
@@ -48,7 +47,6 @@ class PineconeSettings(PineconeIndexSettings, ServiceSettings):
 class PineconeEngine(ServiceEngine[PineconeSettings, PineconeConnection]):
     """A serverless index of documents; its search is always approximate."""
 
-    sources = (Path(__file__).with_name("collection.py"),)
     store = PineconeStore
 
     @property

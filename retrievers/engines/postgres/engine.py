@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
@@ -125,8 +124,6 @@ class PostgresSettings(StatementSettings):
 
 class PostgresEngine(StatementEngine[PostgresSettings, str]):
     """A table with a text's position, its vector and its lexemes; the text itself is not kept."""
-
-    sources = (Path(__file__).with_name("table.py"),)
 
     def __init__(self, settings: PostgresSettings, workshop: Workshop) -> None:
         super().__init__(settings, workshop)

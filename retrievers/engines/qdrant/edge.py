@@ -55,8 +55,6 @@ class QdrantEdgeEngine(
     A shard may be open in one process only, so each process works on a copy of its own.
     """
 
-    sources = (Path(__file__).with_name("shard.py"),)
-
     def __init__(self, settings: QdrantEdgeSettings, workshop: Workshop) -> None:
         super().__init__(settings, workshop)
         self._embedder = make_embedder(settings.bm25)

@@ -1,7 +1,6 @@
 """Qdrant, a server: dense and BM25 lists fused by its query interface."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from retrievers.engines.bare import BareClient
@@ -53,8 +52,6 @@ class QdrantEngine(
     Terms and their weights are made here, by the code of Qdrant's that `qdrant-edge` brings; the
     server multiplies them by idf. An alias stands when the collection is whole.
     """
-
-    sources = tuple(Path(__file__).with_name(f"{name}.py") for name in ("collection", "shard"))
 
     def __init__(self, settings: QdrantSettings, workshop: Workshop) -> None:
         super().__init__(settings, workshop)

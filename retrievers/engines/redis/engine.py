@@ -1,7 +1,6 @@
 """Redis with its query engine, a server: vector and BM25 lists fused by FT.HYBRID."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from retrievers.engines.bare import BareClient, Request
@@ -50,7 +49,6 @@ class RedisSettings(RedisIndexSettings):
 class RedisEngine(StatedEngine[RedisSettings, RedisConnection]):
     """An index of hashes with a text and its vector."""
 
-    sources = (Path(__file__).with_name("collection.py"),)
     store = RedisStore
 
     def _search_dense(self, opened: OpenedIndex, vector: Vectors, limit: int) -> list[Scored]:

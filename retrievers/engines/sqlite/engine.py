@@ -58,8 +58,6 @@ class SqliteEngine(
     The file is opened read-only, as one that nobody changes, by any number of processes.
     """
 
-    sources = (Path(__file__).with_name("file.py"),)
-
     def facts(self) -> Mapping[str, Any]:
         """Return also the versions of what SQLite is reached by, and its BM25's constants."""
         import apsw

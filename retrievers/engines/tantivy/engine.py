@@ -49,11 +49,6 @@ class TantivyEngine(EmbeddedEngine[TantivySettings, Opened]):
     The version of its format is that of the package.
     """
 
-    sources = (
-        Path(__file__).with_name("index.py"),
-        *analyzers.SOURCES,
-    )
-
     @property
     def formula(self) -> Formula:
         """The engine's BM25."""

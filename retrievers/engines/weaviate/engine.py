@@ -1,7 +1,6 @@
 """Weaviate, a server: vector and BM25 lists fused by its hybrid search."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
@@ -89,8 +88,6 @@ class WeaviateEngine(ServerEngine[WeaviateSettings, WeaviateConnection]):
     QUERY_HYBRID_MAXIMUM_RESULTS, which is 100 unless it was changed. The limit is therefore always
     the depth, and as many fused texts are returned at most.
     """
-
-    sources = (Path(__file__).with_name("collection.py"),)
 
     @property
     def formula(self) -> Formula:

@@ -36,8 +36,6 @@ class ZvecSettings(ZvecCollectionSettings):
 class ZvecEngine(EmbeddedEngine[ZvecSettings, "zvec.Collection"]):
     """A collection of documents that have a text's position as id, the text and its vector."""
 
-    sources = (Path(__file__).with_name("collection.py"),)
-
     @property
     def formula(self) -> Formula:
         """The engine's fusion, whose sums it rounds to 32 bits."""

@@ -1,0 +1,245 @@
+"""A cached value is found again only while the code that made it, and all that it imports, is the
+same.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+
+from eval.runs import environment
+from retrievers.base import Chunk, Document
+from retrievers.corpus import Corpus
+from retrievers.documents.chunkers import StructureChunker
+from retrievers.documents.cuts import Cutting
+from retrievers.glossary import Glossary
+from retrievers.legs.registry import LEGS
+from retrievers.settings import Workshop
+from retrievers.store import sources
+from retrievers.store.cache import Cache
+from retrievers.store.sources import ROOT, digest_imports, find_file, find_imports, list_sources
+
+FILES = sorted(path for name in sources.PACKAGES for path in (ROOT / name).rglob("*.py"))
+
+
+def name_module(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+# Each module that keys what it keeps by its own imports, each engine, and what is named by hand.
+OWN = [name_module(path) for path in FILES if "digest_imports(__name__" in path.read_text()]
+ENGINES = [
+    name_module(path)
+    for path in FILES
+    if re.search(r"engines/\w+/(?:engine|edge|lite)\.py$", str(path))
+]
+ROOTS = [(name,) for name in (*OWN, *ENGINES, "retrievers.documents.converter")] + [
+    ("retrievers.*", *environment.MAKE_RUNS),
+    ("eval.collections.*",),
+    ("eval.*",),
+]
+
+
+def read_imports(text: str, package: str) -> Iterator[str]:
+    """Yield what Python's own parser says that a module of `package` imports."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: -node.level + 1 or None] if node.level else []
+            module = ".".join([*above, *filter(None, [node.module])])
+            yield module
+            yield from (f"{module}.{name.name}" for name in node.names)
+
+
+def reach(*modules: str) -> set[Path]:
+    """Return the files that `modules` reach, as Python's own parser has it."""
+    found, ahead = set[Path](), list(modules)
+    while ahead:
+        path = find_file(ahead.pop())
+        if path and path not in found:
+            found.add(path)
+            package = ".".join(path.relative_to(ROOT).parent.parts)
+            ahead.extend(read_imports(path.read_text(), package))
+    return found
+
+
+def test_stages_are_found() -> None:
+    assert {"retrievers.documents.cuts", "retrievers.glossary", "retrievers.legs.code"} <= set(OWN)
+    assert len(OWN) > 12
+    assert len(ENGINES) > 15
+
+
+@pytest.mark.parametrize("modules", ROOTS, ids=lambda modules: modules[0])
+def test_an_edit_of_any_module_that_a_stage_reaches_moves_its_key(
+    modules: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, find = sources.read_source, digest_imports.__wrapped__
+    edited: list[Path] = []
+
+    def change(path: Path) -> sources.Source:
+        source = read(path)
+        return source._replace(digest="edited") if path in edited else source
+
+    monkeypatch.setattr(sources, "read_source", change)
+    names = [name for name in modules if not name.endswith(".*")]
+    folders = [ROOT.joinpath(*name.split(".")[:-1]) for name in modules if name.endswith(".*")]
+    within = {path for path in FILES if any(path.is_relative_to(item) for item in folders)}
+    reached = reach(*names, *map(name_module, within))
+    before = find(*modules)
+    for path in FILES:
+        edited[:] = [path]
+        assert (find(*modules) != before) == (path in reached), path
+
+
+@pytest.fixture
+def edit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Make a file of the project read as if it had been edited."""
+    read = sources.read_bytes
+
+    def forget() -> None:
+        digest_imports.cache_clear()
+        sources.read_source.cache_clear()
+
+    def make(name: str) -> None:
+        changed = ROOT / name
+        assert changed.is_file()
+        monkeypatch.setattr(
+            sources, "read_bytes", lambda path: read(path) + b"\n# edited" * (path == changed)
+        )
+        forget()
+
+    yield make
+    monkeypatch.undo()
+    forget()
+
+
+TEXT = "# Ferry\n\nA *berth* means a place. Call `parse_json` in 渡轮.\n"
+CHUNK = Chunk("a", "a", 0, len(TEXT), TEXT)
+CORPUS = Corpus([CHUNK], [Document("a", TEXT)])
+
+
+def index(values: dict[str, Any], workshop: Workshop) -> bool:
+    settings = LEGS.types[values["type"]].model_validate(values)
+    return bool(settings.build(workshop).index(CORPUS).cached)
+
+
+def cut(workshop: Workshop) -> bool:
+    tokenizer = Tokenizer(WordLevel({"?": 0}, unk_token="?"))
+    tokenizer.pre_tokenizer = Whitespace()
+    folder = workshop.cache.root / "tokenizer"
+    folder.mkdir(exist_ok=True)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    cutting = Cutting(StructureChunker(), str(folder), workshop)
+    return cutting.cut(list(CORPUS.documents.values()), workshop.progress).cached
+
+
+KEYWORD = {"type": "bm25", "analyzer": "chinese"}
+STAGES: dict[str, Callable[[Workshop], bool]] = {
+    "code": lambda workshop: index({"type": "code"}, workshop),
+    "bm25": lambda workshop: index(KEYWORD, workshop),
+    "bm25f": lambda workshop: index({**KEYWORD, "type": "bm25f"}, workshop),
+    "cuts": cut,
+}
+DOCUMENTS = "retrievers/documents"
+
+
+@pytest.mark.parametrize(
+    ("stage", "file"),
+    [
+        *(
+            ("code", f"{DOCUMENTS}/{name}.py")
+            for name in ("admonitions", "numbered_lines", "identifiers")
+        ),
+        ("code", f"{DOCUMENTS}/jurisdictions.yaml"),
+        ("cuts", f"{DOCUMENTS}/chunkers/structure.py"),
+        ("bm25", "retrievers/base/scripts.py"),
+        ("bm25f", "retrievers/base/scripts.py"),
+    ],
+)
+def test_a_stage_is_made_again_after_an_edit(
+    stage: str, file: str, tmp_path: Path, edit: Callable[[str], None]
+) -> None:
+    make, workshop = STAGES[stage], Workshop(Cache(tmp_path))
+    assert not make(workshop)
+    assert make(workshop)
+    edit("eval/report/formats.py")
+    assert make(workshop)
+    edit(file)
+    assert not make(workshop)
+    assert make(workshop)
+
+
+@pytest.mark.parametrize("name", ["admonitions", "numbered_lines", "identifiers"])
+def test_definitions_are_read_again_after_an_edit(
+    name: str, tmp_path: Path, edit: Callable[[str], None]
+) -> None:
+    def count_read() -> int:
+        return Glossary(CORPUS, Workshop(Cache(tmp_path))).fresh
+
+    assert count_read() == 1
+    assert count_read() == 0
+    edit("eval/report/formats.py")
+    assert count_read() == 0
+    edit(f"{DOCUMENTS}/{name}.py")
+    assert count_read() == 1
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: name_module(path))
+def test_imports_are_those_that_the_parser_finds(path: Path) -> None:
+    package = ".".join(path.relative_to(ROOT).parent.parts)
+    parsed = set(read_imports(path.read_text(), package))
+    assert parsed <= set(find_imports(path.read_bytes(), package))
+
+
+NAME = st.sampled_from(["a", "retrievers", "retrievers.base", "eval.runs.rows"])
+PART = st.tuples(st.sampled_from(["b", "cache", "rows"]), st.sampled_from(["", " as c"])).map(
+    "".join
+)
+LISTS = st.lists(PART, min_size=1, max_size=4)
+FORMS = st.sampled_from(
+    ["{0}", "({0})", "(\n    {0},\n)", "(  # why\n    {1},  # and\n)", "{0}  # retrievers, eval"]
+)
+
+
+@given(
+    st.sampled_from(["", ".", "..", "..."]), NAME, LISTS, FORMS,
+    st.sampled_from(["", "def f():\n    ", "if True:\n\t"]),
+)  # fmt: skip
+def test_each_way_to_write_an_import_is_read(
+    dots: str, module: str, names: list[str], form: str, before: str
+) -> None:
+    written = form.format(", ".join(names), ",  # which\n    ".join(names))
+    text = f"{before}from {dots}{module} import {written}\n{before}import {module}, os.path as p\n"
+    found = set(find_imports(text.encode(), "retrievers.legs.inner"))
+    assert found == set(read_imports(text, "retrievers.legs.inner"))
+
+
+def test_a_module_that_is_gone_is_an_error() -> None:
+    for name in ("retrievers.gone", "eval.gone.*"):
+        with pytest.raises(LookupError, match="gone"):
+            digest_imports(name)
+
+
+def test_of_a_module_from_elsewhere_its_file_and_what_it_imports_of_the_project_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "someone.py"
+    file.write_text("from retrievers.base import Chunk\nimport json\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    __import__("someone")
+    try:
+        found = list_sources("someone")
+        assert {"someone", "retrievers.base"} <= found.keys()
+        assert all(name == "someone" or name.startswith("retrievers") for name in found)
+    finally:
+        del sys.modules["someone"]
