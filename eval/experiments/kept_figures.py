@@ -115,7 +115,7 @@ class Keeper:
         if not retriever.nondeterministic and (known := self._find_kept(ready.identity)):
             return {query.id: known.figures.scores[measure][query.id] for query in queries}
         ids = [query.id for query in queries]
-        key = digest(ready.identity, measure, ids, _digest_code())
+        key = digest(ready.identity, measure, ids, digest_imports(__name__))
         if self._keeps and (kept := self._cache.get_many(RACED, [key]).get(key)):
             return dict(zip(ids, json.loads(kept), strict=True))
         found = score_queries(retriever, collection, queries, measure, plan.depth, self._sound)
@@ -130,7 +130,8 @@ class Keeper:
         return _shown().validate_python(json.loads(kept)) if kept else None
 
     def _key(self, of: str) -> str:
-        return digest(of, list(self._names), _digest_code())
+        code = digest_imports(__name__, self._score.__module__)
+        return digest(of, list(self._names), code)
 
     def _find(self, of: str, make: Callable[[], Shown]) -> Shown:
         if kept := self._find_kept(of):
@@ -179,9 +180,3 @@ def _tell(value: object) -> Any:
 @cache
 def _shown() -> "TypeAdapter[Shown]":
     return TypeAdapter(Shown)
-
-
-@cache
-def _digest_code() -> str:
-    """Return a digest of the sources that make figures of stored runs."""
-    return digest_imports(__name__)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +38,6 @@ def _describe(folder: Path, measures: Sequence[str], outputs: Sequence[str]) -> 
     inputs = sorted(path for path in folder.iterdir() if path.name not in others and path.is_file())
     read = [(path.name, digest_file(path)) for path in inputs]
     return {
-        "of": digest(read, list(measures), _digest_code()),
+        "of": digest(read, list(measures), digest_imports("eval.*")),
         "files": {name: digest_file(folder / name) for name in outputs},
     }
-
-
-@cache
-def _digest_code() -> str:
-    """Return a digest of all that judges a run and shows it, templates included."""
-    return digest_imports("eval.*")

@@ -17,16 +17,6 @@ from retrievers.base.installation import find_checkout, find_version
 from retrievers.store.sources import digest_imports
 
 ROOT = Path(__file__).resolve().parents[2]
-# With all that they import, and all of `retrievers`, they make rankings and store them.
-MAKE_RUNS = (
-    "eval.collections.loading",
-    "eval.runs.answers",
-    "eval.runs.execution",
-    "eval.runs.python_retrievers",
-    "eval.runs.replay",
-    "eval.runs.run_files",
-    "eval.runs.trec_runs",
-)
 _COMMAND: ContextVar[tuple[str, ...] | None] = ContextVar("command", default=None)
 PACKAGES = (
     "apsw",
@@ -140,7 +130,7 @@ def packages() -> dict[str, str]:
 @cache
 def digest_code() -> str:
     """Return a SHA-256, in hex, of the sources that make rankings and store them."""
-    return digest_imports("retrievers.*", *MAKE_RUNS)
+    return digest_imports("retrievers.*", "eval.runs.*")
 
 
 def _git() -> dict[str, Any]:

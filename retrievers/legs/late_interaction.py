@@ -19,8 +19,8 @@ from retrievers.models.token_vectors import TokenEncoderSettings
 from retrievers.ranking import best
 from retrievers.settings import Workshop
 from retrievers.store.digest import digest
+from retrievers.store.sources import digest_imports
 
-REVISION = 1  # raise it when what is written below changes
 ROWS_PER_BLOCK = 16_384  # token vectors that a search turns into floats at a time, at the least
 # Products of matrices differ in their last bits by where a row stands; equal chunks have to tie.
 DECIMALS = 5
@@ -66,7 +66,7 @@ class LateInteractionLeg(Leg):
 
         key = digest(
             "late interaction",
-            REVISION,
+            digest_imports(__name__),
             read_version("numpy"),
             self._encoder.identity,
             corpus.digest,

@@ -18,6 +18,7 @@ from retrievers.models.pins import DEFAULT_TOKENIZER
 from retrievers.settings import Workshop
 from retrievers.stages.base import Stage, StageResult, StageSettings
 from retrievers.store.digest import digest
+from retrievers.store.sources import digest_imports
 
 if TYPE_CHECKING:
     from retrievers.models.tokens import Tokenizer
@@ -158,7 +159,8 @@ def _take(hit: Hit, length: int) -> Hit:
 def _count_tokens(
     texts: Collection[str], tokenizer: "Tokenizer", workshop: Workshop
 ) -> Mapping[str, int]:
-    keys = {text: digest(tokenizer.identity, text) for text in texts}
+    code = digest_imports(type(tokenizer).__module__)
+    keys = {text: digest(code, tokenizer.identity, text) for text in texts}
     known = workshop.cache.get_many(CACHE_KIND, keys.values())
     missing = [text for text, key in keys.items() if key not in known]
     if missing:

@@ -133,7 +133,9 @@ def read_bytes(path: Path) -> bytes:
 
 
 def find_imports(text: bytes, package: str) -> Iterator[str]:
-    """Yield the dotted names that may be modules: `from a import b` gives `a` and `a.b`.
+    """Yield what may be modules: `a` and `a.b`, of `from a import b` as of `import a.b`.
+
+    Packages further up are left out: nothing is taken from them.
 
     Args:
         text: a Python source of `package`.
@@ -141,7 +143,8 @@ def find_imports(text: bytes, package: str) -> Iterator[str]:
     """
     for module, names, plain in _IMPORT.findall(text):
         if plain:
-            yield from _split(plain)
+            for name in _split(plain):
+                yield from filter(None, (name, name.rpartition(".")[0]))
             continue
         base = module.decode()
         if level := len(base) - len(base.lstrip(".")):

@@ -2,7 +2,6 @@
 same.
 """
 
-import ast
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -12,11 +11,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_layout import PACKAGES, list_modules, reach, read_imports
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from eval.runs import environment
+from eval.experiments.kept_figures import Keeper
+from eval.experiments.point_scores import PointScores
 from retrievers.base import Chunk, Document
 from retrievers.corpus import Corpus
 from retrievers.documents.chunkers import StructureChunker
@@ -28,7 +29,7 @@ from retrievers.store import sources
 from retrievers.store.cache import Cache
 from retrievers.store.sources import ROOT, digest_imports, find_file, find_imports, list_sources
 
-FILES = sorted(path for name in sources.PACKAGES for path in (ROOT / name).rglob("*.py"))
+FILES = [ROOT / module for module in list_modules(*PACKAGES)]
 
 
 def name_module(path: Path) -> str:
@@ -43,34 +44,58 @@ ENGINES = [
     if re.search(r"engines/\w+/(?:engine|edge|lite)\.py$", str(path))
 ]
 ROOTS = [(name,) for name in (*OWN, *ENGINES, "retrievers.documents.converter")] + [
-    ("retrievers.*", *environment.MAKE_RUNS),
+    ("eval.experiments.kept_figures", PointScores.__module__),
+    ("retrievers.*", "eval.runs.*"),
     ("eval.collections.*",),
     ("eval.*",),
 ]
 
 
-def read_imports(text: str, package: str) -> Iterator[str]:
-    """Yield what Python's own parser says that a module of `package` imports."""
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: -node.level + 1 or None] if node.level else []
-            module = ".".join([*above, *filter(None, [node.module])])
-            yield module
-            yield from (f"{module}.{name.name}" for name in node.names)
+def list_names(text: str, package: str) -> set[str]:
+    """Return what Python's own parser says that a module of `package` imports, and from where."""
+    imported = set(read_imports(text, package))
+    return (imported | {name.rpartition(".")[0] for name in imported}) - {""}
 
 
-def reach(*modules: str) -> set[Path]:
+def read_names(path: Path) -> set[str]:
+    package = ".".join(path.relative_to(ROOT).parent.parts)
+    return list_names(path.read_text(), package)
+
+
+GRAPH = {name_module(path): set(filter(find_file, read_names(path))) for path in FILES}
+# What these keep is a model's, or is keyed by whom they keep it for.
+NOT_BY_CODE = {
+    "retrievers/documents/conversion.py": "converters.identify has the code",
+    "retrievers/engines/embedded.py": "its adapter's key has the code",
+    "retrievers/language_models/answers.py": "answers of a language model",
+    "retrievers/legs/lists.py": "its caller gives it the code",
+    "retrievers/models/caching.py": "vectors of a model",
+    "retrievers/models/kept.py": "vectors of a model",
+    "retrievers/models/vector_cache.py": "vectors of a model",
+    "retrievers/models/wheels.py": "files of a model, by their digests",
+    "retrievers/stages/rerank.py": "scores of a model",
+    "eval/collections/download.py": "a file, by its digest",
+    "eval/collections/formats/mapped.py": "what an archive holds, by its digest",
+    "eval/experiments/cluster_cache.py": "the cache of another machine",
+    "eval/experiments/forecast.py": "kept_figures.name_point has the code",
+    "eval/experiments/stored_points.py": "kept_figures.name_point has the code",
+}
+USES_CACHE = re.compile(r"\.(?:get_many|put_many|folder|remake)\(|cache\.load\(|gathered\.add\(")
+
+
+def test_whatever_is_cached_is_keyed_by_code_or_says_why_not() -> None:
+    using = {
+        path.relative_to(ROOT).as_posix()
+        for path in FILES
+        if USES_CACHE.search(text := path.read_text()) and "digest_imports(" not in text
+    } - {"retrievers/store/cache.py"}
+    assert using == NOT_BY_CODE.keys()
+
+
+def reach_files(*modules: str) -> set[Path]:
     """Return the files that `modules` reach, as Python's own parser has it."""
-    found, ahead = set[Path](), list(modules)
-    while ahead:
-        path = find_file(ahead.pop())
-        if path and path not in found:
-            found.add(path)
-            package = ".".join(path.relative_to(ROOT).parent.parts)
-            ahead.extend(read_imports(path.read_text(), package))
-    return found
+    names = set(modules).union(*(reach(GRAPH, name) for name in modules))
+    return {path for name in names if (path := find_file(name))}
 
 
 def test_stages_are_found() -> None:
@@ -94,7 +119,7 @@ def test_an_edit_of_any_module_that_a_stage_reaches_moves_its_key(
     names = [name for name in modules if not name.endswith(".*")]
     folders = [ROOT.joinpath(*name.split(".")[:-1]) for name in modules if name.endswith(".*")]
     within = {path for path in FILES if any(path.is_relative_to(item) for item in folders)}
-    reached = reach(*names, *map(name_module, within))
+    reached = reach_files(*names, *map(name_module, within))
     before = find(*modules)
     for path in FILES:
         edited[:] = [path]
@@ -196,9 +221,27 @@ def test_definitions_are_read_again_after_an_edit(
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: name_module(path))
 def test_imports_are_those_that_the_parser_finds(path: Path) -> None:
-    package = ".".join(path.relative_to(ROOT).parent.parts)
-    parsed = set(read_imports(path.read_text(), package))
-    assert parsed <= set(find_imports(path.read_bytes(), package))
+    assert read_names(path) <= sources.read_source(path).imports
+
+
+def test_each_data_file_counts_with_a_module() -> None:
+    kinds = {".py", ".j2", ".js", ".css"}  # templates: `eval.*` has them all
+    folders = [file for name in PACKAGES for file in sources.list_files(name)]
+    data = {path for path in folders if path.suffix not in kinds}
+    named = {file for path in FILES for file in sources.read_source(path).data}
+    assert {path.name for path in data} >= {"jurisdictions.yaml", "pins.toml", "prices.yaml"}
+    assert data == named
+
+
+def test_figures_of_a_sweep_go_by_the_code_that_scores_them(
+    tmp_path: Path, edit: Callable[[str], None]
+) -> None:
+    keeper = Keeper(["RR@10"], Cache(tmp_path), PointScores(["RR@10"]).score)
+    other = Keeper(["RR@10"], Cache(tmp_path))
+    before = keeper._key("run"), other._key("run")
+    edit("eval/experiments/point_scores.py")
+    assert keeper._key("run") != before[0]
+    assert other._key("run") == before[1]
 
 
 NAME = st.sampled_from(["a", "retrievers", "retrievers.base", "eval.runs.rows"])
@@ -220,8 +263,8 @@ def test_each_way_to_write_an_import_is_read(
 ) -> None:
     written = form.format(", ".join(names), ",  # which\n    ".join(names))
     text = f"{before}from {dots}{module} import {written}\n{before}import {module}, os.path as p\n"
-    found = set(find_imports(text.encode(), "retrievers.legs.inner"))
-    assert found == set(read_imports(text, "retrievers.legs.inner"))
+    package = "retrievers.legs.inner"
+    assert set(find_imports(text.encode(), package)) == list_names(text, package)
 
 
 def test_a_module_that_is_gone_is_an_error() -> None:
