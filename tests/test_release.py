@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -23,8 +22,7 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an sdist, and of the wheel that is built from it, without git, alone."""
     folder = tmp_path_factory.mktemp("archives")
     build("sdist", folder, ROOT)
-    with tarfile.open(next(folder.glob("*.tar.gz"))) as tar:
-        tar.extractall(folder, filter="data")
+    shutil.unpack_archive(next(folder.glob("*.tar.gz")), folder)
     (source,) = (path for path in folder.iterdir() if path.is_dir())
     assert not (source / ".git").exists()
     build("wheel", folder, source)
