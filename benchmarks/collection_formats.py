@@ -17,13 +17,13 @@ from typing import Any
 
 import yaml
 
+from assay.eval import telemetry
+from assay.eval.collections.formats import beir, irds, native
+from assay.eval.collections.loading import load
+from assay.retrievers.base import AssayError
 from benchmarks.consumption import consume
 from benchmarks.latency import positive
 from benchmarks.synthetic_collection import write_collection
-from eval import telemetry
-from eval.collections.formats import beir, irds, native
-from eval.collections.loading import load
-from retrievers.base import AssayError
 
 TOGETHER = 5  # passages of a whole document, or of a file
 WAYS = {"held": sys.maxsize, "in files": 0}

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from retrievers.base import AssayError
+from assay.retrievers.base import AssayError
 
 SECONDS = 0.2  # between two looks at a process
 MEGABYTE = 1e6

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from retrievers.base import Document, Ranking, Retriever
+from assay.retrievers.base import Document, Ranking, Retriever
 
 DEPTH = 100
 

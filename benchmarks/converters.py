@@ -15,9 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from assay.eval import telemetry
+from assay.retrievers.base import AssayError, Document
 from benchmarks.experiment import CONFIGS
-from eval import telemetry
-from retrievers.base import AssayError, Document
 
 MEASURES = ("nDCG@10", "Recall@2000tok")
 FORMATS = ("html", "pdf")
@@ -56,12 +56,12 @@ def _read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _measure(options: argparse.Namespace) -> None:
     import numpy as np
 
-    from eval.collections.loading import load
-    from eval.experiments.config import load_config
-    from eval.experiments.workshop import make_workshop
-    from eval.runs.unstored import score_queries
-    from eval.statistics.estimates import estimate_mean
-    from retrievers.reconversion import convert_anew
+    from assay.eval.collections.loading import load
+    from assay.eval.experiments.config import load_config
+    from assay.eval.experiments.workshop import make_workshop
+    from assay.eval.runs.unstored import score_queries
+    from assay.eval.statistics.estimates import estimate_mean
+    from assay.retrievers.reconversion import convert_anew
 
     collection, workshop = load(options.collection), make_workshop()
     converters: dict[str, Mapping[str, Any]] = {"markitdown": {"type": "markitdown"}}
@@ -115,7 +115,7 @@ def _measure(options: argparse.Namespace) -> None:
 
 
 def _count_headings(text: str) -> int:
-    from retrievers.base.markdown import read_headings
+    from assay.retrievers.base.markdown import read_headings
 
     return len(read_headings(text))
 
@@ -127,7 +127,7 @@ def _write_files(
     from markdown_it import MarkdownIt
     from playwright.sync_api import sync_playwright
 
-    from retrievers.base.frontmatter import frontmatter_end
+    from assay.retrievers.base.frontmatter import frontmatter_end
 
     render = MarkdownIt("commonmark").enable("table").render
     browser = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)

@@ -31,12 +31,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from eval.collections.loading import load
-from retrievers.base import AssayError
-from retrievers.documents.definitions import find_definitions
-from retrievers.documents.references import Reference, find_references
-from retrievers.documents.structure import Structure, parse_document
-from retrievers.documents.targets import Targets
+from assay.eval.collections.loading import load
+from assay.retrievers.base import AssayError
+from assay.retrievers.documents.definitions import find_definitions
+from assay.retrievers.documents.references import Reference, find_references
+from assay.retrievers.documents.structure import Structure, parse_document
+from assay.retrievers.documents.targets import Targets
 
 COLLECTION = "dccode_t42"
 LABELS = Path(__file__).with_suffix(".jsonl")

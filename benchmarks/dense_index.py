@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
+from assay.retrievers.engines.base import StoreSettings
+from assay.retrievers.engines.registry import EngineSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.digest import Texts
 from benchmarks.consumption import MEGABYTE, consume
 from benchmarks.synthetic_vectors import draw_vectors
-from retrievers.engines.base import StoreSettings
-from retrievers.engines.registry import EngineSettings
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
-from retrievers.store.digest import Texts
 
 ENGINES: Mapping[str, Mapping[str, Any]] = {
     "faiss-ivf-pq": {"type": "faiss", "index": {"type": "ivf-pq", "nprobe": 32}},

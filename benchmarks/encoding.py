@@ -15,13 +15,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.eval import telemetry
+from assay.retrievers.base import AssayError, Progress
 from benchmarks.latency import positive
-from eval import telemetry
-from retrievers.base import AssayError, Progress
 
 if TYPE_CHECKING:
-    from retrievers.models.base import Vectors
-    from retrievers.settings import Workshop
+    from assay.retrievers.models.base import Vectors
+    from assay.retrievers.settings import Workshop
 
 Block = tuple[str, ...]
 Encode = Callable[[Sequence[str]], "Vectors"]
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark; end the process with 0, or with 2 and one line on what to mend."""
     options = _read_options(arguments)
     telemetry.disable()
-    from eval.progress import ConsoleProgress
+    from assay.eval.progress import ConsoleProgress
 
     try:
         rows, tokens = _run(options, ConsoleProgress())
@@ -103,11 +103,11 @@ def _read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _run(options: argparse.Namespace, progress: Progress) -> tuple[list[Row], float]:
     """Return the contenders' rows, and the mean number of tokens of a passage."""
-    from eval.experiments.synthetic_corpus import read_source
-    from eval.runs.interleaved_timing import Contender, Process, alternate
-    from retrievers.models.tokens import Tokenizer
-    from retrievers.settings import Workshop
-    from retrievers.store.cache import Cache, default_root
+    from assay.eval.experiments.synthetic_corpus import read_source
+    from assay.eval.runs.interleaved_timing import Contender, Process, alternate
+    from assay.retrievers.models.tokens import Tokenizer
+    from assay.retrievers.settings import Workshop
+    from assay.retrievers.store.cache import Cache, default_root
 
     workshop = Workshop(Cache(default_root()), progress, options.threads)
     passages = read_source(COLLECTION, workshop).passages
@@ -138,7 +138,7 @@ def _make_encoders(workshop: "Workshop") -> Mapping[str, Encode]:
     """Return the ways of this project, and that of batches that are sorted by length and padded."""
     from dataclasses import replace
 
-    from retrievers.models.encoders import EncoderSettings
+    from assay.retrievers.models.encoders import EncoderSettings
 
     alone = replace(workshop, threads=1)
     return {
@@ -178,8 +178,8 @@ def _open_batched(workshop: "Workshop") -> Encode:
 
 
 def _find_files(workshop: "Workshop") -> Mapping[str, Any]:
-    from retrievers.models.files import locate
-    from retrievers.models.pins import DEFAULT_ENCODER
+    from assay.retrievers.models.files import locate
+    from assay.retrievers.models.pins import DEFAULT_ENCODER
 
     return locate(DEFAULT_ENCODER, "onnx", "encoder", workshop).location()
 
@@ -220,7 +220,7 @@ def _make_rows(
     """Yield a row a contender; vectors are compared over the first two blocks."""
     import numpy as np
 
-    from eval.statistics.estimates import estimate_mean, estimate_mean_ratio
+    from assay.eval.statistics.estimates import estimate_mean, estimate_mean_ratio
 
     shown = blocks[:2]
     reference = np.vstack([encoders[REFERENCE](block) for block in shown])

@@ -7,6 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from assay.eval.experiments import synthetic_corpus as growth
+from assay.eval.experiments.config import RunConfig, load_config
+from assay.eval.experiments.ingestion import forgetful
+from assay.eval.runs import environment
+from assay.retrievers.base import Progress
+from assay.retrievers.legs.keyword import KeywordLegSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache, default_root
 from benchmarks import texts
 from benchmarks.contenders import (
     Contender,
@@ -17,14 +25,6 @@ from benchmarks.contenders import (
 )
 from benchmarks.memory import check_memory
 from benchmarks.report import Report, Samples, Size, make_row
-from eval.experiments import synthetic_corpus as growth
-from eval.experiments.config import RunConfig, load_config
-from eval.experiments.ingestion import forgetful
-from eval.runs import environment
-from retrievers.base import Progress
-from retrievers.legs.keyword import KeywordLegSettings
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
 
 CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 PIPELINES = ("semantic", "bm25", "hybrid_rrf", "native_hybrid")

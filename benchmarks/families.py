@@ -13,9 +13,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from eval import load_runs, telemetry
-from eval.statistics.max_t import randomise_family
-from eval.statistics.significance import ALPHA
+from assay import load_runs
+from assay.eval import telemetry
+from assay.eval.statistics.max_t import randomise_family
+from assay.eval.statistics.significance import ALPHA
 
 telemetry.disable()
 MEASURES = ("nDCG@10", "MRR@10", "Hit@1", "Hit@5", "Recall@20", "Recall@2000tok")

@@ -11,11 +11,11 @@ import argparse
 
 import numpy as np
 
+from assay.eval import telemetry
+from assay.eval.gate.foresight import foresee
+from assay.eval.gate.rule import find_regressions
+from assay.eval.gate.settings import GateSettings
 from benchmarks.intervals import Numbers, read_scores
-from eval import telemetry
-from eval.gate.foresight import foresee
-from eval.gate.rule import find_regressions
-from eval.gate.settings import GateSettings
 
 telemetry.disable()
 RUN = "bm25"

@@ -9,15 +9,15 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eval.collections.loading import load
-from eval.experiments.workshop import make_workshop
-from retrievers.base import AssayError, Document
-from retrievers.corpus import Corpus
-from retrievers.documents.chunkers import StructureChunker
-from retrievers.documents.identifiers import identify
-from retrievers.documents.preparation import DocumentSettings, prepare
-from retrievers.documents.structure import parse_document
-from retrievers.legs.exact import ExactLeg
+from assay.eval.collections.loading import load
+from assay.eval.experiments.workshop import make_workshop
+from assay.retrievers.base import AssayError, Document
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.chunkers import StructureChunker
+from assay.retrievers.documents.identifiers import identify
+from assay.retrievers.documents.preparation import DocumentSettings, prepare
+from assay.retrievers.documents.structure import parse_document
+from assay.retrievers.legs.exact import ExactLeg
 
 COLLECTION = "dccode_t42"
 NUMBER = re.compile(r"\S+ [\d.:A-Za-z–-]*\w")

@@ -22,8 +22,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.stats import norm, t
 
-from eval import telemetry
-from eval.analysis.nested_cv import (
+from assay.eval import telemetry
+from assay.eval.analysis.nested_cv import (
     Design,
     Integers,
     Matrix,
@@ -33,8 +33,8 @@ from eval.analysis.nested_cv import (
     hold_out,
     randomise_gains,
 )
-from eval.statistics.estimates import TAIL, estimate_mean
-from eval.statistics.significance import ALPHA
+from assay.eval.statistics.estimates import TAIL, estimate_mean
+from assay.eval.statistics.significance import ALPHA
 
 telemetry.disable()
 EFFECT = 0.05

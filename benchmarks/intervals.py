@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import t
 
-from eval.statistics.estimates import SEED, SHARE, TAIL, Range, estimate_mean
+from assay.eval.statistics.estimates import SEED, SHARE, TAIL, Range, estimate_mean
 
 ROOT = Path(__file__).parent.parent
 RUNS = ("bm25", "hybrid")

@@ -18,9 +18,9 @@ from itertools import combinations
 
 import numpy as np
 
-from eval import telemetry
-from eval.analysis.comparability import check_comparable
-from eval.analysis.deciding import (
+from assay.eval import telemetry
+from assay.eval.analysis.comparability import check_comparable
+from assay.eval.analysis.deciding import (
     CONFIDENCE,
     OPEN,
     Contest,
@@ -31,12 +31,12 @@ from eval.analysis.deciding import (
     order,
     score,
 )
-from eval.experiments.locations import reports_folder
-from eval.runs.stored import StoredRun, find, load
-from eval.scoring.join import Retrieved, covers
-from eval.statistics.estimates import SEED
-from eval.statistics.significance import ALPHA, TIE, randomise
-from retrievers.base import AssayError
+from assay.eval.experiments.locations import reports_folder
+from assay.eval.runs.stored import StoredRun, find, load
+from assay.eval.scoring.join import Retrieved, covers
+from assay.eval.statistics.estimates import SEED
+from assay.eval.statistics.significance import ALPHA, TIE, randomise
+from assay.retrievers.base import AssayError
 
 telemetry.disable()
 DEPTH = 10

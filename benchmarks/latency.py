@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 
 # Light imports only: the process must be on its core before any library counts the cores.
-from eval import telemetry
-from retrievers.base import AssayError
+from assay.eval import telemetry
+from assay.retrievers.base import AssayError
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -16,10 +16,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _read_options(arguments)
     telemetry.disable()
     core = pin()
+    from assay.eval.progress import ConsoleProgress
     from benchmarks import stages
     from benchmarks.experiment import run
     from benchmarks.tables import print_report
-    from eval.progress import ConsoleProgress
 
     progress = ConsoleProgress()
     report = None

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.statistics.estimates import SEED, TAIL, OpenEstimate, estimate_percentile
+from assay.eval.statistics.estimates import SEED, TAIL, OpenEstimate, estimate_percentile
 
 Numbers = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], Numbers]

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from retrievers.base import AssayError
+from assay.retrievers.base import AssayError
 
 # At 100,000 chunks the process was seen to take 2.4 GB; this leaves room for longer passages.
 BASE_BYTES = 400_000_000

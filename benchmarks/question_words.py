@@ -12,14 +12,14 @@ from statistics import median
 
 import numpy as np
 
-from eval import telemetry
-from eval.collections.check import NO_ANSWER
-from eval.collections.collection import Collection
-from eval.collections.loading import load
-from eval.experiments.config import load_config
-from eval.experiments.question_search import find_legs
-from eval.experiments.workshop import make_workshop
-from eval.questions.words import find_leak, measure_overlap
+from assay.eval import telemetry
+from assay.eval.collections.check import NO_ANSWER
+from assay.eval.collections.collection import Collection
+from assay.eval.collections.loading import load
+from assay.eval.experiments.config import load_config
+from assay.eval.experiments.question_search import find_legs
+from assay.eval.experiments.workshop import make_workshop
+from assay.eval.questions.words import find_leak, measure_overlap
 
 telemetry.disable()
 MAX_OVERLAP, MAX_SIMILARITY = 0.5, 0.92

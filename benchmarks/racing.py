@@ -15,13 +15,13 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.eval import telemetry
+from assay.eval.analysis.racing import Race, Racing, run_race
+from assay.eval.experiments.grid_search import list_tasks, read_sweep
+from assay.eval.experiments.runner import Runner
+from assay.eval.experiments.workshop import make_workshop
+from assay.eval.statistics.estimates import SEED, estimate_share
 from benchmarks.sweeps import CONFIG, LEG, list_constants
-from eval import telemetry
-from eval.analysis.racing import Race, Racing, run_race
-from eval.experiments.grid_search import list_tasks, read_sweep
-from eval.experiments.runner import Runner
-from eval.experiments.workshop import make_workshop
-from eval.statistics.estimates import SEED, estimate_share
 
 MEASURE = "nDCG@10"
 Scores = NDArray[np.float64]  # of shape (points, queries)

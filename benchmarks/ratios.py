@@ -21,17 +21,18 @@ from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from assay.eval import telemetry
+from assay.retrievers.base import AssayError, Progress
+
 # Light imports only: the process must be on its core before any library counts the cores.
 from benchmarks.latency import pin, positive
-from eval import telemetry
-from retrievers.base import AssayError, Progress
 
 if TYPE_CHECKING:
-    from eval.statistics.estimates import Estimate
-    from retrievers.corpus import Corpus
-    from retrievers.legs.dense import DenseLegSettings
-    from retrievers.models.base import Vectors
-    from retrievers.settings import Workshop
+    from assay.eval.statistics.estimates import Estimate
+    from assay.retrievers.corpus import Corpus
+    from assay.retrievers.legs.dense import DenseLegSettings
+    from assay.retrievers.models.base import Vectors
+    from assay.retrievers.settings import Workshop
 
 DEPTH = 100
 ROUNDS = 3
@@ -77,15 +78,15 @@ def measure(chunks: int, queries: int, control: bool, progress: Progress) -> lis
 
     Raises AssayError where a library, an input or memory is missing.
     """
+    from assay.eval.experiments import synthetic_corpus as growth
+    from assay.eval.experiments.ingestion import forgetful
+    from assay.retrievers.corpus import Corpus
+    from assay.retrievers.documents.preparation import DocumentSettings, prepare
+    from assay.retrievers.legs.dense import DenseLegSettings
+    from assay.retrievers.settings import Workshop
+    from assay.retrievers.store.cache import Cache, default_root
     from benchmarks import texts
     from benchmarks.memory import check_memory
-    from eval.experiments import synthetic_corpus as growth
-    from eval.experiments.ingestion import forgetful
-    from retrievers.corpus import Corpus
-    from retrievers.documents.preparation import DocumentSettings, prepare
-    from retrievers.legs.dense import DenseLegSettings
-    from retrievers.settings import Workshop
-    from retrievers.store.cache import Cache, default_root
 
     check_memory(chunks)
     dense = DenseLegSettings(type="dense")
@@ -139,7 +140,7 @@ def time_apart(
 
 def find_ratio(pair: Pair, ours: Sequence[float], direct: Sequence[float]) -> Ratio:
     """Return what the milliseconds of a pair, paired by query, come to."""
-    from eval.statistics.estimates import estimate_percentile_ratio
+    from assay.eval.statistics.estimates import estimate_percentile_ratio
 
     ratio = estimate_percentile_ratio(direct, ours, 50)
     return Ratio(pair.name, pair.library, median(ours), median(direct), ratio, pair.stated)
@@ -149,7 +150,7 @@ def pair_keyword(corpus: "Corpus", workshop: "Workshop") -> Pair:
     """Return the keyword leg of `bm25`, and bm25s with its formula and terms."""
     import bm25s
 
-    from retrievers.legs.keyword import KeywordLegSettings
+    from assay.retrievers.legs.keyword import KeywordLegSettings
 
     settings = KeywordLegSettings()
     leg = settings.build(workshop)
@@ -202,8 +203,8 @@ def pair_engine(
     stack: ExitStack,
 ) -> Iterator[Pair]:
     """Yield the lists of an engine, asked of its adapter and of its client; `stack` closes both."""
-    from eval.experiments.engine_settings import read_engine
-    from retrievers.models.encoders import EncoderSettings
+    from assay.eval.experiments.engine_settings import read_engine
+    from assay.retrievers.models.encoders import EncoderSettings
 
     encoder = EncoderSettings().build(workshop)
     engine = stack.enter_context(closing(read_engine(name).build(workshop)))
@@ -251,7 +252,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     telemetry.disable()
     pin()
-    from eval.progress import ConsoleProgress
+    from assay.eval.progress import ConsoleProgress
 
     try:
         ratios = measure(options.chunks, options.queries, options.control, ConsoleProgress())

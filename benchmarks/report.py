@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from assay.eval.statistics.estimates import OpenEstimate, estimate_percentile
 from benchmarks.contenders import Contender
-from eval.statistics.estimates import OpenEstimate, estimate_percentile
 
 WANTED_CHUNKS = 10_000
 WANTED_P95 = {"bm25": 5.0, "semantic": 10.0, "hybrid_rrf": 15.0, "native_hybrid": 15.0}

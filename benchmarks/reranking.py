@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from assay.eval import telemetry
+from assay.retrievers.base import AssayError, Document, Hit, IndexReport, Ranking, Retriever
+
 # Light imports only: the process must be on its core before any library counts the cores.
 from benchmarks.latency import pin, positive
-from eval import telemetry
-from retrievers.base import AssayError, Document, Hit, IndexReport, Ranking, Retriever
 
 if TYPE_CHECKING:
-    from retrievers.settings import Workshop
-    from retrievers.stages.base import Stage
+    from assay.retrievers.settings import Workshop
+    from assay.retrievers.stages.base import Stage
 
 Keys = Mapping[str, Any]
 
@@ -112,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def mark(points: Sequence[Point]) -> list[Point]:
     """Return the points of one collection with those on the front marked."""
-    from eval.analysis.grid_search import find_front
+    from assay.eval.analysis.grid_search import find_front
 
     front = find_front([(point.p95, point.quality) for point in points])
     return [replace(point, front=at in front) for at, point in enumerate(points)]
@@ -137,16 +138,16 @@ def _measure(name: str, options: argparse.Namespace) -> Iterator[Point]:
     """Yield the point without reranking and then that of every way, over the same hits."""
     import numpy as np
 
+    from assay.eval.collections.loading import load
+    from assay.eval.experiments.config import load_config
+    from assay.eval.progress import ConsoleProgress
+    from assay.eval.runs.interleaved_timing import alternate
+    from assay.eval.runs.searching import sample
+    from assay.eval.runs.unstored import score_queries
+    from assay.eval.statistics.estimates import estimate_mean
+    from assay.retrievers.settings import Workshop
+    from assay.retrievers.store.cache import Cache, default_root
     from benchmarks.experiment import CONFIGS
-    from eval.collections.loading import load
-    from eval.experiments.config import load_config
-    from eval.progress import ConsoleProgress
-    from eval.runs.interleaved_timing import alternate
-    from eval.runs.searching import sample
-    from eval.runs.unstored import score_queries
-    from eval.statistics.estimates import estimate_mean
-    from retrievers.settings import Workshop
-    from retrievers.store.cache import Cache, default_root
 
     progress = ConsoleProgress()
     workshop = Workshop(Cache(default_root()), progress, threads=options.threads)
@@ -182,7 +183,7 @@ def _measure(name: str, options: argparse.Namespace) -> Iterator[Point]:
 
 
 def _build(way: Keys, depth: int, workshop: "Workshop") -> "Stage":
-    from retrievers.stages.rerank import RerankSettings
+    from assay.retrievers.stages.rerank import RerankSettings
 
     model = {key: value for key, value in way.items() if key in OF_THE_MODEL}
     rest = {key: value for key, value in way.items() if key not in OF_THE_MODEL}

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from eval import telemetry
-from eval.collections.loading import load
-from eval.experiments.config import load_config
-from eval.experiments.timing import System, time_together
-from eval.experiments.workshop import make_workshop
-from eval.runs.latency import choose_spaced
-from eval.statistics.estimates import Estimate, estimate_percentile_ratio
-from retrievers.base import Quiet
+from assay.eval import telemetry
+from assay.eval.collections.loading import load
+from assay.eval.experiments.config import load_config
+from assay.eval.experiments.timing import System, time_together
+from assay.eval.experiments.workshop import make_workshop
+from assay.eval.runs.latency import choose_spaced
+from assay.eval.statistics.estimates import Estimate, estimate_percentile_ratio
+from assay.retrievers.base import Quiet
 
 telemetry.disable()
 ROOT = Path(__file__).resolve().parents[1]

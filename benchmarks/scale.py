@@ -16,12 +16,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.eval import telemetry
+from assay.retrievers.base import AssayError
 from benchmarks.consumption import MEGABYTE, consume
 from benchmarks.dense_index import ENGINES, DenseRow, measure_engine
 from benchmarks.latency import positive
 from benchmarks.tables import WIDTH
-from eval import telemetry
-from retrievers.base import AssayError
 
 CONFIG = Path(__file__).resolve().parents[1] / "configs" / "bm25.yaml"
 ASSAY = Path(sys.executable).with_name("assay")

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from eval.scoring import measures
+from assay.eval.scoring import measures
 
 CARD = """name: synthetic
 title: Synthetic

@@ -13,10 +13,10 @@ import argparse
 
 import numpy as np
 
+from assay.eval import telemetry
+from assay.eval.statistics.max_t import randomise_family
+from assay.eval.statistics.significance import ALPHA, presumes_symmetry
 from benchmarks.intervals import BINARY, GRADED, Numbers, read_scores
-from eval import telemetry
-from eval.statistics.max_t import randomise_family
-from eval.statistics.significance import ALPHA, presumes_symmetry
 
 telemetry.disable()
 MEASURES = (*GRADED, *BINARY)

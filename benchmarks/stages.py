@@ -4,18 +4,18 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from assay.eval.experiments import synthetic_corpus as growth
+from assay.eval.experiments.config import RunConfig, load_config
+from assay.eval.experiments.ingestion import forgetful
+from assay.eval.report.formats import amount, interval
+from assay.eval.runs.latency import LatencySettings, measure
+from assay.retrievers.base import Progress
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache, default_root
 from benchmarks import texts
 from benchmarks.experiment import CONFIGS
 from benchmarks.memory import check_memory
 from benchmarks.report import Times, make_times
-from eval.experiments import synthetic_corpus as growth
-from eval.experiments.config import RunConfig, load_config
-from eval.experiments.ingestion import forgetful
-from eval.report.formats import amount, interval
-from eval.runs.latency import LatencySettings, measure
-from retrievers.base import Progress
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
 
 REFERENCE = ("hierarchical_document", "markdown_ragdocs", "combine_split")
 CHUNKS = 10_000

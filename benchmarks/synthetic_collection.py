@@ -9,7 +9,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from retrievers.base import AssayError
+from assay.retrievers.base import AssayError
 
 SEED = 2_026
 WORDS = 1 << 21  # distinct words; of 10^7 passages nearly all occur

@@ -17,15 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval import run, telemetry
-from eval.collections.collection import Collection
-from eval.collections.loading import load
-from eval.experiments.question_job import Wish, prepare_job
-from eval.experiments.questions import Result, write_questions
-from eval.experiments.workshop import make_workshop
-from eval.questions.kinds import KINDS
-from eval.statistics.estimates import SEED, TAIL, Estimate
-from retrievers.base import AssayError
+from assay import run
+from assay.eval import telemetry
+from assay.eval.collections.collection import Collection
+from assay.eval.collections.loading import load
+from assay.eval.experiments.question_job import Wish, prepare_job
+from assay.eval.experiments.questions import Result, write_questions
+from assay.eval.experiments.workshop import make_workshop
+from assay.eval.questions.kinds import KINDS
+from assay.eval.statistics.estimates import SEED, TAIL, Estimate
+from assay.retrievers.base import AssayError
 
 telemetry.disable()
 Scores = NDArray[np.float64]  # a row a query, a column a pipeline

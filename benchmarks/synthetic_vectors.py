@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from retrievers.base import AssayError
-from retrievers.models.base import Vectors
-from retrievers.store.arrays import ArrayFile
+from assay.retrievers.base import AssayError
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.store.arrays import ArrayFile
 
 SEED = 2_026
 DIMENSIONS = 384

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from assay.eval.report.formats import amount, interval, size
+from assay.eval.statistics.estimates import OpenEstimate
 from benchmarks.report import Report, Row, Size, Times
-from eval.report.formats import amount, interval, size
-from eval.statistics.estimates import OpenEstimate
 
 if TYPE_CHECKING:
     from rich.table import Table

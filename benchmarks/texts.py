@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from eval.collections.catalog import find_card
-from eval.collections.location import why_unavailable
-from eval.experiments.synthetic_corpus import Source, read_source
-from retrievers.settings import Workshop
+from assay.eval.collections.catalog import find_card
+from assay.eval.collections.location import why_unavailable
+from assay.eval.experiments.synthetic_corpus import Source, read_source
+from assay.retrievers.settings import Workshop
 
 COLLECTIONS = ("tarnwick", "scifact", "anthropic_codebase")
 

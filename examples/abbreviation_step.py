@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from pydantic import Field
 
-from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
-from retrievers.settings import Workshop
+from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
+from assay.retrievers.settings import Workshop
 
 
 class AbbreviationSettings(QueryStepSettings):

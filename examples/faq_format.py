@@ -2,11 +2,11 @@
 
 from typing import Literal
 
-from eval.collections.card import Card
-from eval.collections.collection import GoldItem
-from eval.collections.formats.reading import read_jsonl
-from eval.collections.formats.source import GoldBook, Source, read_query_rows
-from retrievers.base import Document
+from assay.eval.collections.card import Card
+from assay.eval.collections.collection import GoldItem
+from assay.eval.collections.formats.reading import read_jsonl
+from assay.eval.collections.formats.source import GoldBook, Source, read_query_rows
+from assay.retrievers.base import Document
 
 
 class FaqCard(Card):

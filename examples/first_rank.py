@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from eval.collections.collection import GoldItem
-from eval.scoring.join import JoinedHit
-from eval.scoring.own import OwnMeasure
+from assay.eval.collections.collection import GoldItem
+from assay.eval.scoring.join import JoinedHit
+from assay.eval.scoring.own import OwnMeasure
 
 
 class FirstRank(OwnMeasure):

@@ -5,9 +5,9 @@ from zlib import crc32
 
 import numpy as np
 
-from retrievers.models.base import Encoder, Vectors
-from retrievers.models.encoders import EncoderChoice
-from retrievers.settings import Workshop
+from assay.retrievers.models.base import Encoder, Vectors
+from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.settings import Workshop
 
 
 class HashingSettings(EncoderChoice):

@@ -2,11 +2,11 @@
 
 from typing import ClassVar
 
-from retrievers.base import IndexReport
-from retrievers.corpus import Corpus
-from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from retrievers.ranking import ordered
-from retrievers.settings import Workshop
+from assay.retrievers.base import IndexReport
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from assay.retrievers.ranking import ordered
+from assay.retrievers.settings import Workshop
 
 
 class HeadingSettings(LegSettings):

@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrievers.base import IndexReport
-from retrievers.engines.base import Capabilities, Engine, StoreSettings, check_dimensions
-from retrievers.engines.formulas import ReciprocalRanks
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored, best, ordered
-from retrievers.settings import Workshop
+from assay.retrievers.base import IndexReport
+from assay.retrievers.engines.base import Capabilities, Engine, StoreSettings, check_dimensions
+from assay.retrievers.engines.formulas import ReciprocalRanks
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored, best, ordered
+from assay.retrievers.settings import Workshop
 
 
 class MemorySettings(StoreSettings):

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from retrievers.base import Hit
-from retrievers.settings import Workshop
-from retrievers.stages.base import Stage, StageResult, StageSettings
+from assay.retrievers.base import Hit
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.base import Stage, StageResult, StageSettings
 
 
 class MinimumSettings(StageSettings):

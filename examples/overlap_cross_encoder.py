@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from retrievers.models.base import CrossEncoder
-from retrievers.models.cross_encoders import CrossEncoderChoice
-from retrievers.settings import Workshop
+from assay.retrievers.models.base import CrossEncoder
+from assay.retrievers.models.cross_encoders import CrossEncoderChoice
+from assay.retrievers.settings import Workshop
 
 
 class OverlapSettings(CrossEncoderChoice):

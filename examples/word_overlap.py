@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from retrievers.base import Chunk, Document, Hit, IndexReport, Ranking, Retriever
+from assay.retrievers.base import Chunk, Document, Hit, IndexReport, Ranking, Retriever
 
 
 class WordOverlap(Retriever):

@@ -4,14 +4,14 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from retrievers.base import Retriever
-from retrievers.documents.preparation import DocumentSettings
-from retrievers.external import PythonSettings
-from retrievers.frameworks import HaystackSettings, LangChainSettings, LlamaIndexSettings
-from retrievers.pipeline import PipelineSettings
-from retrievers.reconversion import Reconverted
-from retrievers.service import HttpSettings
-from retrievers.settings import Settings, Workshop
+from assay.retrievers.base import Retriever
+from assay.retrievers.documents.preparation import DocumentSettings
+from assay.retrievers.external import PythonSettings
+from assay.retrievers.frameworks import HaystackSettings, LangChainSettings, LlamaIndexSettings
+from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.reconversion import Reconverted
+from assay.retrievers.service import HttpSettings
+from assay.retrievers.settings import Settings, Workshop
 
 
 def _default_to_pipeline(value: Any) -> Any:

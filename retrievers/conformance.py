@@ -1,10 +1,11 @@
 """The rules every retriever keeps, as checks that any implementation can be put to.
 
-from retrievers.conformance import check_retriever
+from assay.retrievers.conformance import check_retriever
 def test_mine(): check_retriever(lambda: MyRetriever())
 
-The rules of the parts of a pipeline stand beside their contracts: `retrievers.legs.conformance`,
-and those of `query`, `stages`, `models`, `documents` and `engines`.
+The rules of the parts of a pipeline stand beside their contracts:
+`assay.retrievers.legs.conformance`, and those of `query`, `stages`, `models`, `documents` and
+`engines`.
 """
 
 import math
@@ -15,18 +16,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Generic, ParamSpec, TypeVar
 
-from retrievers.base import AssayError, Document, IndexReport, Ranking, Retriever
-from retrievers.base.adapted import AdaptedRetriever
-from retrievers.base.answers import rises
-from retrievers.conformance_sample import (
+from assay.retrievers.base import AssayError, Document, IndexReport, Ranking, Retriever
+from assay.retrievers.base.adapted import AdaptedRetriever
+from assay.retrievers.base.answers import rises
+from assay.retrievers.conformance_sample import (
     DOCUMENTS,
     EDITED,
     ODD_QUERIES,
     OTHER_DOCUMENTS,
     QUERIES,
 )
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 Make = Callable[[], Retriever]
 P = ParamSpec("P")
@@ -80,7 +81,9 @@ def answers_in_form(subject: Subject) -> None:
     """`index` returns an IndexReport, `search` a Ranking or what functions may return."""
     with AdaptedRetriever(subject.make()) as retriever:
         report: object = retriever.index(subject.documents)
-        told = f"index returned {report!r:.60}; return IndexReport(chunks=…) of retrievers.base"
+        told = (
+            f"index returned {report!r:.60}; return IndexReport(chunks=…) of assay.retrievers.base"
+        )
         require(isinstance(report, IndexReport), told)
         try:
             retriever.search(subject.queries[0], 3)

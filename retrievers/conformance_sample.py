@@ -1,6 +1,6 @@
 """The documents and queries by which retrievers and parts are put to their rules."""
 
-from retrievers.base import Document
+from assay.retrievers.base import Document
 
 DOCUMENTS = tuple(
     Document(f"doc{number}.md", text)

@@ -3,18 +3,18 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from retrievers.base import Chunk, Document
-from retrievers.base.frontmatter import Frontmatter, read_frontmatter
-from retrievers.documents.structure import Structure, parse_document
-from retrievers.models.base import Passages, ShelvedPassages
-from retrievers.models.caching import CachingEncoder, Encoded
-from retrievers.settings import Workshop
-from retrievers.store.chunk_shelf import ChunkShelf
-from retrievers.store.digest import digest, digest_texts
-from retrievers.store.shelf import ById, Names, Shelf
-from retrievers.text.analyzers import AnyAnalyzerSettings
-from retrievers.text.base import Analyzer
-from retrievers.text.term_counts import Counted, find_counts
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.base.frontmatter import Frontmatter, read_frontmatter
+from assay.retrievers.documents.structure import Structure, parse_document
+from assay.retrievers.models.base import Passages, ShelvedPassages
+from assay.retrievers.models.caching import CachingEncoder, Encoded
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.chunk_shelf import ChunkShelf
+from assay.retrievers.store.digest import digest, digest_texts
+from assay.retrievers.store.shelf import ById, Names, Shelf
+from assay.retrievers.text.analyzers import AnyAnalyzerSettings
+from assay.retrievers.text.base import Analyzer
+from assay.retrievers.text.term_counts import Counted, find_counts
 
 
 class Corpus:

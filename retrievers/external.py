@@ -6,16 +6,16 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core.core_schema import CoreSchema
 
-from retrievers.base import AssayError, Retriever
-from retrievers.base.adapted import AdaptedRetriever
-from retrievers.documents.preparation import DocumentSettings
-from retrievers.settings import Settings, Workshop
-from retrievers.settings.plugins import ObjectPath, load_class
-from retrievers.settings.trust import CODE
+from assay.retrievers.base import AssayError, Retriever
+from assay.retrievers.base.adapted import AdaptedRetriever
+from assay.retrievers.documents.preparation import DocumentSettings
+from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings.plugins import ObjectPath, load_class
+from assay.retrievers.settings.trust import CODE
 
 
 class PythonSettings(Settings):
-    """A class of yours that keeps the contract `retrievers.base.Retriever`.
+    """A class of yours that keeps the contract `assay.retrievers.base.Retriever`.
 
     In place of a Ranking, its `search` may return what a function may: (id, score), best first.
     """

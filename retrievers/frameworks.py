@@ -14,14 +14,14 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
-from retrievers.base import AssayError, Document, IndexReport, Ranking, Retriever
-from retrievers.base.answers import NamedChunks, complete, rank_chunks
-from retrievers.base.installation import hint_extra
-from retrievers.documents.preparation import DocumentSettings
-from retrievers.settings import Settings, Workshop
-from retrievers.settings.plugins import ObjectPath, load_object
-from retrievers.settings.trust import CODE
-from retrievers.store.digest import digest_file
+from assay.retrievers.base import AssayError, Document, IndexReport, Ranking, Retriever
+from assay.retrievers.base.answers import NamedChunks, complete, rank_chunks
+from assay.retrievers.base.installation import hint_extra
+from assay.retrievers.documents.preparation import DocumentSettings
+from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings.plugins import ObjectPath, load_object
+from assay.retrievers.settings.trust import CODE
+from assay.retrievers.store.digest import digest_file
 
 KEY = "retriever.object"
 # Where loaders of these frameworks note what a document was made of, the surest first.
@@ -47,7 +47,7 @@ class FrameworkSettings(Settings):
     object: Annotated[ObjectPath, CODE] = Field(
         description="module:name, importable from the working directory or the environment: a "
         "retriever that knows its documents, or a function of `documents` alone that makes one of "
-        "a list of `retrievers.base.Document`",
+        "a list of `assay.retrievers.base.Document`",
     )
     version: str = Field(
         "", description="of what it searches: while it is the same, a finished run stands for a new"

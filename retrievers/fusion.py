@@ -7,15 +7,15 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from retrievers.normalisation import (
+from assay.retrievers.normalisation import (
     measure_confidence,
     normalise_between,
     normalise_deviations,
     normalise_min_max,
     normalise_z_score,
 )
-from retrievers.ranking import Scored, ordered
-from retrievers.settings import Settings
+from assay.retrievers.ranking import Scored, ordered
+from assay.retrievers.settings import Settings
 
 Legs = Mapping[str, Sequence[Scored]]
 

@@ -11,17 +11,17 @@ from functools import cached_property, lru_cache
 from math import fsum
 from typing import Any
 
-from retrievers.base import Document
-from retrievers.base.markdown import is_plain
-from retrievers.corpus import Corpus
-from retrievers.documents.blocks import Section
-from retrievers.documents.definitions import Definition, defines, find_definitions
-from retrievers.documents.identifiers import identify, split_title
-from retrievers.documents.structure import parse_document
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest
-from retrievers.store.sources import digest_imports
-from retrievers.text.tokens import WORDS, fold
+from assay.retrievers.base import Document
+from assay.retrievers.base.markdown import is_plain
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.blocks import Section
+from assay.retrievers.documents.definitions import Definition, defines, find_definitions
+from assay.retrievers.documents.identifiers import identify, split_title
+from assay.retrievers.documents.structure import parse_document
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.sources import digest_imports
+from assay.retrievers.text.tokens import WORDS, fold
 
 CACHE_KIND = "definitions"
 

@@ -4,23 +4,23 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from retrievers.base import AssayError, Chunk, Document
-from retrievers.base.ingestion import Ingested, IngestReport
-from retrievers.config import PipelineConfig
-from retrievers.corpus import Corpus
-from retrievers.documents.chunkers import CombineSplitChunker
-from retrievers.documents.cuts import Cut
-from retrievers.documents.definitions import find_definitions
-from retrievers.documents.preparation import cut_documents, prepare
-from retrievers.documents.references import find_references
-from retrievers.documents.structure import Structure, parse_document
-from retrievers.documents.targets import Targets
-from retrievers.documents.tokens import TokenMap
-from retrievers.legs.reading import Reader, count_unread, find_window, list_encoders
-from retrievers.models.tokens import Tokenizer
-from retrievers.pipeline import PipelineSettings
-from retrievers.reconversion import convert_anew
-from retrievers.settings import Workshop
+from assay.retrievers.base import AssayError, Chunk, Document
+from assay.retrievers.base.ingestion import Ingested, IngestReport
+from assay.retrievers.config import PipelineConfig
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.chunkers import CombineSplitChunker
+from assay.retrievers.documents.cuts import Cut
+from assay.retrievers.documents.definitions import find_definitions
+from assay.retrievers.documents.preparation import cut_documents, prepare
+from assay.retrievers.documents.references import find_references
+from assay.retrievers.documents.structure import Structure, parse_document
+from assay.retrievers.documents.targets import Targets
+from assay.retrievers.documents.tokens import TokenMap
+from assay.retrievers.legs.reading import Reader, count_unread, find_window, list_encoders
+from assay.retrievers.models.tokens import Tokenizer
+from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.reconversion import convert_anew
+from assay.retrievers.settings import Workshop
 
 
 def ingest(

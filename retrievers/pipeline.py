@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from retrievers import charges, telemetry
-from retrievers.base import (
+from assay.retrievers import charges, telemetry
+from assay.retrievers.base import (
     Chunk,
     Document,
     Hit,
@@ -16,19 +16,19 @@ from retrievers.base import (
     Retriever,
     StageTrace,
 )
-from retrievers.corpus import Corpus
-from retrievers.documents.preparation import DocumentSettings, Prepared, prepare
-from retrievers.legs.base import Leg, LegResult, LegSettings
-from retrievers.legs.group import LegGroup
-from retrievers.legs.reading import count_unread, find_window, list_encoders
-from retrievers.models.tokens import Tokenizer
-from retrievers.pipeline_shape import PipelineShape
-from retrievers.query.base import QueryStep, Request
-from retrievers.query_cache import Answers
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
-from retrievers.settings.parts import find_sources
-from retrievers.stages.base import Stage
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.preparation import DocumentSettings, Prepared, prepare
+from assay.retrievers.legs.base import Leg, LegResult, LegSettings
+from assay.retrievers.legs.group import LegGroup
+from assay.retrievers.legs.reading import count_unread, find_window, list_encoders
+from assay.retrievers.models.tokens import Tokenizer
+from assay.retrievers.pipeline_shape import PipelineShape
+from assay.retrievers.query.base import QueryStep, Request
+from assay.retrievers.query_cache import Answers
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
+from assay.retrievers.settings.parts import find_sources
+from assay.retrievers.stages.base import Stage
 
 
 class PipelineSettings(PipelineShape):

@@ -5,16 +5,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from retrievers.base.suggestions import suggest
-from retrievers.fusion import FusionSettings
-from retrievers.legs.base import LegSettings
-from retrievers.legs.registry import AnyLeg
-from retrievers.query.registry import AnyQueryStep
-from retrievers.query_cache import CacheSettings
-from retrievers.settings import Settings
-from retrievers.stages.base import describe_order, find_disorder
-from retrievers.stages.registry import AnyStage
-from retrievers.stages.scale import find_unscaled
+from assay.retrievers.base.suggestions import suggest
+from assay.retrievers.fusion import FusionSettings
+from assay.retrievers.legs.base import LegSettings
+from assay.retrievers.legs.registry import AnyLeg
+from assay.retrievers.query.registry import AnyQueryStep
+from assay.retrievers.query_cache import CacheSettings
+from assay.retrievers.settings import Settings
+from assay.retrievers.stages.base import describe_order, find_disorder
+from assay.retrievers.stages.registry import AnyStage
+from assay.retrievers.stages.scale import find_unscaled
 
 TOLERANCE = 0.01  # of the sum of weights
 

@@ -19,12 +19,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as validated
 
-from retrievers.base import AssayError, Progress, Ranking
-from retrievers.base.installation import hint_extra
-from retrievers.corpus import Corpus
-from retrievers.settings import Settings, Workshop
-from retrievers.store.digest import digest
-from retrievers.store.sources import digest_imports
+from assay.retrievers.base import AssayError, Progress, Ranking
+from assay.retrievers.base.installation import hint_extra
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.sources import digest_imports
 
 URL = "REDIS_URL"
 PREFIX = "assay:answer:"
@@ -233,4 +233,4 @@ def _find_epochs(corpus: Corpus) -> dict[str, str]:
 
 @cache
 def _digest_code() -> str:
-    return digest_imports("retrievers.*")
+    return digest_imports("assay.retrievers.*")

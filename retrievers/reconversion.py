@@ -11,15 +11,23 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from retrievers.base import AssayError, Chunk, Definition, Document, IndexReport, Ranking, Retriever
-from retrievers.base.frontmatter import read_frontmatter
-from retrievers.base.markdown import find_title
-from retrievers.documents.alignment import Alignment
-from retrievers.documents.conversion import Converted
-from retrievers.documents.converters import AnyConverter, identify
-from retrievers.documents.folder import Skipped, convert_all
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest
+from assay.retrievers.base import (
+    AssayError,
+    Chunk,
+    Definition,
+    Document,
+    IndexReport,
+    Ranking,
+    Retriever,
+)
+from assay.retrievers.base.frontmatter import read_frontmatter
+from assay.retrievers.base.markdown import find_title
+from assay.retrievers.documents.alignment import Alignment
+from assay.retrievers.documents.conversion import Converted
+from assay.retrievers.documents.converters import AnyConverter, identify
+from assay.retrievers.documents.folder import Skipped, convert_all
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
 
 
 def convert_anew(

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from retrievers.base import (
+from assay.retrievers.base import (
     AssayError,
     Document,
     Hit,
@@ -20,11 +20,11 @@ from retrievers.base import (
     Retriever,
     StageTrace,
 )
-from retrievers.base.answers import NamedChunks
-from retrievers.documents.preparation import DocumentSettings, prepare
-from retrievers.engines.retries import PASSING, RetrySettings, call, count_retries
-from retrievers.settings import Settings, Workshop
-from retrievers.settings.trust import ADDRESS, VARIABLE
+from assay.retrievers.base.answers import NamedChunks
+from assay.retrievers.documents.preparation import DocumentSettings, prepare
+from assay.retrievers.engines.retries import PASSING, RetrySettings, call, count_retries
+from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings.trust import ADDRESS, VARIABLE
 
 LIMIT = 16 * 2**20  # bytes of one answer
 SHOWN = 200  # characters of an answer that a message shows

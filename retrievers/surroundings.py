@@ -4,16 +4,16 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from retrievers.base import Chunk, Document, Hit
-from retrievers.base.surroundings import Pointer, Surroundings, WrittenReference
-from retrievers.corpus import Corpus
-from retrievers.documents.identifiers import identify
-from retrievers.documents.references import Reference, find_references
-from retrievers.documents.structure import Structure, parse_document
-from retrievers.documents.summary import summarise
-from retrievers.legs.graph import load_edges
-from retrievers.settings import Workshop
-from retrievers.store.chunk_shelf import ChunkShelf
+from assay.retrievers.base import Chunk, Document, Hit
+from assay.retrievers.base.surroundings import Pointer, Surroundings, WrittenReference
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.identifiers import identify
+from assay.retrievers.documents.references import Reference, find_references
+from assay.retrievers.documents.structure import Structure, parse_document
+from assay.retrievers.documents.summary import summarise
+from assay.retrievers.legs.graph import load_edges
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.chunk_shelf import ChunkShelf
 
 
 class Surveyor:

@@ -18,8 +18,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from retrievers.base import Progress, Ranking, StageTrace
-from retrievers.base.installation import hint_extra
+from assay.retrievers.base import Progress, Ranking, StageTrace
+from assay.retrievers.base.installation import hint_extra
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter

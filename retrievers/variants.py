@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
-from retrievers.base import Document, IndexReport, Retriever
-from retrievers.config import PipelineConfig
-from retrievers.corpus import Corpus
-from retrievers.documents.preparation import DocumentSettings, Prepared
-from retrievers.legs.base import Leg, LegResult, LegSettings
-from retrievers.legs.lists import Lists, name_lists
-from retrievers.pipeline import Parts, Pipeline, PipelineSettings
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest
-from retrievers.store.shelf import Shelf
+from assay.retrievers.base import Document, IndexReport, Retriever
+from assay.retrievers.config import PipelineConfig
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.preparation import DocumentSettings, Prepared
+from assay.retrievers.legs.base import Leg, LegResult, LegSettings
+from assay.retrievers.legs.lists import Lists, name_lists
+from assay.retrievers.pipeline import Parts, Pipeline, PipelineSettings
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.shelf import Shelf
 
 # Longer lists are asked for by probes, once a query; they would fill the memory.
 MOST_REMEMBERED = 1000

@@ -11,10 +11,10 @@ SHIPPED = ("configs", "datasets/tarnwick")
 
 
 class ShippedFiles(BuildHookInterface):
-    """Puts them where `eval.shipped` looks for them."""
+    """Puts them where `assay.eval.shipped` looks for them."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add them, unless the installation is editable."""
         if version == "standard":
             for folder in SHIPPED:
-                build_data["force_include"][folder] = f"eval/shipped/{folder}"
+                build_data["force_include"][folder] = f"assay/eval/shipped/{folder}"

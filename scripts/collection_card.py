@@ -10,10 +10,10 @@ from itertools import combinations
 from pathlib import Path
 from statistics import median, stdev
 
-from eval import run
-from eval.frames.run import Result
-from eval.statistics.significance import detectable
-from retrievers.store.files import write_atomically
+from assay import run
+from assay.eval.frames.run import Result
+from assay.eval.statistics.significance import detectable
+from assay.retrievers.store.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[1]
 HEADING = "## Results"

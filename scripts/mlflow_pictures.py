@@ -10,8 +10,8 @@ from pathlib import Path
 from mlflow.tracking import MlflowClient
 from playwright.sync_api import Page, sync_playwright
 
-from eval.tracking.server import serve
-from eval.tracking.store import EXPERIMENT, tracking_uri
+from assay.eval.tracking.server import serve
+from assay.eval.tracking.store import EXPERIMENT, tracking_uri
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "mlflow"
 SIZE = {"width": 1883, "height": 900}

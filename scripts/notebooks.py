@@ -18,10 +18,10 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbconvert import HTMLExporter
 
-from eval import run
-from eval.experiments.locations import reports_folder
-from retrievers.base import AssayError
-from retrievers.store.files import write_atomically
+from assay import run
+from assay.eval.experiments.locations import reports_folder
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIGS = ("bm25", "semantic", "hybrid_rrf")

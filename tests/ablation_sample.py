@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from eval.analysis.ablation import Ablation, Row
-from eval.analysis.ablation_variants import Part, Variant
-from eval.analysis.ablation_weighing import Observed, judge, weigh
+from assay.eval.analysis.ablation import Ablation, Row
+from assay.eval.analysis.ablation_variants import Part, Variant
+from assay.eval.analysis.ablation_weighing import Observed, judge, weigh
 
 
 def observe(run: str, score: float, first: str, milliseconds: float) -> Observed:

@@ -72,7 +72,7 @@ def opened_models() -> Iterator[None]:
 
     What is shared, a session and a tokenizer, keeps nothing of the texts that it has read.
     """
-    from retrievers.models.onnx import OnnxModel
+    from assay.retrievers.models.onnx import OnnxModel
 
     opened: dict[tuple[Any, ...], Any] = {}
     open_anew = OnnxModel._open

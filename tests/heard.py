@@ -1,6 +1,6 @@
 """What is told of progress, kept."""
 
-from retrievers.base import Quiet
+from assay.retrievers.base import Quiet
 
 
 class Heard(Quiet):

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from language_model_server import Call, LanguageModelServer, Reaction, Say
 
-from retrievers.language_models.answers import AnswerCache, KeptAnswer
-from retrievers.language_models.base import LanguageModel, Prompt
-from retrievers.language_models.client import CallSettings, LanguageModelClient
-from retrievers.language_models.ledger import Ledger
-from retrievers.language_models.openai import OpenAiSettings
-from retrievers.language_models.prices import Prices
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
+from assay.retrievers.language_models.base import LanguageModel, Prompt
+from assay.retrievers.language_models.client import CallSettings, LanguageModelClient
+from assay.retrievers.language_models.ledger import Ledger
+from assay.retrievers.language_models.openai import OpenAiSettings
+from assay.retrievers.language_models.prices import Prices
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 PRICES = Prices(input=1, cache_write=1.25, cache_read=0.1, output=5)
 MOST_OUTPUT = 50

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from retrievers.base import IndexReport
-from retrievers.engines.base import Engine, Lists
-from retrievers.engines.formulas import Formula
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
+from assay.retrievers.base import IndexReport
+from assay.retrievers.engines.base import Engine, Lists
+from assay.retrievers.engines.formulas import Formula
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
 
 Lie = Callable[["Liar", str, Vectors], list[Scored]]
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from retrievers.store.cache import Cache, default_root
+from assay.retrievers.store.cache import Cache, default_root
 
 
 def make_cache(folder: Path) -> Path:

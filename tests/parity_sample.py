@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from report_sample import QUERIES, make_collection
 
-from eval.experiments.engine_bench import Bench
-from eval.experiments.engine_settings import ConfiguredEngine, read_engine
-from eval.experiments.parity_sweep import examine
-from eval.parity.results import Parity
-from retrievers.base import Chunk, Quiet
-from retrievers.engines.base import Engine
-from retrievers.engines.conformance_sample import encode
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.eval.experiments.engine_bench import Bench
+from assay.eval.experiments.engine_settings import ConfiguredEngine, read_engine
+from assay.eval.experiments.parity_sweep import examine
+from assay.eval.parity.results import Parity
+from assay.retrievers.base import Chunk, Quiet
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 
 def make_bench() -> Bench:

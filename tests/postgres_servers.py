@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from retrievers.engines.conformance_sample import encode
-from retrievers.engines.postgres.embedded import EmbeddedServer
-from retrievers.engines.postgres.engine import PostgresEngine, PostgresSettings
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.engines.postgres.embedded import EmbeddedServer
+from assay.retrievers.engines.postgres.engine import PostgresEngine, PostgresSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 if TYPE_CHECKING:
     import psycopg

@@ -44,7 +44,7 @@ def call(words: list[str]) -> tuple[int, str]:
         if child == 0:
             os.dup2(errors.fileno(), 2)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            from eval.cli.main import main
+            from assay.eval.cli.main import main
 
             status = 1
             try:
@@ -60,7 +60,7 @@ def call(words: list[str]) -> tuple[int, str]:
 
 def warm_up(words: list[str]) -> None:
     """Load here what commands need, so that no forked process need do it again."""
-    from eval.cli.main import main
+    from assay.eval.cli.main import main
 
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
         main(words)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from eval.collections.card import Card
-from eval.collections.collection import Collection, GoldItem, Query
-from eval.runs.execution import Plan, execute
-from eval.runs.latency import LatencySettings
-from eval.runs.stored import StoredRun
-from retrievers.base import (
+from assay.eval.collections.card import Card
+from assay.eval.collections.collection import Collection, GoldItem, Query
+from assay.eval.runs.execution import Plan, execute
+from assay.eval.runs.latency import LatencySettings
+from assay.eval.runs.stored import StoredRun
+from assay.retrievers.base import (
     Chunk,
     Document,
     Hit,

@@ -6,8 +6,8 @@ from pathlib import Path
 from language_model_server import Call, Reaction, Say
 from planned_runs import make_collection, make_run
 
-from eval.ragas.metrics import METRICS
-from eval.runs.stored import StoredRun
+from assay.eval.ragas.metrics import METRICS
+from assay.eval.runs.stored import StoredRun
 
 QUERIES = 4
 HITS = 5

@@ -2,14 +2,14 @@
 
 import pytest
 
-from eval.collections import kept
-from eval.collections.catalog import find_card
-from eval.collections.check import check
-from eval.collections.collection import Collection
-from eval.collections.formats import beir, irds, native, trec
-from eval.collections.loading import load
-from retrievers.base import AssayError
-from retrievers.store.shelf import Shelf
+from assay.eval.collections import kept
+from assay.eval.collections.catalog import find_card
+from assay.eval.collections.check import check
+from assay.eval.collections.collection import Collection
+from assay.eval.collections.formats import beir, irds, native, trec
+from assay.eval.collections.loading import load
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.shelf import Shelf
 
 
 def leave_in_files(patch: pytest.MonkeyPatch, most: int = -1) -> None:

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from eval.analysis.cost import Cost
-from eval.analysis.grid_search import Figures, Result, Sweep
-from eval.analysis.search_space import Point
-from eval.statistics.estimates import Estimate
+from assay.eval.analysis.cost import Cost
+from assay.eval.analysis.grid_search import Figures, Result, Sweep
+from assay.eval.analysis.search_space import Point
+from assay.eval.statistics.estimates import Estimate
 
 HOSTILE = "</title><script>window.hacked = 1</script>"
 

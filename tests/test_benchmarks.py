@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from assay.eval.collections.loading import load
+from assay.eval.experiments.synthetic_corpus import SENTENCE_END, Source, compose, scatter
+from assay.retrievers.base import AssayError
 from benchmarks import collection_formats, encoding, judging_order, reranking
 from benchmarks.contenders import Contender
 from benchmarks.experiment import PIPELINES
@@ -21,9 +24,6 @@ from benchmarks.stages import REFERENCE
 from benchmarks.synthetic_collection import write_collection
 from benchmarks.tables import print_report
 from benchmarks.texts import sample_queries
-from eval.collections.loading import load
-from eval.experiments.synthetic_corpus import SENTENCE_END, Source, compose, scatter
-from retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[1]
 LIBRARIES = ["bm25s, called directly", "rank-bm25, called directly"]

@@ -15,9 +15,9 @@ import click
 import pytest
 from processes import ROOT
 
-import eval as eval_api
-from eval import api
-from eval.cli.main import assay
+import assay as package
+from assay.eval import api
+from assay.eval.cli.main import assay
 
 LISTED = subprocess.run(
     ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"],
@@ -142,7 +142,7 @@ def test_a_broken_link_is_found() -> None:
     assert find_broken_links(text, ROOT / "docs/x.md") == ["nowhere.md"]
 
 
-@pytest.mark.parametrize("name", eval_api.__all__)
+@pytest.mark.parametrize("name", package.__all__)
 def test_a_function_of_the_python_api_says_all_of_itself(name: str) -> None:
     function = getattr(api, name)
     text = inspect.getdoc(function) or ""

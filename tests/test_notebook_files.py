@@ -34,10 +34,10 @@ def test_compare_runs_reads_only_mlflow() -> None:
     code = "\n".join(
         line for cell in notebook["cells"] if cell["cell_type"] == "code" for line in cell["source"]
     )
-    imported = re.findall(r"^from (?:eval|retrievers)\S* import .*", code, re.MULTILINE)
+    imported = re.findall(r"^from assay\S* import .*", code, re.MULTILINE)
     assert imported == [
-        "from eval import load_tracked_runs",
-        "from eval.statistics.estimates import estimate_mean",
-        "from retrievers.base import AssayError",
+        "from assay import load_tracked_runs",
+        "from assay.eval.statistics.estimates import estimate_mean",
+        "from assay.retrievers.base import AssayError",
     ]
     assert not re.search(r"\bopen\(|read_(?!tracked)|ASSAY_REPORTS|reports/", code)

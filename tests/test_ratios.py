@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
+from assay.eval.statistics.estimates import Estimate
+from assay.retrievers.base import Quiet
 from benchmarks import ratios
 from benchmarks.ratios import ROUNDS, Pair, Ratio, find_ratio, time_apart
-from eval.statistics.estimates import Estimate
-from retrievers.base import Quiet
 
 
 def make_ratio(low: float, high: float) -> Ratio:

@@ -120,8 +120,8 @@ def test_a_wheel_that_is_not_whole_is_refused(archives: Path, tmp_path: Path) ->
     (about,) = (name for name in files if name.endswith("/METADATA"))
     bare = re.sub(rb"\n\n.*", b"\n\n", files[about], count=1, flags=re.DOTALL)
     wrong = {
-        "RECORD is wrong of eval/api/runs.py": {"eval/api/runs.py": b"x"},
-        "holds eval/mlflow.db": {"eval/mlflow.db": b"x"},
+        "RECORD is wrong of assay/eval/api/runs.py": {"assay/eval/api/runs.py": b"x"},
+        "holds assay/eval/mlflow.db": {"assay/eval/mlflow.db": b"x"},
         "no description": {about: bare},
         "unrecognized field: 'nam'": {about: files[about].replace(b"\nName: ", b"\nNam: ")},
     }

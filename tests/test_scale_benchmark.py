@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.retrievers.base import AssayError
 from benchmarks import scale, synthetic_vectors
 from benchmarks.consumption import consume
 from benchmarks.synthetic_vectors import draw_vectors
-from retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[1]
 

@@ -20,7 +20,8 @@ from typing import Any
 
 HEAVY = ("mlflow", "mlflow.tracking", "mlflow.store.tracking.sqlalchemy_store", "pandas",
          "pyarrow.parquet", "scipy.stats", "ir_measures", "rich.table", "jinja2", "bm25s",
-         "tokenizers", "eval.experiments.experiment", "eval.experiments.comparison")  # fmt: skip
+         "tokenizers", "assay.eval.experiments.experiment",
+         "assay.eval.experiments.comparison")  # fmt: skip
 
 
 class Warm:
@@ -100,8 +101,8 @@ class Forked:
 
 def serve() -> None:
     """Start what each order asks for, or tell how it ended."""
-    from eval import telemetry
-    from eval.report.markdown import make_environment
+    from assay.eval import telemetry
+    from assay.eval.report.markdown import make_environment
 
     telemetry.disable()
     for name in HEAVY:
@@ -126,7 +127,7 @@ def serve() -> None:
 
 def run(arguments: list[str], environment: dict[str, str], root: str, printed: list[str]) -> None:
     """Become the command line of an order, and end as it ends."""
-    from eval.cli.main import main
+    from assay.eval.cli.main import main
 
     for number, name in enumerate(printed, start=1):
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)

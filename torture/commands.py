@@ -14,7 +14,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 COLLECTION = ROOT / "datasets" / "harbourline"
 CONFIG = f"base: {ROOT}/configs/bm25.yaml\ndataset: mine\nlatency: {{queries: 0}}\n"
-CALL = [sys.executable, "-c", "from eval.cli.main import main; main()"]
+CALL = [sys.executable, "-c", "from assay.eval.cli.main import main; main()"]
 SWEEP = "base: mine.yaml\naxes: {depth: [5, 10]}\ncollections: [mine]\n"
 K1 = "retriever.legs.keyword.k1=1.0,1.4"
 TARGETS = """

@@ -36,14 +36,14 @@ Reader = tuple[bytes, str, Callable[[Path], object]]
 
 def list_readers() -> Mapping[str, Reader]:
     """Return, by name, a sound file, its name, and what reads it."""
-    from eval.collections.authoring import questions, worksheet
-    from eval.experiments.config import load_config
-    from eval.experiments.grid_search import read_sweep
-    from eval.experiments.search_spaces import read_space
-    from eval.experiments.target_settings import load_settings
-    from eval.gate import baseline
-    from eval.runs import run_files, run_folder, stored
-    from retrievers.settings.files import read_mapping
+    from assay.eval.collections.authoring import questions, worksheet
+    from assay.eval.experiments.config import load_config
+    from assay.eval.experiments.grid_search import read_sweep
+    from assay.eval.experiments.search_spaces import read_space
+    from assay.eval.experiments.target_settings import load_settings
+    from assay.eval.gate import baseline
+    from assay.eval.runs import run_files, run_folder, stored
+    from assay.retrievers.settings.files import read_mapping
 
     return {
         "YAML": (CONFIG, "x.yaml", read_mapping),
@@ -90,7 +90,7 @@ def torture_readers(
 
 
 def _torture(reader: Reader, cases: int, deadline: float, outcome: Outcome) -> None:
-    from retrievers.base import AssayError
+    from assay.retrievers.base import AssayError
 
     sound, name, read = reader
     with tempfile.TemporaryDirectory() as home:
@@ -155,8 +155,8 @@ def _lay_out(folder: Path, name: str, content: bytes) -> Path:
 
 
 def _load_collection(path: Path) -> Any:
-    from eval.collections.card_files import read_card
-    from eval.collections.loading import load_card
+    from assay.eval.collections.card_files import read_card
+    from assay.eval.collections.loading import load_card
 
     folder = path.parent.parent if path.parent.name == "docs" else path.parent
     card = read_card(folder / "dataset.yaml")

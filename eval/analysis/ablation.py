@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from eval.analysis.differences import Difference
-from eval.statistics.estimates import OpenEstimate
+from assay.eval.analysis.differences import Difference
+from assay.eval.statistics.estimates import OpenEstimate
 
 MEASURES = ("nDCG@10", "Hit@1", "Recall@20")
 

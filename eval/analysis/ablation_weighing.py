@@ -6,11 +6,11 @@ from itertools import islice
 
 import numpy as np
 
-from eval.analysis.ablation import Row, Times
-from eval.analysis.ablation_variants import Part, Variant
-from eval.analysis.differences import Contrast, judge_family
-from eval.runs.stored import StoredRun
-from eval.statistics.estimates import OpenEstimate, estimate_percentile
+from assay.eval.analysis.ablation import Row, Times
+from assay.eval.analysis.ablation_variants import Part, Variant
+from assay.eval.analysis.differences import Contrast, judge_family
+from assay.eval.runs.stored import StoredRun
+from assay.eval.statistics.estimates import OpenEstimate, estimate_percentile
 
 TOKENS = "Tokens@10"
 TOP = 10

@@ -1,8 +1,8 @@
 """Queries that nothing answers: whether nothing is returned, and which scores tell them apart.
 
 A query is unanswered where no judged text has the grade from which a text answers (see
-`eval.collections.card`). Every list of a run has a best score and a margin: that score less the
-mean of the first 20. The higher of two queries' scores should be that of the answered one; how
+`assay.eval.collections.card`). Every list of a run has a best score and a margin: that score less
+the mean of the first 20. The higher of two queries' scores should be that of the answered one; how
 often it is so is the area under the ROC curve.
 """
 
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from eval.analysis.candidate_lists import FUSION, LEG, name_entries
-from eval.runs.stored import StoredRun
-from eval.statistics.estimates import Estimate, estimate_share
-from eval.statistics.roc import Point, estimate_auc, trace_curve
+from assay.eval.analysis.candidate_lists import FUSION, LEG, name_entries
+from assay.eval.runs.stored import StoredRun
+from assay.eval.statistics.estimates import Estimate, estimate_share
+from assay.eval.statistics.roc import Point, estimate_auc, trace_curve
 
 RERANK = "rerank"
 MARGIN_OF = 20

@@ -6,13 +6,13 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from eval.analysis.answering import find_unanswered, list_values
-from eval.analysis.cost import dollars
-from eval.analysis.means import estimate_scores
-from eval.runs import answered
-from eval.runs.answered import Recipe, StoredAnswer
-from eval.runs.stored import StoredRun
-from eval.statistics.estimates import Estimate, estimate_share
+from assay.eval.analysis.answering import find_unanswered, list_values
+from assay.eval.analysis.cost import dollars
+from assay.eval.analysis.means import estimate_scores
+from assay.eval.runs import answered
+from assay.eval.runs.answered import Recipe, StoredAnswer
+from assay.eval.runs.stored import StoredRun
+from assay.eval.statistics.estimates import Estimate, estimate_share
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from eval.analysis.candidate_lists import (
+from assay.eval.analysis.candidate_lists import (
     FINAL,
     FUSION,
     LEG,
@@ -19,11 +19,11 @@ from eval.analysis.candidate_lists import (
     follow,
     order_steps,
 )
-from eval.analysis.oracle import Ceiling, find_ceilings, measure_reached
-from eval.collections.collection import GoldItem
-from eval.runs.gold_ranks import Placement, best_rank
-from eval.runs.stored import StoredRun
-from eval.statistics.estimates import Estimate
+from assay.eval.analysis.oracle import Ceiling, find_ceilings, measure_reached
+from assay.eval.collections.collection import GoldItem
+from assay.eval.runs.gold_ranks import Placement, best_rank
+from assay.eval.runs.stored import StoredRun
+from assay.eval.statistics.estimates import Estimate
 
 # From the answer in its place to the answer nowhere; {k} is the cutoff.
 MEANINGS = {

@@ -7,11 +7,11 @@ compare with the final ones.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from eval.collections.collection import GoldItem
-from eval.runs.gold_ranks import matches_itself, rank_ids
-from eval.runs.stored import StoredRun
-from eval.scoring.join import Retrieved, covers
-from retrievers.base import Chunk, StageTrace
+from assay.eval.collections.collection import GoldItem
+from assay.eval.runs.gold_ranks import matches_itself, rank_ids
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring.join import Retrieved, covers
+from assay.retrievers.base import Chunk, StageTrace
 
 LEG, FUSION, STAGE, FINAL = "leg", "fusion", "stage", "final"
 KINDS = (LEG, FUSION, STAGE, FINAL)

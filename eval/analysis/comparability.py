@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from eval.collections.collection import GoldItem, Query
-from eval.runs import answered
-from eval.runs.stored import StoredRun
-from retrievers.base import AssayError
+from assay.eval.collections.collection import GoldItem, Query
+from assay.eval.runs import answered
+from assay.eval.runs.stored import StoredRun
+from assay.retrievers.base import AssayError
 
 
 def check_comparable(base: StoredRun, other: StoredRun) -> None:

@@ -5,27 +5,27 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from eval.analysis.comparability import (
+from assay.eval.analysis.comparability import (
     check_comparable,
     describe_unanswered,
     find_misfit,
     share_answered,
     share_queries,
 )
-from eval.analysis.differences import EFFECT, Difference, describe_symmetry, judge_parts
-from eval.analysis.families import contrast_measures, contrast_types, judge_apart
-from eval.analysis.latency_pairs import LatencyPair, pair_latencies
-from eval.analysis.run_labels import label_runs
-from eval.analysis.summary import Summary, summarise
-from eval.runs import answered
-from eval.runs.delays import describe_delays
-from eval.runs.interleaved_timing import InterleavedTiming
-from eval.runs.latency import TOTAL
-from eval.runs.manifest import describe_order, describe_unread
-from eval.runs.stored import StoredRun, describe_without_hits
-from eval.scoring.measures import find, list_standard
-from eval.statistics.significance import ALPHA, POWER
-from retrievers.base import AssayError
+from assay.eval.analysis.differences import EFFECT, Difference, describe_symmetry, judge_parts
+from assay.eval.analysis.families import contrast_measures, contrast_types, judge_apart
+from assay.eval.analysis.latency_pairs import LatencyPair, pair_latencies
+from assay.eval.analysis.run_labels import label_runs
+from assay.eval.analysis.summary import Summary, summarise
+from assay.eval.runs import answered
+from assay.eval.runs.delays import describe_delays
+from assay.eval.runs.interleaved_timing import InterleavedTiming
+from assay.eval.runs.latency import TOTAL
+from assay.eval.runs.manifest import describe_order, describe_unread
+from assay.eval.runs.stored import StoredRun, describe_without_hits
+from assay.eval.scoring.measures import find, list_standard
+from assay.eval.statistics.significance import ALPHA, POWER
+from assay.retrievers.base import AssayError
 
 DEFAULT = ("nDCG@10", "MRR@10", "Hit@1", "Hit@5", "Recall@20", "Recall@2000tok")
 # What the reader needs beside the measures, of which neither more nor less is better.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
-from eval.runs.stored import StoredRun
+from assay.eval.runs.stored import StoredRun
 
 # Among the counts of a trace: billionths of a US dollar, and calls of which no price is known.
 COST = "nano_usd"

@@ -22,8 +22,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.statistics.estimates import SEED, TAIL
-from eval.statistics.significance import ALPHA, TIE
+from assay.eval.statistics.estimates import SEED, TAIL
+from assay.eval.statistics.significance import ALPHA, TIE
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -112,7 +112,7 @@ def _raise(gain: float, weights: Floats, totals: Ints, ideal: Floats) -> float:
 
     On each level of grades the pairs of the greatest weights are raised, as many as serve best; the
     levels are looked at apart, which can only make the bound wider. The quotient is found by
-    Dinkelbach's method (Management Science 1967), as in `eval.scoring.bounds`.
+    Dinkelbach's method (Management Science 1967), as in `assay.eval.scoring.bounds`.
     """
     reached = np.concatenate([[0.0], np.cumsum(np.sort(weights)[::-1])])
     counts = np.arange(len(reached))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eval.analysis.deciding import (
+from assay.eval.analysis.deciding import (
     CONFIDENCE,
     GROUPS,
     OPEN,
@@ -19,10 +19,10 @@ from eval.analysis.deciding import (
     order,
     score,
 )
-from eval.analysis.pooling import OpenPair, Pool, collect, discount, list_open
-from eval.runs.stored import StoredRun
-from eval.scoring import measures
-from retrievers.base import AssayError
+from assay.eval.analysis.pooling import OpenPair, Pool, collect, discount, list_open
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring import measures
+from assay.retrievers.base import AssayError
 
 
 @dataclass(frozen=True)

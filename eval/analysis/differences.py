@@ -8,11 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from eval.analysis.means import estimate_changes
-from eval.scoring.measures import find
-from eval.statistics.estimates import Estimate
-from eval.statistics.max_t import randomise_family
-from eval.statistics.significance import (
+from assay.eval.analysis.means import estimate_changes
+from assay.eval.scoring.measures import find
+from assay.eval.statistics.estimates import Estimate
+from assay.eval.statistics.max_t import randomise_family
+from assay.eval.statistics.significance import (
     ALPHA,
     TIE,
     can_reach,

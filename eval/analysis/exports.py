@@ -6,11 +6,11 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from eval.analysis.summary import Summary
-from eval.runs.stored import StoredRun
-from eval.scoring import calculation
-from eval.scoring.join import fill_places
-from retrievers.store.files import write_atomically
+from assay.eval.analysis.summary import Summary
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring import calculation
+from assay.eval.scoring.join import fill_places
+from assay.retrievers.store.files import write_atomically
 
 if TYPE_CHECKING:
     from pyarrow import Table

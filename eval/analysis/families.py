@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from eval.analysis.differences import Contrast, Judged, judge_parts
-from eval.analysis.summary import Summary
-from eval.scoring.measures import choose_headline
+from assay.eval.analysis.differences import Contrast, Judged, judge_parts
+from assay.eval.analysis.summary import Summary
+from assay.eval.scoring.measures import choose_headline
 
 
 def contrast_measures(base: Summary, other: Summary, tested: Sequence[str]) -> list[Contrast]:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from eval.analysis.cost import Cost
-from eval.analysis.means import estimate_scores
-from eval.analysis.racing import Drop, Race, Racing
-from eval.analysis.search_space import Point
-from eval.analysis.summary import Summary
-from eval.runs.latency import TOTAL
-from eval.statistics.estimates import Estimate, OpenEstimate
+from assay.eval.analysis.cost import Cost
+from assay.eval.analysis.means import estimate_scores
+from assay.eval.analysis.racing import Drop, Race, Racing
+from assay.eval.analysis.search_space import Point
+from assay.eval.analysis.summary import Summary
+from assay.eval.runs.latency import TOTAL
+from assay.eval.statistics.estimates import Estimate, OpenEstimate
 
 COST = "p95"  # of latency
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eval.runs.interleaved_timing import InterleavedTiming
-from eval.runs.latency import TOTAL
-from eval.runs.stored import StoredRun
-from eval.statistics.estimates import Estimate, allows_ratio, estimate_percentile_ratio
+from assay.eval.runs.interleaved_timing import InterleavedTiming
+from assay.eval.runs.latency import TOTAL
+from assay.eval.runs.stored import StoredRun
+from assay.eval.statistics.estimates import Estimate, allows_ratio, estimate_percentile_ratio
 
 PERCENTILES = (50, 95)
 

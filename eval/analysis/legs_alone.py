@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from eval.analysis.candidate_lists import FUSION, LEG, Trail, follow, order_steps
-from eval.analysis.means import estimate_changes, estimate_scores
-from eval.runs.stored import StoredRun
-from eval.scoring import measures
-from eval.scoring.join import Retrieved, join
-from eval.statistics.estimates import Estimate
+from assay.eval.analysis.candidate_lists import FUSION, LEG, Trail, follow, order_steps
+from assay.eval.analysis.means import estimate_changes, estimate_scores
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring import measures
+from assay.eval.scoring.join import Retrieved, join
+from assay.eval.statistics.estimates import Estimate
 
 
 @dataclass(frozen=True, slots=True)

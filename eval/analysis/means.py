@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from eval.scoring.measures import find
-from eval.statistics.estimates import Estimate, estimate_mean
+from assay.eval.scoring.measures import find
+from assay.eval.statistics.estimates import Estimate, estimate_mean
 
 
 def estimate_scores(measure: str, scores: Iterable[float]) -> Estimate:

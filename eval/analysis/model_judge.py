@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from eval.analysis.two_judges import Grades, Items, Systems, rank_runs
-from eval.runs.stored import StoredRun
-from eval.statistics.agreement import Agreement, measure_agreement
-from eval.statistics.rank_correlation import cross_tabulate
-from eval.statistics.significance import ALPHA
+from assay.eval.analysis.two_judges import Grades, Items, Systems, rank_runs
+from assay.eval.runs.stored import StoredRun
+from assay.eval.statistics.agreement import Agreement, measure_agreement
+from assay.eval.statistics.rank_correlation import cross_tabulate
+from assay.eval.statistics.significance import ALPHA
 
 LEAST_TAU = 0.7
 Verdict = Literal["may be trusted", "must not be trusted", "not shown either way"]

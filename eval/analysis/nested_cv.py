@@ -16,9 +16,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.analysis.search_space import Point
-from eval.scoring.measures import find
-from eval.statistics.estimates import (
+from assay.eval.analysis.search_space import Point
+from assay.eval.scoring.measures import find
+from assay.eval.statistics.estimates import (
     SEED,
     TAIL,
     Estimate,
@@ -26,8 +26,8 @@ from eval.statistics.estimates import (
     Range,
     estimate_grouped_mean,
 )
-from eval.statistics.significance import ALPHA, TIE
-from retrievers.base import AssayError
+from assay.eval.statistics.significance import ALPHA, TIE
+from assay.retrievers.base import AssayError
 
 FOLDS = 5
 REPEATS = 20

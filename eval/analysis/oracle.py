@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from eval.analysis.candidate_lists import LEG, Step, Trail
-from eval.analysis.means import estimate_scores
-from eval.collections.collection import GoldItem
-from eval.runs.stored import StoredRun
-from eval.scoring import measures
-from eval.scoring.join import JoinedHit
-from eval.statistics.estimates import Estimate
+from assay.eval.analysis.candidate_lists import LEG, Step, Trail
+from assay.eval.analysis.means import estimate_scores
+from assay.eval.collections.collection import GoldItem
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring import measures
+from assay.eval.scoring.join import JoinedHit
+from assay.eval.statistics.estimates import Estimate
 
 UNION = "all legs"
 

@@ -4,15 +4,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eval.analysis.comparability import check_comparable
-from eval.analysis.means import estimate_scores
-from eval.collections.authoring.worksheet import Pair, trim
-from eval.collections.collection import GoldItem, Query
-from eval.runs.stored import StoredRun
-from eval.scoring import measures
-from eval.scoring.join import Retrieved, covers
-from eval.statistics.estimates import Estimate
-from retrievers.base import AssayError, Chunk
+from assay.eval.analysis.comparability import check_comparable
+from assay.eval.analysis.means import estimate_scores
+from assay.eval.collections.authoring.worksheet import Pair, trim
+from assay.eval.collections.collection import GoldItem, Query
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring import measures
+from assay.eval.scoring.join import Retrieved, covers
+from assay.eval.statistics.estimates import Estimate
+from assay.retrievers.base import AssayError, Chunk
 
 DEPTH = 10
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 
-from eval.collections.collection import Collection, Query
+from assay.eval.collections.collection import Collection, Query
 
 
 def group(queries: Sequence[Query], collection: Collection, by: str) -> list[str]:

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.analysis.differences import EFFECT
-from eval.statistics.betting import bound_means, find_wealth
-from eval.statistics.estimates import SEED, Estimate
+from assay.eval.analysis.differences import EFFECT
+from assay.eval.statistics.betting import bound_means, find_wealth
+from assay.eval.statistics.estimates import SEED, Estimate
 
 RISK = 0.05
 FEWEST = 10  # queries of the first look

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from eval.analysis.search_space import shorten
-from eval.runs.flattening import flatten
-from eval.runs.stored import StoredRun
+from assay.eval.analysis.search_space import shorten
+from assay.eval.runs.flattening import flatten
+from assay.eval.runs.stored import StoredRun
 
 SAID = 3  # keys in a label
 LONGEST = 40  # characters of a value

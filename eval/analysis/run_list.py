@@ -9,13 +9,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from eval.analysis.exports import PER_QUERY
-from eval.runs.manifest import FORMAT, MANIFEST, Manifest
-from eval.runs.stored import load
-from eval.scoring import measures
-from eval.scoring.kinds import show_name
-from retrievers.base import AssayError
-from retrievers.base.suggestions import suggest
+from assay.eval.analysis.exports import PER_QUERY
+from assay.eval.runs.manifest import FORMAT, MANIFEST, Manifest
+from assay.eval.runs.stored import load
+from assay.eval.scoring import measures
+from assay.eval.scoring.kinds import show_name
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.suggestions import suggest
 
 NO_MEASURES = ("query_id", "type", "text", "milliseconds")  # columns of the exported table
 PAGE = "report.html"

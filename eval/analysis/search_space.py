@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import yaml
 from pydantic import Field
 
-from retrievers.base import AssayError
-from retrievers.settings.files import parse_yaml
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings.files import parse_yaml
 
 Point = Mapping[str, Any]
 # Values by dotted key, as in {"retriever.fusion.k": [10, 60]}.

@@ -5,23 +5,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from eval.analysis.answering import Answering, examine_answering
-from eval.analysis.answers import Answers, examine_answers
-from eval.analysis.attribution import Attribution, attribute
-from eval.analysis.cost import Cost, find_cost
-from eval.analysis.legs_alone import LegAlone, score_legs
-from eval.analysis.means import estimate_scores
-from eval.analysis.unjudged import Unjudged, examine
-from eval.collections.models import describe_models
-from eval.runs import answered
-from eval.runs.ann_recall import find_recalls
-from eval.runs.delays import describe_delays
-from eval.runs.latency import TOTAL, collect_times
-from eval.runs.manifest import describe_order, describe_unread
-from eval.runs.stored import StoredRun
-from eval.scoring import measures
-from eval.scoring.calculation import Scores
-from eval.statistics.estimates import Estimate, OpenEstimate, estimate_percentile
+from assay.eval.analysis.answering import Answering, examine_answering
+from assay.eval.analysis.answers import Answers, examine_answers
+from assay.eval.analysis.attribution import Attribution, attribute
+from assay.eval.analysis.cost import Cost, find_cost
+from assay.eval.analysis.legs_alone import LegAlone, score_legs
+from assay.eval.analysis.means import estimate_scores
+from assay.eval.analysis.unjudged import Unjudged, examine
+from assay.eval.collections.models import describe_models
+from assay.eval.runs import answered
+from assay.eval.runs.ann_recall import find_recalls
+from assay.eval.runs.delays import describe_delays
+from assay.eval.runs.latency import TOTAL, collect_times
+from assay.eval.runs.manifest import describe_order, describe_unread
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring import measures
+from assay.eval.scoring.calculation import Scores
+from assay.eval.statistics.estimates import Estimate, OpenEstimate, estimate_percentile
 
 PERCENTILES = (50, 95, 99)
 

@@ -5,9 +5,9 @@ from typing import TypeVar
 
 from pydantic import Field, model_validator
 
-from eval.analysis.search_space import Axes, Point, unite
-from eval.scoring.measures import HEADLINE
-from retrievers.settings import Settings
+from assay.eval.analysis.search_space import Axes, Point, unite
+from assay.eval.scoring.measures import HEADLINE
+from assay.retrievers.settings import Settings
 
 V = TypeVar("V")
 

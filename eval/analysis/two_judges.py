@@ -7,18 +7,18 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.analysis.comparability import check_comparable
-from eval.analysis.means import estimate_changes, estimate_scores
-from eval.analysis.run_labels import label_runs
-from eval.collections.collection import GoldItem
-from eval.runs.stored import StoredRun
-from eval.scoring import measures
-from eval.statistics.estimates import Estimate, Range
-from eval.statistics.max_t import randomise_family
-from eval.statistics.prediction_powered import PoweredEstimate, estimate_powered_mean
-from eval.statistics.rank_correlation import estimate_tau
-from eval.statistics.significance import ALPHA
-from retrievers.base import AssayError
+from assay.eval.analysis.comparability import check_comparable
+from assay.eval.analysis.means import estimate_changes, estimate_scores
+from assay.eval.analysis.run_labels import label_runs
+from assay.eval.collections.collection import GoldItem
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring import measures
+from assay.eval.statistics.estimates import Estimate, Range
+from assay.eval.statistics.max_t import randomise_family
+from assay.eval.statistics.prediction_powered import PoweredEstimate, estimate_powered_mean
+from assay.eval.statistics.rank_correlation import estimate_tau
+from assay.eval.statistics.significance import ALPHA
+from assay.retrievers.base import AssayError
 
 Grades = Mapping[str, int]  # by the digest of a pair
 Items = Mapping[str, GoldItem]  # what a judgment of a pair is, by the digest of the pair

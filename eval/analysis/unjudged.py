@@ -8,7 +8,7 @@ hide:
   so that those below move up (Sakai, "Alternatives to Bpref", SIGIR 2007). It is no bound, and it
   flatters where hardly anything was judged not relevant.
 * Bounds: the lowest and the highest score that judging the unjudged hits above the cutoff could
-  give (see eval.scoring.bounds).
+  give (see assay.eval.scoring.bounds).
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from eval.analysis.means import estimate_scores
-from eval.runs.stored import StoredRun
-from eval.scoring import measures
-from eval.scoring.bounds import bound
-from eval.scoring.calculation import Gold, Joined, Scores
-from eval.scoring.grid import Grid, lay_out
-from eval.statistics.estimates import SHARE, Estimate, estimate_mean
+from assay.eval.analysis.means import estimate_scores
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring import measures
+from assay.eval.scoring.bounds import bound
+from assay.eval.scoring.calculation import Gold, Joined, Scores
+from assay.eval.scoring.grid import Grid, lay_out
+from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Unjudged:
     """One measure, as means over the queries of a run.
 
     `scored` is the measure as it stands, `judged` is Judged@k at its cutoff. There are no bounds
-    where none are known (see eval.scoring.bounds).
+    where none are known (see assay.eval.scoring.bounds).
     """
 
     measure: str

@@ -13,12 +13,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from eval.analysis.exports import ITEMS, PER_QUERY, QRELS, RUN, as_word
-from eval.scoring import calculation, measures
-from eval.scoring.calculation import ByQuery, Qrels, Run
-from eval.scoring.kinds import show_name
-from eval.scoring.measures import Measure
-from retrievers.base import AssayError
+from assay.eval.analysis.exports import ITEMS, PER_QUERY, QRELS, RUN, as_word
+from assay.eval.scoring import calculation, measures
+from assay.eval.scoring.calculation import ByQuery, Qrels, Run
+from assay.eval.scoring.kinds import show_name
+from assay.eval.scoring.measures import Measure
+from assay.retrievers.base import AssayError
 
 SAME = 1e-12  # scores closer than this are the same: sums may be taken in another order
 ABOUT = {"query_id", "type", "text", "milliseconds"}  # columns that hold no measure

@@ -1,4 +1,4 @@
-"""The Python API: `from eval import run, compare, search, ingest, load_runs, …`.
+"""The Python API: `from assay import run, compare, search, ingest, load_runs, …`.
 
 Objects in, results out: like the command line it is where configs become retrievers, and it reads
 the same environment variables. Bad input raises an AssayError with the line that the command line
@@ -7,10 +7,10 @@ would print. docs/python.md tells more.
 The examples run in a checkout of the project, on its small collection.
 """
 
-from eval import telemetry
-from eval.api.documents import ingest, search
-from eval.api.runs import compare, run
-from eval.api.stored_runs import load_runs, load_tracked_runs
+from assay.eval import telemetry
+from assay.eval.api.documents import ingest, search
+from assay.eval.api.runs import compare, run
+from assay.eval.api.stored_runs import load_runs, load_tracked_runs
 
 __all__ = ["compare", "ingest", "load_runs", "load_tracked_runs", "run", "search"]
 

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.collections.tables import Table
-from eval.frames.ingestion import IngestionResult
-from eval.frames.search import SearchResult
-from retrievers.base import AssayError
+from assay.eval.collections.tables import Table
+from assay.eval.frames.ingestion import IngestionResult
+from assay.eval.frames.search import SearchResult
+from assay.retrievers.base import AssayError
 
 if TYPE_CHECKING:
-    from eval.api.systems import Judged, System
+    from assay.eval.api.systems import Judged, System
 
 
 def search(
@@ -38,7 +38,7 @@ def search(
         AssayError: What is given is wrong, or somebody's function failed.
 
     Examples:
-        >>> from eval import search
+        >>> from assay import search
         >>> documents = {
         ...     "ferry": "The ferry sails twice a day.",
         ...     "dogs": "Dogs stay on deck.",
@@ -49,13 +49,13 @@ def search(
         1. ferry 0–28 (0.8659)
 
     """
-    from eval.collections.collection import Query
-    from eval.collections.in_memory import make_unjudged
-    from eval.experiments.experiment import make_experiment
-    from eval.experiments.search import survey
-    from eval.experiments.workshop import make_workshop
-    from eval.progress import ConsoleProgress
-    from eval.runs import searching
+    from assay.eval.collections.collection import Query
+    from assay.eval.collections.in_memory import make_unjudged
+    from assay.eval.experiments.experiment import make_experiment
+    from assay.eval.experiments.search import survey
+    from assay.eval.experiments.workshop import make_workshop
+    from assay.eval.progress import ConsoleProgress
+    from assay.eval.runs import searching
 
     if documents is not None and collection is not None:
         raise AssayError("documents: allowed without a collection only")
@@ -92,7 +92,7 @@ def ingest(
         AssayError: The config or the documents are wrong, or there are none.
 
     Examples:
-        >>> from eval import ingest
+        >>> from assay import ingest
         >>> taken = ingest("harbourline", config="combine_split")
         >>> taken
         <harbourline by combine_split: 18 documents, 138 chunks>
@@ -105,10 +105,10 @@ def ingest(
         773
 
     """
-    from eval.experiments.config import load_config
-    from eval.experiments.ingestion import run_ingestion
-    from eval.experiments.named_configs import find_config
-    from eval.experiments.workshop import make_workshop
+    from assay.eval.experiments.config import load_config
+    from assay.eval.experiments.ingestion import run_ingestion
+    from assay.eval.experiments.named_configs import find_config
+    from assay.eval.experiments.workshop import make_workshop
 
     settings = load_config(find_config(config), overrides)
     return IngestionResult(run_ingestion(str(documents), settings, make_workshop(), again))

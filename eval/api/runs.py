@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eval.analysis.differences import EFFECT
-from eval.api.stored_runs import load_runs
-from eval.frames.comparison import ComparisonResult
-from eval.frames.run import Result
-from retrievers.base import AssayError
+from assay.eval.analysis.differences import EFFECT
+from assay.eval.api.stored_runs import load_runs
+from assay.eval.frames.comparison import ComparisonResult
+from assay.eval.frames.run import Result
+from assay.retrievers.base import AssayError
 
 if TYPE_CHECKING:
-    from eval.api.systems import Judged, System
+    from assay.eval.api.systems import Judged, System
 
 
 def run(
@@ -28,18 +28,18 @@ def run(
     """Run a retriever on a judged collection, as `assay run` does, and return the stored run.
 
     Where an equal run is stored, that is returned. A function or an object is measured anew
-    unless all that it refers to is known (see `eval.runs.code_identity`).
+    unless all that it refers to is known (see `assay.eval.runs.code_identity`).
 
     Args:
         what: A config by its path, by the name of one in `configs/`, as a mapping (its `base`
-            too is a path or a name) or as an object; a `retrievers.base.Retriever`; a function of
-            a query and a number of hits that returns (document id, score) or (document id, start,
-            end, score); or rankings: `{query id: [(document id, score), …]}`, a DataFrame, or the
-            path of a TREC run.
+            too is a path or a name) or as an object; an `assay.retrievers.base.Retriever`; a
+            function of a query and a number of hits that returns (document id, score) or (document
+            id, start, end, score); or rankings: `{query id: [(document id, score), …]}`, a
+            DataFrame, or the path of a TREC run.
         overrides: Changes to a config, `key.path=value`.
         collection: A name, a folder, a `Collection`, or a mapping with `documents`, `queries`,
-            `judgments` and perhaps `name`, as `eval.collections.in_memory` has them; by default
-            the config's, or else the default one.
+            `judgments` and perhaps `name`, as `assay.eval.collections.in_memory` has them; by
+            default the config's, or else the default one.
         measures: What is reported, by either name: `Hit@5` or `Success@5`.
         name: What the run is called.
         depth: Hits kept a query; 100 unless the config says otherwise.
@@ -54,7 +54,7 @@ def run(
         AssayError: What is given is wrong, or somebody's function failed; it names the query.
 
     Examples:
-        >>> from eval import run
+        >>> from assay import run
         >>> small = "dataset=harbourline"
         >>> result = run("bm25", small, "retriever.legs.keyword.k1=0.9", "limit=12", track=False)
         >>> result
@@ -78,8 +78,8 @@ def run(
         Name: count, dtype: int64
 
     """
-    from eval.experiments.experiment import make_experiment, run_experiment
-    from eval.progress import ConsoleProgress
+    from assay.eval.experiments.experiment import make_experiment, run_experiment
+    from assay.eval.progress import ConsoleProgress
 
     progress = ConsoleProgress()
     options = {"name": name, "depth": depth, "limit": limit, "measures": measures}
@@ -119,7 +119,7 @@ def compare(
         AssayError: Runs were not judged alike, or what `run` raises.
 
     Examples:
-        >>> from eval import compare, run
+        >>> from assay import compare, run
         >>> base = run("bm25", "dataset=harbourline", track=False)
         >>> keyword = "retriever.legs.keyword"
         >>> changed = ("name=flat", f"{keyword}.k1=0.4", f"{keyword}.b=0.1")
@@ -141,10 +141,10 @@ def compare(
         Name: difference.flat, dtype: float64
 
     """
-    from eval.experiments.comparison import compare_systems
-    from eval.experiments.experiment import find_collection, make_experiment, names_system
-    from eval.progress import ConsoleProgress
-    from eval.scoring.measures import check_names
+    from assay.eval.experiments.comparison import compare_systems
+    from assay.eval.experiments.experiment import find_collection, make_experiment, names_system
+    from assay.eval.progress import ConsoleProgress
+    from assay.eval.scoring.measures import check_names
 
     wanted = check_names(measures) if measures is not None else None
     progress = ConsoleProgress()

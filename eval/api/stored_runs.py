@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from eval.frames.run import Result
-from eval.tracking.reading import TrackedRun
-from retrievers.base import AssayError
+from assay.eval.frames.run import Result
+from assay.eval.tracking.reading import TrackedRun
+from assay.retrievers.base import AssayError
 
 
 def load_runs(*references: str | Path, reports: str | Path | None = None) -> list[Result]:
@@ -23,16 +23,16 @@ def load_runs(*references: str | Path, reports: str | Path | None = None) -> lis
         AssayError: A run is not there, or there are none.
 
     Examples:
-        >>> from eval import load_runs, run
+        >>> from assay import load_runs, run
         >>> result = run("bm25", "dataset=harbourline", "limit=12", track=False)
         >>> load_runs(result.id)[0].measures.equals(result.measures)
         True
 
     """
-    from eval.experiments.locations import reports_folder
-    from eval.experiments.run_references import find_stored, load_all
-    from eval.progress import ConsoleProgress
-    from eval.runs.stored import load
+    from assay.eval.experiments.locations import reports_folder
+    from assay.eval.experiments.run_references import find_stored, load_all
+    from assay.eval.progress import ConsoleProgress
+    from assay.eval.runs.stored import load
 
     folder = reports_folder() if reports is None else Path(reports)
     if not references:
@@ -56,7 +56,7 @@ def load_tracked_runs(*names: str) -> list[TrackedRun]:
         AssayError: There are none, or none of a pipeline that is named.
 
     Examples:
-        >>> from eval import load_tracked_runs, run
+        >>> from assay import load_tracked_runs, run
         >>> result = run("bm25", "dataset=harbourline", "limit=12")
         >>> tracked = load_tracked_runs("bm25")[0]
         >>> tracked.id == result.id
@@ -65,7 +65,7 @@ def load_tracked_runs(*names: str) -> list[TrackedRun]:
         True
 
     """
-    from eval.tracking.reading import read_tracked
+    from assay.eval.tracking.reading import read_tracked
 
     runs = read_tracked()
     known = sorted({run.name for run in runs})

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from pydantic import BaseModel
 
-    from eval.collections.collection import Collection
-    from retrievers.base import Retriever
+    from assay.eval.collections.collection import Collection
+    from assay.retrievers.base import Retriever
 
     # What can be run: a config, an object, a function, or rankings.
     System: TypeAlias = (

@@ -1,6 +1,6 @@
 """Texts of documents in a prompt: data, between marks that none of them can close."""
 
-from retrievers.store.digest import digest
+from assay.retrievers.store.digest import digest
 
 CODE = 12  # hexadecimal digits of a mark
 FENCES = (

@@ -7,16 +7,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eval.cli import options
-from eval.cli.output import make_console, make_table, present, print_json, print_table, track_runs
+from assay.eval.cli import options
+from assay.eval.cli.output import (
+    make_console,
+    make_table,
+    present,
+    print_json,
+    print_table,
+    track_runs,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from eval.analysis.ablation import Ablation, Row
-    from eval.analysis.differences import Difference
-    from eval.experiments.ablation import Plan
+    from assay.eval.analysis.ablation import Ablation, Row
+    from assay.eval.analysis.differences import Difference
+    from assay.eval.experiments.ablation import Plan
 
 STYLES = {"better": "green", "worse": "red"}
 
@@ -58,15 +65,15 @@ def ablate(
 
     Exit code: 0 all variants ran, 1 some failed, 2 the pipeline cannot be run.
     """
-    from eval.analysis.ablation import MEASURES
-    from eval.experiments.ablation import ablate as run_all
-    from eval.experiments.ablation import make_plan
-    from eval.experiments.config import load_config
-    from eval.experiments.distribution import distribute
-    from eval.experiments.locations import reports_folder
-    from eval.experiments.workshop import make_workshop
-    from eval.report import ablation as report
-    from eval.scoring.measures import split_names
+    from assay.eval.analysis.ablation import MEASURES
+    from assay.eval.experiments.ablation import ablate as run_all
+    from assay.eval.experiments.ablation import make_plan
+    from assay.eval.experiments.config import load_config
+    from assay.eval.experiments.distribution import distribute
+    from assay.eval.experiments.locations import reports_folder
+    from assay.eval.experiments.workshop import make_workshop
+    from assay.eval.report import ablation as report
+    from assay.eval.scoring.measures import split_names
 
     wanted = split_names(measures) if measures else MEASURES
     plan = make_plan(load_config(config, overrides), wanted, timed)
@@ -85,7 +92,7 @@ def ablate(
 
 
 def _list(plan: "Plan", as_json: bool) -> None:
-    from eval.analysis.ablation_weighing import describe
+    from assay.eval.analysis.ablation_weighing import describe
 
     tables = {"removals": plan.removals, "additions": plan.additions}
     if as_json:
@@ -134,7 +141,7 @@ def _print_rows(console: "Console", found: "Ablation", rows: "Sequence[Row]", ti
 def _table(found: "Ablation", rows: "Sequence[Row]", title: str) -> "Table":
     from rich.markup import escape
 
-    from eval.report.formats import p_value
+    from assay.eval.report.formats import p_value
 
     first, *others = found.measures
     headings = [first, "95 % interval", "p", *(name for other in others for name in (other, "p"))]
@@ -161,7 +168,7 @@ def _interval(item: "Difference") -> str:
 
 
 def _costs(row: "Row") -> tuple[str, ...]:
-    from eval.analysis.ablation import milliseconds
+    from assay.eval.analysis.ablation import milliseconds
 
     own = milliseconds(row.own.p95) if row.own else "–"
     total = f"{row.total.value:+.1f}" if row.total else "–"
@@ -169,8 +176,8 @@ def _costs(row: "Row") -> tuple[str, ...]:
 
 
 def _explain(found: "Ablation") -> str:
-    from eval.report.formats import adjusted
-    from eval.statistics.significance import RESAMPLES
+    from assay.eval.report.formats import adjusted
+    from assay.eval.statistics.significance import RESAMPLES
 
     family = adjusted(found.tests, "of both tables together")
     turns = (

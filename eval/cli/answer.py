@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eval.cli import options
-from eval.cli.asking import print_expected, print_ledger
-from eval.cli.output import make_console, make_table, present, print_places, print_table
+from assay.eval.cli import options
+from assay.eval.cli.asking import print_expected, print_ledger
+from assay.eval.cli.output import make_console, make_table, present, print_places, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from eval.analysis.answers import Answers
-    from eval.experiments.answer_results import Forecast, Outcome
-    from eval.statistics.estimates import Estimate
+    from assay.eval.analysis.answers import Answers
+    from assay.eval.experiments.answer_results import Forecast, Outcome
+    from assay.eval.statistics.estimates import Estimate
 
 
 @click.command()
@@ -47,12 +47,12 @@ def answer(
     QuoteShare, CitationP, CitationR, ContextP, ContextR, Abstention. Keys come from
     ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
     """
-    from eval.experiments import answers
-    from eval.experiments.answer_prompts import make_task
-    from eval.experiments.desk import make_desk
-    from eval.experiments.model_choice import check_model
-    from eval.experiments.run_references import resolve_all
-    from eval.progress import ConsoleProgress
+    from assay.eval.experiments import answers
+    from assay.eval.experiments.answer_prompts import make_task
+    from assay.eval.experiments.desk import make_desk
+    from assay.eval.experiments.model_choice import check_model
+    from assay.eval.experiments.run_references import resolve_all
+    from assay.eval.progress import ConsoleProgress
 
     progress = ConsoleProgress()
     check_model(asked, answers.PURPOSE, progress, dry_run=dry_run)

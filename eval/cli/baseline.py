@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eval.cli import options
-from eval.cli.output import print_json
+from assay.eval.cli import options
+from assay.eval.cli.output import print_json
 
 if TYPE_CHECKING:
-    from eval.gate.baseline import Baseline
+    from assay.eval.gate.baseline import Baseline
 
 
 @click.group()
@@ -29,14 +29,14 @@ def accept(run: str, baselines: Path | None, settings: Path | None, as_json: boo
     baseline. Runs that are degraded, sampled, or of code that was not committed are refused. Commit
     the file: its diff shows the queries that changed.
     """
-    from eval.experiments.gate import baselines_folder, load_settings
-    from eval.experiments.locations import reports_folder
-    from eval.experiments.named_configs import SUFFIXES
-    from eval.experiments.run_references import find_stored
-    from eval.gate import baseline as baselining
-    from eval.runs.stored import load
-    from retrievers.base import AssayError
-    from retrievers.store.locks import changing
+    from assay.eval.experiments.gate import baselines_folder, load_settings
+    from assay.eval.experiments.locations import reports_folder
+    from assay.eval.experiments.named_configs import SUFFIXES
+    from assay.eval.experiments.run_references import find_stored
+    from assay.eval.gate import baseline as baselining
+    from assay.eval.runs.stored import load
+    from assay.retrievers.base import AssayError
+    from assay.retrievers.store.locks import changing
 
     if run.endswith(SUFFIXES):
         raise AssayError(f"{run}: a baseline is made of a run, not of a config; name the run")
@@ -64,8 +64,8 @@ def accept(run: str, baselines: Path | None, settings: Path | None, as_json: boo
 @options.JSON
 def show(name: str | None, baselines: Path | None, as_json: bool) -> None:
     """Show the baseline NAME, as in hybrid_rrf@scifact, or all."""
-    from eval.experiments.gate import baselines_folder
-    from eval.gate import baseline as baselining
+    from assay.eval.experiments.gate import baselines_folder
+    from assay.eval.gate import baseline as baselining
 
     folder = baselines_folder(baselines)
     paths = [folder / f"{name}.json"] if name else sorted(folder.glob("*.json"))

@@ -2,8 +2,8 @@
 
 import click
 
-from eval.cli import options
-from eval.cli.output import print_json
+from assay.eval.cli import options
+from assay.eval.cli.output import print_json
 
 
 @click.group()
@@ -15,7 +15,7 @@ def cache() -> None:
 @options.JSON
 def info(as_json: bool) -> None:
     """Show what each kind of entry takes."""
-    from retrievers.store.cache import Cache, default_root
+    from assay.retrievers.store.cache import Cache, default_root
 
     store = Cache(default_root())
     usage = store.usage()
@@ -33,7 +33,7 @@ def info(as_json: bool) -> None:
 @options.JSON
 def clear(kind: str | None, as_json: bool) -> None:
     """Remove the entries of KIND, or all; what is needed is made again."""
-    from retrievers.store.cache import Cache, default_root
+    from assay.retrievers.store.cache import Cache, default_root
 
     removed = Cache(default_root()).clear(kind)
     if as_json:

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eval.cli import options
-from eval.cli.output import present
+from assay.eval.cli import options
+from assay.eval.cli.output import present
 
 if TYPE_CHECKING:
-    from eval.experiments.checking import Checked
+    from assay.eval.experiments.checking import Checked
 
 MARKS = {"passed": "ok", "failed": "FAILED", "skipped": "-"}
 
@@ -29,7 +29,7 @@ def check(retriever: str, overrides: tuple[str, ...], as_json: bool) -> None:
     A service is asked some hundred times, about the documents of dataset=NAME, which it must have
     indexed.
     """
-    from eval.experiments import checking
+    from assay.eval.experiments import checking
 
     checked = checking.check(retriever, overrides)
     present(checked, as_json, _print)

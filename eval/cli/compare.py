@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eval.cli import options
-from eval.cli.output import make_console, make_table, present, print_table, track
+from assay.eval.cli import options
+from assay.eval.cli.output import make_console, make_table, present, print_table, track
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from eval.analysis.comparison import Comparison, Pair
-    from eval.analysis.differences import Difference
+    from assay.eval.analysis.comparison import Comparison, Pair
+    from assay.eval.analysis.differences import Difference
 
 STYLES = {"better": "green", "worse": "red", "too few queries": "yellow"}
 
@@ -50,18 +50,18 @@ def compare(
     and prompt, these are compared too. The report is a folder of its own among the runs; the
     same comparison gives the same files.
     """
-    from eval import tracking
-    from eval.analysis.differences import EFFECT
-    from eval.experiments.comparison import compare_references
-    from eval.experiments.locations import reports_folder
-    from eval.experiments.named_configs import add_engines
-    from eval.experiments.run import write_report
-    from eval.experiments.run_references import split_overrides
-    from eval.progress import ConsoleProgress
-    from eval.report import comparison as report
-    from eval.runs.environment import command_line
-    from eval.runs.stored import load
-    from eval.scoring.measures import split_names
+    from assay.eval import tracking
+    from assay.eval.analysis.differences import EFFECT
+    from assay.eval.experiments.comparison import compare_references
+    from assay.eval.experiments.locations import reports_folder
+    from assay.eval.experiments.named_configs import add_engines
+    from assay.eval.experiments.run import write_report
+    from assay.eval.experiments.run_references import split_overrides
+    from assay.eval.progress import ConsoleProgress
+    from assay.eval.report import comparison as report
+    from assay.eval.runs.environment import command_line
+    from assay.eval.runs.stored import load
+    from assay.eval.scoring.measures import split_names
 
     wanted = split_names(measures) if measures else None
     named, overrides = split_overrides(runs)
@@ -85,7 +85,7 @@ def compare(
 
 def print_comparison(compared: "Comparison") -> None:
     """Print a table for each run beside the base, what it costs, and what the figures mean."""
-    from eval.report.formats import count
+    from assay.eval.report.formats import count
 
     console = make_console()
     manifest = compared.base.run.manifest
@@ -141,8 +141,8 @@ def _p(value: float | None) -> str:
 
 
 def _print_costs(console: "Console", compared: "Comparison", pair: "Pair") -> None:
-    from eval.analysis.cost import tell_queries
-    from eval.scoring.measures import find
+    from assay.eval.analysis.cost import tell_queries
+    from assay.eval.scoring.measures import find
 
     for name in compared.beside:
         one, two = (summary.means[name].value for summary in (pair.base, pair.other))
@@ -166,8 +166,8 @@ def _print_costs(console: "Console", compared: "Comparison", pair: "Pair") -> No
 
 
 def _explain(compared: "Comparison") -> str:
-    from eval.report.formats import adjusted
-    from eval.statistics.significance import ALPHA, POWER, RESAMPLES
+    from assay.eval.report.formats import adjusted
+    from assay.eval.statistics.significance import ALPHA, POWER, RESAMPLES
 
     family = adjusted(compared.tests, "over all queries together")
     if family:

@@ -2,8 +2,8 @@
 
 import click
 
-from eval.cli import options
-from eval.cli.output import print_json
+from assay.eval.cli import options
+from assay.eval.cli.output import print_json
 
 
 @click.command()
@@ -13,7 +13,7 @@ def components(as_json: bool) -> None:
     from dataclasses import asdict
     from itertools import groupby
 
-    from eval.experiments.components import list_components
+    from assay.eval.experiments.components import list_components
 
     found = list(list_components())
     if as_json:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eval.cli import options
-from eval.cli.output import present
+from assay.eval.cli import options
+from assay.eval.cli.output import present
 
 if TYPE_CHECKING:
-    from eval.experiments.contexts import Forecast, Job, Result
+    from assay.eval.experiments.contexts import Forecast, Job, Result
 
 NAMED = 5  # chunks without a context that are shown by name
 
@@ -41,10 +41,10 @@ def contexts(collection: str, config: str, as_json: bool, **asked: Any) -> None:
     ANTHROPIC_API_KEY and OPENAI_API_KEY alone. Free, and without a model:
     documents.context.source=headings, or opening.
     """
-    from eval.experiments.contexts import estimate, prepare_job, run_job
-    from eval.experiments.model_choice import check_model
-    from eval.progress import ConsoleProgress
-    from retrievers.base import AssayError
+    from assay.eval.experiments.contexts import estimate, prepare_job, run_job
+    from assay.eval.experiments.model_choice import check_model
+    from assay.eval.progress import ConsoleProgress
+    from assay.retrievers.base import AssayError
 
     check_model(asked, "contexts", ConsoleProgress(), dry_run=asked["dry_run"])
     job = prepare_job(collection, config, asked)
@@ -93,7 +93,7 @@ def _print_result(result: "Result") -> None:
 
 
 def _print_head(job: "Job") -> None:
-    from eval.experiments.model_choice import PRICE_LIST
+    from assay.eval.experiments.model_choice import PRICE_LIST
 
     plan = job.plan
     click.echo(

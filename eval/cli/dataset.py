@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eval.cli import options
-from eval.cli.derive import derive
-from eval.cli.output import make_console, make_table, print_json, print_table
+from assay.eval.cli import options
+from assay.eval.cli.derive import derive
+from assay.eval.cli.output import make_console, make_table, print_json, print_table
 
 if TYPE_CHECKING:
-    from eval.collections.card import Card
-    from eval.collections.collection import Collection
-    from eval.collections.problems import Problem
+    from assay.eval.collections.card import Card
+    from assay.eval.collections.collection import Collection
+    from assay.eval.collections.problems import Problem
 
 SAMPLES = 3
 COLUMNS = ("name", "title", "format", "documents", "queries", "where")
@@ -33,7 +33,7 @@ dataset.add_command(derive)
 @options.JSON
 def list_(as_json: bool) -> None:
     """List the collections there are, and whether each can be used here."""
-    from eval.collections.catalog import list_cards
+    from assay.eval.collections.catalog import list_cards
 
     entries = [_summarise(name, path) for name, path in list_cards().items()]
     if as_json:
@@ -47,10 +47,10 @@ def list_(as_json: bool) -> None:
 @options.JSON
 def show(name: str, as_json: bool) -> None:
     """Show what a collection is, and some of its queries. NAME may be NAME:VARIANT."""
-    from eval.collections.catalog import find
-    from eval.collections.loading import load_card
-    from eval.collections.location import why_unavailable
-    from eval.progress import ConsoleProgress
+    from assay.eval.collections.catalog import find
+    from assay.eval.collections.loading import load_card
+    from assay.eval.collections.location import why_unavailable
+    from assay.eval.progress import ConsoleProgress
 
     card, variant = find(name)
     why_not = why_unavailable(card)
@@ -79,7 +79,7 @@ def check(names: tuple[str, ...], in_full: bool, as_json: bool) -> None:
     """
     from dataclasses import asdict
 
-    from eval.collections.problems import summarise
+    from assay.eval.collections.problems import summarise
 
     found = {name: _check(name) for name in names}
     errors = sum(item.severity == "error" for problems in found.values() for item in problems)
@@ -103,9 +103,9 @@ def check(names: tuple[str, ...], in_full: bool, as_json: bool) -> None:
 @options.JSON
 def seal(name: str, as_json: bool) -> None:
     """Write the actual sizes and digests of a collection into its card."""
-    from eval.collections.catalog import find_card
-    from eval.collections.digests import seal as seal_card
-    from eval.progress import ConsoleProgress
+    from assay.eval.collections.catalog import find_card
+    from assay.eval.collections.digests import seal as seal_card
+    from assay.eval.progress import ConsoleProgress
 
     card = seal_card(find_card(name), ConsoleProgress())
     sizes = card.sizes.model_dump() if card.sizes else {}
@@ -118,9 +118,9 @@ def seal(name: str, as_json: bool) -> None:
 
 
 def _summarise(name: str, path: Path) -> dict[str, Any]:
-    from eval.collections.card_files import read_card
-    from eval.collections.location import describe_location, why_unavailable
-    from retrievers.base import AssayError
+    from assay.eval.collections.card_files import read_card
+    from assay.eval.collections.location import describe_location, why_unavailable
+    from assay.retrievers.base import AssayError
 
     entry: dict[str, Any] = dict.fromkeys(("title", "format", "documents", "queries", "where"))
     try:
@@ -201,7 +201,7 @@ def _in_words(value: Any) -> str:
 
 def _count(problems: "Sequence[Problem]") -> str:
     """Return how many problems there are: notes only where there are any."""
-    from eval.report.formats import count
+    from assay.eval.report.formats import count
 
     found = Counter(problem.severity for problem in problems)
     told = [count(found["error"], "error"), count(found["warning"], "warning")]
@@ -209,11 +209,11 @@ def _count(problems: "Sequence[Problem]") -> str:
 
 
 def _check(name: str) -> "list[Problem]":
-    from eval.collections.catalog import find_card
-    from eval.collections.check import check as check_card
-    from eval.collections.problems import Problem
-    from eval.progress import ConsoleProgress
-    from retrievers.base import AssayError
+    from assay.eval.collections.catalog import find_card
+    from assay.eval.collections.check import check as check_card
+    from assay.eval.collections.problems import Problem
+    from assay.eval.progress import ConsoleProgress
+    from assay.retrievers.base import AssayError
 
     try:
         card: Card = find_card(name)

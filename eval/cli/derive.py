@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from eval.cli import options
-from eval.cli.output import print_json
+from assay.eval.cli import options
+from assay.eval.cli.output import print_json
 
 
 @click.command()
@@ -30,9 +30,13 @@ def derive(collection: str, output: Path, kinds: str | None, force: bool, as_jso
     """
     from dataclasses import asdict
 
-    from eval.collections.authoring.known_item_collections import KINDS, make_lookups, read_origins
-    from retrievers.base import AssayError
-    from retrievers.base.suggestions import suggest
+    from assay.eval.collections.authoring.known_item_collections import (
+        KINDS,
+        make_lookups,
+        read_origins,
+    )
+    from assay.retrievers.base import AssayError
+    from assay.retrievers.base.suggestions import suggest
 
     named = [kind.strip() for kind in kinds.split(",")] if kinds is not None else list(KINDS)
     if unknown := [kind for kind in named if kind not in KINDS]:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eval.cli import options
-from eval.cli.output import make_console, make_table, present, print_table
+from assay.eval.cli import options
+from assay.eval.cli.output import make_console, make_table, present, print_table
 
 if TYPE_CHECKING:
-    from eval.parity.benchmark import Benchmark
-    from eval.parity.clients import ClientChecks
+    from assay.eval.parity.benchmark import Benchmark
+    from assay.eval.parity.clients import ClientChecks
 
 STYLES = {"over": "red", "within": "green"}
 
@@ -52,10 +52,10 @@ def check(
     Exit code: 0 no engine is over 1.2; 1 the whole interval of a ratio is, or an engine failed; 2
     for what is to be mended.
     """
-    from eval.experiments.client_checks import check_clients
-    from eval.experiments.locations import default_dataset, reports_folder
-    from eval.experiments.workshop import make_workshop
-    from eval.report.stores import write_checks
+    from assay.eval.experiments.client_checks import check_clients
+    from assay.eval.experiments.locations import default_dataset, reports_folder
+    from assay.eval.experiments.workshop import make_workshop
+    from assay.eval.report.stores import write_checks
 
     found = check_clients(names, dataset or default_dataset(), limit, make_workshop())
     page = write_checks(found, output or reports_folder() / "engines")
@@ -99,9 +99,9 @@ def bench(
 
     Exit code: 0 done; 1 an engine failed; 2 for what is to be mended.
     """
-    from eval.experiments.locations import default_dataset, reports_folder
-    from eval.experiments.store_benchmark import measure_stores
-    from eval.experiments.workshop import make_workshop
+    from assay.eval.experiments.locations import default_dataset, reports_folder
+    from assay.eval.experiments.store_benchmark import measure_stores
+    from assay.eval.experiments.workshop import make_workshop
 
     found, page = measure_stores(
         names,
@@ -118,8 +118,8 @@ def bench(
 
 
 def _print_checks(found: "ClientChecks") -> None:
-    from eval.report.formats import amount, interval
-    from eval.report.stores import ratio
+    from assay.eval.report.formats import amount, interval
+    from assay.eval.report.stores import ratio
 
     title = f"adapter over client, {found.queries} queries of {found.collection}"
     headings = (
@@ -150,7 +150,7 @@ def _print_checks(found: "ClientChecks") -> None:
 def _print_benchmark(found: "Benchmark") -> None:
     from rich.markup import escape
 
-    from eval.report.stores import (
+    from assay.eval.report.stores import (
         list_change_headings,
         list_change_rows,
         list_headings,

@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eval.cli import options
-from eval.cli.output import make_console, make_table, print_json, print_table
+from assay.eval.cli import options
+from assay.eval.cli.output import make_console, make_table, print_json, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from eval.analysis.attribution import Attribution, ItemFate
-    from eval.runs.stored import StoredRun
+    from assay.eval.analysis.attribution import Attribution, ItemFate
+    from assay.eval.runs.stored import StoredRun
 
 EXCERPT = 300  # characters of a gold item
 STYLES = {"found": "green", "in no chunk": "red", "in no leg": "red", "beyond depth": "red"}
@@ -34,10 +34,10 @@ def explain(run: str, overrides: tuple[str, ...], query: str | None, k: int, as_
     beginning of one, its folder, or the id of a run in MLflow. Nothing of a stored run is searched
     again.
     """
-    from eval.analysis.attribution import attribute
-    from eval.experiments.run_references import resolve
-    from eval.progress import ConsoleProgress
-    from retrievers.base import AssayError
+    from assay.eval.analysis.attribution import attribute
+    from assay.eval.experiments.run_references import resolve
+    from assay.eval.progress import ConsoleProgress
+    from assay.retrievers.base import AssayError
 
     stored = resolve(run, overrides, ConsoleProgress())
     if query is not None and query not in stored.queries:
@@ -82,7 +82,7 @@ def _print_run(run: "StoredRun", attribution: "Attribution") -> None:
 def _totals(attribution: "Attribution", totals: dict[str, int]) -> "Table":
     from rich.markup import escape
 
-    from eval.analysis.attribution import MEANINGS
+    from assay.eval.analysis.attribution import MEANINGS
 
     table = make_table("fate", "items", "share")
     for name in ("where", "meaning"):
@@ -143,6 +143,6 @@ def _print_item(console: "Console", run: "StoredRun", item: "ItemFate", number: 
 
 
 def _excerpt(run: "StoredRun", item: "ItemFate") -> str:
-    from eval.report.formats import shorten
+    from assay.eval.report.formats import shorten
 
     return shorten(run.gold_texts[item.item.id], EXCERPT)

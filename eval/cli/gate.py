@@ -8,8 +8,8 @@ from typing import NoReturn
 
 import click
 
-from eval.cli import options
-from eval.cli.output import present, print_json
+from assay.eval.cli import options
+from assay.eval.cli.output import present, print_json
 
 SELF_TEST = "bm25"
 
@@ -53,11 +53,11 @@ def gate(
     or cannot tell. Latency is gated only with --base: base and head are then timed
     interleaved, and their ratio counts.
     """
-    from eval.cli.gate_table import print_report
-    from eval.experiments.gate import baselines_folder, judge_target, load_settings
-    from eval.gate.delivery import Outputs
-    from eval.progress import ConsoleProgress
-    from retrievers.base import AssayError
+    from assay.eval.cli.gate_table import print_report
+    from assay.eval.experiments.gate import baselines_folder, judge_target, load_settings
+    from assay.eval.gate.delivery import Outputs
+    from assay.eval.progress import ConsoleProgress
+    from assay.retrievers.base import AssayError
 
     if self_test:
         _test_itself(target or SELF_TEST, overrides, settings, trials, as_json)
@@ -80,9 +80,9 @@ def gate(
 def _test_itself(
     target: str, overrides: Sequence[str], settings: Path | None, trials: int, as_json: bool
 ) -> NoReturn:
-    from eval.cli.gate_table import print_self_test
-    from eval.experiments.gate import check_gate, load_settings
-    from eval.progress import ConsoleProgress
+    from assay.eval.cli.gate_table import print_self_test
+    from assay.eval.experiments.gate import check_gate, load_settings
+    from assay.eval.progress import ConsoleProgress
 
     limits = load_settings(settings)
     run, result = check_gate(target, overrides, limits, trials, ConsoleProgress())

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eval.cli import options
-from eval.cli.output import print_json, print_places
+from assay.eval.cli import options
+from assay.eval.cli.output import print_json, print_places
 
 if TYPE_CHECKING:
-    from eval.runs.trec_runs import Ties
+    from assay.eval.runs.trec_runs import Ties
 
 
 @click.command("import")
@@ -58,11 +58,11 @@ def import_(
     order given. The runs can then be compared, reported and gated like any other; latency they have
     none.
     """
-    from eval.cli.table import print_summary
-    from eval.experiments.importing import import_runs
-    from eval.experiments.run import export_summary, track, write_report
-    from eval.progress import ConsoleProgress
-    from eval.scoring.measures import split_names
+    from assay.eval.cli.table import print_summary
+    from assay.eval.experiments.importing import import_runs
+    from assay.eval.experiments.run import export_summary, track, write_report
+    from assay.eval.progress import ConsoleProgress
+    from assay.eval.scoring.measures import split_names
 
     wanted = split_names(measures) if measures else ()
     progress = ConsoleProgress()

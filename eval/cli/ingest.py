@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eval.cli import options
-from eval.cli.output import make_console, print_json, print_places, track
+from assay.eval.cli import options
+from assay.eval.cli.output import make_console, print_json, print_places, track
 
 if TYPE_CHECKING:
-    from eval.runs.ingestion import Ingestion
+    from assay.eval.runs.ingestion import Ingestion
 
 
 @click.command()
@@ -39,12 +39,12 @@ def ingest(
     from dataclasses import asdict
     from functools import partial
 
-    from eval.experiments.config import load_config
-    from eval.experiments.ingestion import run_ingestion
-    from eval.experiments.locations import reports_folder
-    from eval.experiments.workshop import make_workshop
-    from eval.report import ingestion as report
-    from eval.tracking.ingestion import log_ingestion
+    from assay.eval.experiments.config import load_config
+    from assay.eval.experiments.ingestion import run_ingestion
+    from assay.eval.experiments.locations import reports_folder
+    from assay.eval.experiments.workshop import make_workshop
+    from assay.eval.report import ingestion as report
+    from assay.eval.tracking.ingestion import log_ingestion
 
     workshop = make_workshop()
     made = run_ingestion(documents, load_config(config, overrides), workshop, again)
@@ -64,9 +64,9 @@ def ingest(
 
 
 def _print(made: "Ingestion") -> None:
-    from eval.cli.skipped_files import describe_skipped
-    from eval.report import ingestion as report
-    from eval.report.histogram import bin_rows, draw_bars
+    from assay.eval.cli.skipped_files import describe_skipped
+    from assay.eval.report import ingestion as report
+    from assay.eval.report.histogram import bin_rows, draw_bars
 
     console = make_console()
     for line in describe_skipped(made.skipped):

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eval.cli import options
-from eval.cli.output import print_json
+from assay.eval.cli import options
+from assay.eval.cli.output import print_json
 
 if TYPE_CHECKING:
-    from eval.collections.authoring.author import Authored
+    from assay.eval.collections.authoring.author import Authored
 
 
 @click.command()
@@ -59,12 +59,12 @@ def init(
     With --ci, in the root of a git repository: run the pipeline, accept the run as the baseline,
     commit, and every change is judged against it.
     """
-    from eval.cli.skipped_files import describe_skipped
-    from eval.collections.authoring.author import PIPELINE, find_target
-    from eval.experiments.authoring import add_questions, author_folder
-    from eval.gate.package_source import find_package
-    from eval.gate.workflows import describe_package, plan_workflow, write_workflow
-    from retrievers.base import AssayError
+    from assay.eval.cli.skipped_files import describe_skipped
+    from assay.eval.collections.authoring.author import PIPELINE, find_target
+    from assay.eval.experiments.authoring import add_questions, author_folder
+    from assay.eval.gate.package_source import find_package
+    from assay.eval.gate.workflows import describe_package, plan_workflow, write_workflow
+    from assay.retrievers.base import AssayError
 
     target = find_target(folder, name, output)
     workflow = plan_workflow(ci, target / PIPELINE, force) if ci else {}
@@ -103,7 +103,7 @@ def init(
 
 
 def _describe(made: "Authored") -> dict[str, Any]:
-    from eval.analysis.differences import foretell
+    from assay.eval.analysis.differences import foretell
 
     return {
         "name": made.name,
@@ -119,8 +119,8 @@ def _describe(made: "Authored") -> dict[str, Any]:
 
 
 def _print(made: "Authored") -> None:
-    from eval.analysis.differences import foretell
-    from eval.collections.authoring.author import UNLOCATED
+    from assay.eval.analysis.differences import foretell
+    from assay.eval.collections.authoring.author import UNLOCATED
 
     judged = made.judged
     for item in judged.unlocated:

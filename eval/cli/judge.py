@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eval.cli import options
-from eval.cli.output import make_console, make_table, print_json, print_table
+from assay.eval.cli import options
+from assay.eval.cli.output import make_console, make_table, print_json, print_table
 
 if TYPE_CHECKING:
-    from eval.analysis.model_judge import ModelJudge
-    from eval.experiments.judging import Forecast, Job
-    from eval.experiments.judging_run import Outcome
+    from assay.eval.analysis.model_judge import ModelJudge
+    from assay.eval.experiments.judging import Forecast, Job
+    from assay.eval.experiments.judging_run import Outcome
 
 
 @click.command()
@@ -68,18 +68,18 @@ def judge(
     are kept: a call that was interrupted goes on where it stopped, and nothing is paid for twice.
     Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
     """
-    from eval.experiments.judge_families import warn_of_judge
-    from eval.experiments.judging import estimate
-    from eval.experiments.judging_run import run_job
-    from eval.experiments.judging_tables import (
+    from assay.eval.experiments.judge_families import warn_of_judge
+    from assay.eval.experiments.judging import estimate
+    from assay.eval.experiments.judging_run import run_job
+    from assay.eval.experiments.judging_tables import (
         examine_grades,
         find_runs,
         open_table,
         write_report,
     )
-    from eval.experiments.model_choice import check_model
-    from eval.progress import ConsoleProgress
-    from retrievers.base import AssayError
+    from assay.eval.experiments.model_choice import check_model
+    from assay.eval.progress import ConsoleProgress
+    from assay.retrievers.base import AssayError
 
     progress = ConsoleProgress()
     check_model(asked, "judge", progress, dry_run=dry_run)
@@ -153,7 +153,7 @@ def _print_outcome(outcome: "Outcome") -> None:
 
 
 def _print_found(found: "ModelJudge") -> None:
-    from eval.report import model_judge as report
+    from assay.eval.report import model_judge as report
 
     console = make_console()
     if rows := report.list_agreements(found):

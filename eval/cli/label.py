@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eval.cli import options
-from eval.cli.output import print_json
+from assay.eval.cli import options
+from assay.eval.cli.output import print_json
 
 if TYPE_CHECKING:
-    from eval.collections.authoring.labelling import Labelled
-    from eval.collections.authoring.labels import Labels
-    from eval.collections.collection import Collection
-    from eval.collections.formats.rows import Row
-    from eval.collections.problems import Problem
-    from eval.judging.export import Filled
+    from assay.eval.collections.authoring.labelling import Labelled
+    from assay.eval.collections.authoring.labels import Labels
+    from assay.eval.collections.collection import Collection
+    from assay.eval.collections.formats.rows import Row
+    from assay.eval.collections.problems import Problem
+    from assay.eval.judging.export import Filled
 
 
 @click.command()
@@ -72,21 +72,21 @@ def label(
     The judgments go into the files of a native collection that lies below this folder or in the
     project, and its card is sealed anew. For any other, --output makes a copy.
     """
-    from eval.collections.authoring import worksheet
-    from eval.collections.authoring.labelling import (
+    from assay.eval.collections.authoring import worksheet
+    from assay.eval.collections.authoring.labelling import (
         add_in_place,
         add_to_copy,
         finish_labelling,
     )
-    from eval.collections.authoring.labels import (
+    from assay.eval.collections.authoring.labels import (
         check_labels,
         find_collection,
         find_highest_grade,
     )
-    from eval.collections.catalog import find
-    from eval.collections.loading import load_card
-    from eval.collections.problems import Problems
-    from retrievers.store.locks import changing
+    from assay.eval.collections.catalog import find
+    from assay.eval.collections.loading import load_card
+    from assay.eval.collections.problems import Problems
+    from assay.retrievers.store.locks import changing
 
     rows = worksheet.read(file)
     name = collection or find_collection(file, rows)
@@ -117,7 +117,7 @@ def label(
 
 def _check_judge(judge: str | None) -> str:
     """Return the name of the judge on the page. Raises AssayError for none, or one unfit."""
-    from retrievers.base import AssayError
+    from assay.retrievers.base import AssayError
 
     if judge is None or not re.fullmatch(r"\w(?:[\w .@-]{0,38}\w)?", judge):
         raise AssayError(
@@ -140,11 +140,11 @@ def _serve(
     """Serve the page to judge on until Ctrl-C."""
     from contextlib import closing, suppress
 
-    from eval.judging.desk import Desk
-    from eval.judging.export import find_grade_file
-    from eval.judging.grades import GradeFile
-    from eval.judging.server import JudgingServer
-    from eval.judging.sheet import make_sheet
+    from assay.eval.judging.desk import Desk
+    from assay.eval.judging.export import find_grade_file
+    from assay.eval.judging.grades import GradeFile
+    from assay.eval.judging.server import JudgingServer
+    from assay.eval.judging.sheet import make_sheet
 
     sheet = make_sheet(rows, collection, highest)
     with (
@@ -168,9 +168,9 @@ def _fill_in(
     """
     from contextlib import closing
 
-    from eval.judging.export import fill_in, find_grade_file
-    from eval.judging.grades import GradeFile
-    from eval.judging.model_grades import fill_in_models, find_model_file, take_latest
+    from assay.eval.judging.export import fill_in, find_grade_file
+    from assay.eval.judging.grades import GradeFile
+    from assay.eval.judging.model_grades import fill_in_models, find_model_file, take_latest
 
     filled, people = None, set[str]()
     if (path := find_grade_file(file)).exists():

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eval.cli import options
-from eval.cli.output import print_json
+from assay.eval.cli import options
+from assay.eval.cli.output import print_json
 
 if TYPE_CHECKING:
-    from eval.tracking import Logged
+    from assay.eval.tracking import Logged
 
 
 @click.command()
@@ -23,10 +23,10 @@ def log(runs: tuple[str, ...], reports: Path | None, again: bool, as_json: bool)
     Each of RUNS is the id of a run, the beginning of one, or its folder. The store is
     $MLFLOW_TRACKING_URI, or mlflow.db in this folder.
     """
-    from eval import tracking
-    from eval.experiments.locations import reports_folder
-    from eval.experiments.run import export_summary
-    from eval.runs.stored import find, load
+    from assay.eval import tracking
+    from assay.eval.experiments.locations import reports_folder
+    from assay.eval.experiments.run import export_summary
+    from assay.eval.runs.stored import find, load
 
     folders = {find(reports or reports_folder(), reference).resolve() for reference in runs}
     summaries = [export_summary(load(folder)) for folder in sorted(folders)]

@@ -9,44 +9,74 @@ from collections.abc import Sequence
 
 import click
 
-from eval import untracked
+from assay.eval import untracked
 
 COMMANDS = {
-    "run": ("eval.cli.run:run", "Run a pipeline on a judged collection."),
-    "search": ("eval.cli.search:search", "Search for one query and explain every step."),
-    "compare": ("eval.cli.compare:compare", "Compare runs with a base, query by query."),
-    "tune": ("eval.cli.tune:tune", "Find the best settings, and what they gain held out."),
-    "threshold": ("eval.cli.threshold:threshold", "Fit when to return nothing at all."),
-    "sweep": ("eval.cli.sweep:sweep", "Run every combination of settings and collections."),
-    "parity": ("eval.cli.parity:parity", "Compare an engine's hybrid search with its formula."),
-    "recall": ("eval.cli.recall:recall", "Measure what approximate search misses and saves."),
-    "ablate": ("eval.cli.ablate:ablate", "Find what each part of a pipeline adds and costs."),
-    "gate": ("eval.cli.gate:gate", "Judge a pipeline against its committed baseline."),
-    "targets": ("eval.cli.targets:targets", "Measure every success criterion, with a verdict."),
-    "baseline": ("eval.cli.baseline:baseline", "Accept or show the baselines of the gate."),
-    "explain": ("eval.cli.explain:explain", "Tell where the answers of a run went."),
-    "answer": ("eval.cli.answer:answer", "Answers by a language model from what runs return."),
-    "ragas": ("eval.cli.ragas:ragas", "Score runs with ragas, beside the measures here."),
-    "pool": ("eval.cli.pool:pool", "Write the table of results that no one has judged."),
-    "judge": ("eval.cli.judge:judge", "Let a language model judge it, and hold it to people."),
-    "label": ("eval.cli.label:label", "Add the judgments of such a table to its collection."),
-    "verify": ("eval.cli.verify:verify", "Recompute every measure of a run from its exports."),
-    "runs": ("eval.cli.runs:runs", "List, show and delete stored runs; write an index page."),
-    "report": ("eval.cli.report:report", "Write the report of a stored run anew."),
-    "import": ("eval.cli.import_command:import_", "Judge rankings made elsewhere (TREC, JSONL)."),
-    "log": ("eval.cli.log:log", "Send stored runs to the MLflow tracking store."),
-    "mlflow": ("eval.cli.mlflow_ui:mlflow", "Open the MLflow UI on the tracking store."),
-    "init": ("eval.cli.init:init", "Make a judged collection of your documents and questions."),
-    "questions": ("eval.cli.questions:questions", "Let a language model write questions."),
-    "ingest": ("eval.cli.ingest:ingest", "Convert, cut and index documents, and report on it."),
-    "contexts": ("eval.cli.contexts:contexts", "Situate chunks with a language model."),
-    "dataset": ("eval.cli.dataset:dataset", "List, show and check collections."),
-    "components": ("eval.cli.components:components", "List all that a config can name."),
-    "check": ("eval.cli.check:check", "Put a retriever of your own to the rules."),
-    "config": ("eval.cli.config_command:config", "Show a resolved config, or the JSON Schema."),
-    "models": ("eval.cli.models:models", "List and fetch the pinned models."),
-    "engines": ("eval.cli.engines:engines", "List and time the engines, remove what they keep."),
-    "cache": ("eval.cli.cache:cache", "Show or clear the cache."),
+    "run": ("assay.eval.cli.run:run", "Run a pipeline on a judged collection."),
+    "search": ("assay.eval.cli.search:search", "Search for one query and explain every step."),
+    "compare": ("assay.eval.cli.compare:compare", "Compare runs with a base, query by query."),
+    "tune": ("assay.eval.cli.tune:tune", "Find the best settings, and what they gain held out."),
+    "threshold": ("assay.eval.cli.threshold:threshold", "Fit when to return nothing at all."),
+    "sweep": ("assay.eval.cli.sweep:sweep", "Run every combination of settings and collections."),
+    "parity": (
+        "assay.eval.cli.parity:parity",
+        "Compare an engine's hybrid search with its formula.",
+    ),
+    "recall": ("assay.eval.cli.recall:recall", "Measure what approximate search misses and saves."),
+    "ablate": ("assay.eval.cli.ablate:ablate", "Find what each part of a pipeline adds and costs."),
+    "gate": ("assay.eval.cli.gate:gate", "Judge a pipeline against its committed baseline."),
+    "targets": (
+        "assay.eval.cli.targets:targets",
+        "Measure every success criterion, with a verdict.",
+    ),
+    "baseline": ("assay.eval.cli.baseline:baseline", "Accept or show the baselines of the gate."),
+    "explain": ("assay.eval.cli.explain:explain", "Tell where the answers of a run went."),
+    "answer": (
+        "assay.eval.cli.answer:answer",
+        "Answers by a language model from what runs return.",
+    ),
+    "ragas": ("assay.eval.cli.ragas:ragas", "Score runs with ragas, beside the measures here."),
+    "pool": ("assay.eval.cli.pool:pool", "Write the table of results that no one has judged."),
+    "judge": (
+        "assay.eval.cli.judge:judge",
+        "Let a language model judge it, and hold it to people.",
+    ),
+    "label": ("assay.eval.cli.label:label", "Add the judgments of such a table to its collection."),
+    "verify": (
+        "assay.eval.cli.verify:verify",
+        "Recompute every measure of a run from its exports.",
+    ),
+    "runs": ("assay.eval.cli.runs:runs", "List, show and delete stored runs; write an index page."),
+    "report": ("assay.eval.cli.report:report", "Write the report of a stored run anew."),
+    "import": (
+        "assay.eval.cli.import_command:import_",
+        "Judge rankings made elsewhere (TREC, JSONL).",
+    ),
+    "log": ("assay.eval.cli.log:log", "Send stored runs to the MLflow tracking store."),
+    "mlflow": ("assay.eval.cli.mlflow_ui:mlflow", "Open the MLflow UI on the tracking store."),
+    "init": (
+        "assay.eval.cli.init:init",
+        "Make a judged collection of your documents and questions.",
+    ),
+    "questions": ("assay.eval.cli.questions:questions", "Let a language model write questions."),
+    "ingest": (
+        "assay.eval.cli.ingest:ingest",
+        "Convert, cut and index documents, and report on it.",
+    ),
+    "contexts": ("assay.eval.cli.contexts:contexts", "Situate chunks with a language model."),
+    "dataset": ("assay.eval.cli.dataset:dataset", "List, show and check collections."),
+    "components": ("assay.eval.cli.components:components", "List all that a config can name."),
+    "check": ("assay.eval.cli.check:check", "Put a retriever of your own to the rules."),
+    "config": (
+        "assay.eval.cli.config_command:config",
+        "Show a resolved config, or the JSON Schema.",
+    ),
+    "models": ("assay.eval.cli.models:models", "List and fetch the pinned models."),
+    "engines": (
+        "assay.eval.cli.engines:engines",
+        "List and time the engines, remove what they keep.",
+    ),
+    "cache": ("assay.eval.cli.cache:cache", "Show or clear the cache."),
 }
 
 DEBUG = "--debug"  # may stand anywhere among the arguments
@@ -85,7 +115,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the name of a command, itself, and what follows. Raises UsageError."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
-            from retrievers.base.suggestions import suggest
+            from assay.retrievers.base.suggestions import suggest
 
             ctx.fail(f"No such command '{args[0]}'{suggest(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
@@ -103,7 +133,7 @@ def _trust(_context: click.Context, _option: click.Parameter, wanted: bool) -> N
 
 def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
-        from eval.runs.environment import describe_version
+        from assay.eval.runs.environment import describe_version
 
         click.echo(f"assay, version {describe_version()}")
         context.exit()
@@ -149,8 +179,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     What went wrong is told in one line; the traceback is shown where it is asked for.
     """
-    from eval import telemetry
-    from eval.cli.streams import safe_streams
+    from assay.eval import telemetry
+    from assay.eval.cli.streams import safe_streams
 
     telemetry.disable()
     # Rankings are millions of small objects without circles among them, which live long: looking
@@ -184,7 +214,7 @@ def _run(arguments: Sequence[str] | None) -> None:
 
 def _tell(error: Exception) -> tuple[str, int]:
     """Return what is said of an error, and the exit code: of files it is the user's to mend."""
-    from retrievers.base import AssayError, explain_os_error
+    from assay.retrievers.base import AssayError, explain_os_error
 
     if isinstance(error, AssayError):
         return str(error), 2

@@ -2,8 +2,8 @@
 
 import click
 
-from eval.cli import options
-from eval.cli.output import print_json
+from assay.eval.cli import options
+from assay.eval.cli.output import print_json
 
 
 @click.command()
@@ -16,10 +16,10 @@ def mlflow(port: int, no_browser: bool, as_json: bool) -> None:
     It listens on this machine only. Where MLFLOW_TRACKING_URI is a server, that has a page of its
     own, and its address is printed instead.
     """
-    from eval.tracking import redact, tracking_uri
-    from eval.tracking.server import serve
-    from eval.tracking.store import is_server
-    from retrievers.base import AssayError
+    from assay.eval.tracking import redact, tracking_uri
+    from assay.eval.tracking.server import serve
+    from assay.eval.tracking.store import is_server
+    from assay.retrievers.base import AssayError
 
     uri = tracking_uri()
     if is_server(uri):

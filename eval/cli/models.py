@@ -2,8 +2,8 @@
 
 import click
 
-from eval.cli import options
-from eval.cli.output import make_console, print_json, print_table
+from assay.eval.cli import options
+from assay.eval.cli.output import make_console, print_json, print_table
 
 
 @click.group()
@@ -17,7 +17,7 @@ def list_models(as_json: bool) -> None:
     """Show every pinned model and whether it is in the cache."""
     from dataclasses import asdict
 
-    from eval.experiments.models import list_models as list_pinned
+    from assay.eval.experiments.models import list_models as list_pinned
 
     pinned = list(list_pinned())
     if as_json:
@@ -51,7 +51,7 @@ def fetch(names: tuple[str, ...], backend: str, as_json: bool) -> None:
     """
     from dataclasses import asdict
 
-    from eval.experiments.models import fetch_models
+    from assay.eval.experiments.models import fetch_models
 
     fetched = []
     for model in fetch_models(names, backend):

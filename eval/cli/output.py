@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
-from retrievers.base import T
-from retrievers.base.installation import find_checkout
+from assay.retrievers.base import T
+from assay.retrievers.base.installation import find_checkout
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from eval.tracking.record import Record
-    from retrievers.base import Progress
+    from assay.eval.tracking.record import Record
+    from assay.retrievers.base import Progress
 
 
 def print_json(value: object) -> None:
@@ -62,8 +62,8 @@ def print_places(**places: "Path | str | None") -> None:
 
 
 def track(no_track: bool, log: Callable[[], T], kept: str, progress: "Progress") -> T | None:
-    """Unless asked not to, log to MLflow by `log`: see `eval.tracking.attempt`."""
-    from eval.tracking import attempt
+    """Unless asked not to, log to MLflow by `log`: see `assay.eval.tracking.attempt`."""
+    from assay.eval.tracking import attempt
 
     return None if no_track else attempt(log, kept, progress)
 
@@ -72,8 +72,8 @@ def track_runs(
     no_track: bool, records: "Sequence[Record]", folder: Path, progress: "Progress"
 ) -> str | None:
     """Unless asked not to, log runs with the report in `folder`; return the id of their parent."""
-    from eval.runs.environment import command_line
-    from eval.tracking.sweep import log_sweep
+    from assay.eval.runs.environment import command_line
+    from assay.eval.tracking.sweep import log_sweep
 
     def log() -> str | None:
         return log_sweep(records, command_line(), folder, progress) if records else None

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from eval.cli import options
-from eval.cli.output import present
+from assay.eval.cli import options
+from assay.eval.cli.output import present
 
 
 @click.command()
@@ -64,13 +64,13 @@ def parity(
     Exit code: 0 done, whatever the verdicts; 1 with --all, where an engine failed; 2 for what is
     to be mended.
     """
-    from eval.cli.parity_output import print_all, print_fusions, print_one
-    from eval.experiments.fusions import compare_offers
-    from eval.experiments.locations import reports_folder
-    from eval.experiments.parity import deliver, examine_all, read_request
-    from eval.experiments.workshop import make_workshop
-    from eval.report.fusions import write
-    from retrievers.base import AssayError
+    from assay.eval.cli.parity_output import print_all, print_fusions, print_one
+    from assay.eval.experiments.fusions import compare_offers
+    from assay.eval.experiments.locations import reports_folder
+    from assay.eval.experiments.parity import deliver, examine_all, read_request
+    from assay.eval.experiments.workshop import make_workshop
+    from assay.eval.report.fusions import write
+    from assay.retrievers.base import AssayError
 
     workshop = make_workshop()
     if fusions:

@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from eval.analysis.differences import SYMMETRY, Difference
-from eval.cli.output import make_console, make_table, print_places, print_table
-from eval.parity.fusions import BASES, MEASURE, Fusions
-from eval.parity.quality import DENSE, HYBRID, KEYWORD, MEASURES, NATIVE, OURS, TIMED
-from eval.parity.results import Parity
-from eval.parity.verdicts import QueryVerdict
-from eval.report.formats import amount, p_value, score, signed, size
+from assay.eval.analysis.differences import SYMMETRY, Difference
+from assay.eval.cli.output import make_console, make_table, print_places, print_table
+from assay.eval.parity.fusions import BASES, MEASURE, Fusions
+from assay.eval.parity.quality import DENSE, HYBRID, KEYWORD, MEASURES, NATIVE, OURS, TIMED
+from assay.eval.parity.results import Parity
+from assay.eval.parity.verdicts import QueryVerdict
+from assay.eval.report.formats import amount, p_value, score, signed, size
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from eval.experiments.parity import Delivered
+    from assay.eval.experiments.parity import Delivered
 
 FIXED = (DENSE, KEYWORD, OURS, HYBRID)
 STYLES: dict[QueryVerdict, str] = {
@@ -54,7 +54,7 @@ def print_fusions(found: Fusions) -> None:
     """Print a table of all fusions on each collection, best first."""
     from rich.markup import escape
 
-    from eval.report.parity import AGAINST, NAMES
+    from assay.eval.report.parity import AGAINST, NAMES
 
     console = make_console()
     for table in found.tables:
@@ -87,7 +87,7 @@ def print_fusions(found: Fusions) -> None:
 
 
 def _print(console: "Console", parity: Parity) -> None:
-    from eval.report.parity import (
+    from assay.eval.report.parity import (
         describe_against,
         describe_ratios,
         describe_recall,
@@ -118,7 +118,7 @@ def _print(console: "Console", parity: Parity) -> None:
 
 
 def _print_waits(console: "Console", parity: Parity) -> None:
-    from eval.report.parity import describe_waits
+    from assay.eval.report.parity import describe_waits
 
     for line in describe_waits(parity):
         console.print(line, style="yellow", markup=False, soft_wrap=True)
@@ -143,7 +143,7 @@ def _print_examples(console: "Console", parity: Parity) -> None:
 
 
 def _tabulate(parity: Parity) -> "Table":
-    from eval.report.parity import system_row
+    from assay.eval.report.parity import system_row
 
     table = make_table("search", *MEASURES, "p50 ms", "p95 ms")
     for system in parity.quality.means:
@@ -156,7 +156,7 @@ def _tabulate(parity: Parity) -> "Table":
 def _tabulate_all(items: Sequence[Parity]) -> "Table":
     from rich.markup import escape
 
-    from eval.report.parity import NAMES
+    from assay.eval.report.parity import NAMES
 
     table = make_table("engine", "search", "nDCG@10", "Recall@20", "p50 ms", "p95 ms", "index s",
                        "size", "parity", left=("search", "parity"))  # fmt: skip

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eval.cli import options
-from eval.cli.output import print_json
+from assay.eval.cli import options
+from assay.eval.cli.output import print_json
 
 if TYPE_CHECKING:
-    from eval.analysis.decision import Decision
-    from eval.analysis.pooling import Pool
-    from eval.runs.stored import StoredRun
+    from assay.eval.analysis.decision import Decision
+    from assay.eval.analysis.pooling import Pool
+    from assay.eval.runs.stored import StoredRun
 
 
 @click.command()
@@ -56,14 +56,14 @@ def pool(
     With --decide nothing is written once judging the rest would hardly change the verdict: judge
     some pairs (--limit), add them by `assay label`, and call it again until it says so.
     """
-    from eval.analysis.decision import decide as decide_between
-    from eval.analysis.pooling import make_pool
-    from eval.collections.authoring.worksheet import render
-    from eval.experiments.run_references import resolve_all
-    from eval.progress import ConsoleProgress
-    from retrievers.base import AssayError
-    from retrievers.store.files import write_atomically
-    from retrievers.store.locks import changing
+    from assay.eval.analysis.decision import decide as decide_between
+    from assay.eval.analysis.pooling import make_pool
+    from assay.eval.collections.authoring.worksheet import render
+    from assay.eval.experiments.run_references import resolve_all
+    from assay.eval.progress import ConsoleProgress
+    from assay.retrievers.base import AssayError
+    from assay.retrievers.store.files import write_atomically
+    from assay.retrievers.store.locks import changing
 
     def check_free() -> None:
         if output.exists():

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eval.cli import options
-from eval.cli.output import make_console, make_table, present, print_table
+from assay.eval.cli import options
+from assay.eval.cli.output import make_console, make_table, present, print_table
 
 if TYPE_CHECKING:
-    from eval.experiments.question_job import Job
-    from eval.experiments.questions import Forecast, Result
+    from assay.eval.experiments.question_job import Job
+    from assay.eval.experiments.questions import Forecast, Result
 
 
 @click.command()
@@ -79,20 +79,20 @@ def questions(
     Replies are kept: a run that was interrupted goes on where it stopped, and nothing is paid for
     twice. Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
     """
-    from eval.cli.skipped_files import describe_skipped
-    from eval.experiments.model_choice import check_model
-    from eval.experiments.question_files import (
+    from assay.eval.cli.skipped_files import describe_skipped
+    from assay.eval.experiments.model_choice import check_model
+    from assay.eval.experiments.question_files import (
         REVIEW,
         check_target,
         find_target,
         write_set,
     )
-    from eval.experiments.question_job import Wish, prepare_job
-    from eval.experiments.question_sources import open_documents
-    from eval.experiments.questions import estimate, write_questions
-    from eval.experiments.workshop import make_workshop
-    from eval.questions.kinds import choose_kinds
-    from eval.questions.personas import read_personas
+    from assay.eval.experiments.question_job import Wish, prepare_job
+    from assay.eval.experiments.question_sources import open_documents
+    from assay.eval.experiments.questions import estimate, write_questions
+    from assay.eval.experiments.workshop import make_workshop
+    from assay.eval.questions.kinds import choose_kinds
+    from assay.eval.questions.personas import read_personas
 
     wish = Wish(
         number=number,
@@ -126,7 +126,7 @@ def questions(
 
 
 def _print_forecast(forecast: "Forecast") -> None:
-    from eval.experiments.model_choice import PRICE_LIST
+    from assay.eval.experiments.model_choice import PRICE_LIST
 
     counted = forecast.counted
     _print_head(forecast.job)
@@ -143,8 +143,8 @@ def _print_forecast(forecast: "Forecast") -> None:
 
 
 def _print_result(result: "Result") -> None:
-    from eval.analysis.differences import foretell
-    from eval.report.questions import describe_bias, list_causes
+    from assay.eval.analysis.differences import foretell
+    from assay.eval.report.questions import describe_bias, list_causes
 
     console, made = make_console(), result.made
     _print_head(result.job)

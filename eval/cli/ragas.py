@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eval.cli import options
-from eval.cli.asking import print_expected, print_ledger
-from eval.cli.output import make_console, make_table, present, print_places, print_table
+from assay.eval.cli import options
+from assay.eval.cli.asking import print_expected, print_ledger
+from assay.eval.cli.output import make_console, make_table, present, print_places, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from eval.experiments.ragas import Forecast, Scored
-    from eval.ragas.beside import Beside
-    from eval.ragas.results import Result
-    from eval.statistics.estimates import Estimate
+    from assay.eval.experiments.ragas import Forecast, Scored
+    from assay.eval.ragas.beside import Beside
+    from assay.eval.ragas.results import Result
+    from assay.eval.statistics.estimates import Estimate
 
 NAMED = 3  # queries shown on which a metric and its measure disagree most
 EXCERPT = 60  # characters of a query
@@ -58,12 +58,12 @@ def ragas(
     model is asked. Answers of a model are kept: nothing is paid for twice. Keys come from
     ANTHROPIC_API_KEY and OPENAI_API_KEY alone. Needs the extra `ragas`.
     """
-    from eval.experiments.model_choice import check_model
-    from eval.experiments.ragas import Task, estimate, make_desk, score
-    from eval.experiments.run_references import resolve_all
-    from eval.progress import ConsoleProgress
-    from eval.ragas.metrics import choose
-    from eval.ragas.samples import make_answered_samples, make_samples
+    from assay.eval.experiments.model_choice import check_model
+    from assay.eval.experiments.ragas import Task, estimate, make_desk, score
+    from assay.eval.experiments.run_references import resolve_all
+    from assay.eval.progress import ConsoleProgress
+    from assay.eval.ragas.metrics import choose
+    from assay.eval.ragas.samples import make_answered_samples, make_samples
 
     names = options.split_names(metrics) if metrics else []
     chosen = choose(names, judge=bool(asked["provider"]), answers=answers)

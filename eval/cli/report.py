@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eval.cli import options
-from eval.cli.output import present
+from assay.eval.cli import options
+from assay.eval.cli.output import present
 
 if TYPE_CHECKING:
-    from eval.analysis.comparison import Comparison
+    from assay.eval.analysis.comparison import Comparison
 
 
 @click.command()
@@ -22,7 +22,7 @@ def report(run: str, as_json: bool) -> None:
     RUN is the id of a run, the beginning of one, or its folder; or the name or the folder of a
     comparison.
     """
-    from eval.experiments.locations import reports_folder
+    from assay.eval.experiments.locations import reports_folder
 
     if folder := _find_comparison(reports_folder(), run):
         _report_comparison(folder, as_json)
@@ -31,25 +31,25 @@ def report(run: str, as_json: bool) -> None:
 
 
 def _report_run(reference: str, as_json: bool) -> None:
-    from eval.cli.table import print_summary
-    from eval.experiments.locations import reports_folder
-    from eval.experiments.run import write_report
-    from eval.runs import stored as runs
+    from assay.eval.cli.table import print_summary
+    from assay.eval.experiments.locations import reports_folder
+    from assay.eval.experiments.run import write_report
+    from assay.eval.runs import stored as runs
 
     summary, page = write_report(runs.load(runs.find(reports_folder(), reference)), anew=True)
     present(summary, as_json, print_summary, report=page)
 
 
 def _find_comparison(reports: Path, reference: str) -> Path | None:
-    from eval.report.comparison import COMPARISON
+    from assay.eval.report.comparison import COMPARISON
 
     places = (Path(reference), reports / reference)
     return next((folder for folder in places if (folder / COMPARISON).exists()), None)
 
 
 def _report_comparison(folder: Path, as_json: bool) -> None:
-    from eval.cli.compare import print_comparison
-    from eval.report.comparison import write
+    from assay.eval.cli.compare import print_comparison
+    from assay.eval.report.comparison import write
 
     compared = _compare_again(folder)
     page = write(compared, folder.parent)
@@ -58,12 +58,12 @@ def _report_comparison(folder: Path, as_json: bool) -> None:
 
 def _compare_again(folder: Path) -> "Comparison":
     """Compare the runs that the comparison in `folder` names, which lie beside it."""
-    from eval.analysis.comparison import compare
-    from eval.experiments.comparison import TIMING
-    from eval.experiments.timing import read_timing
-    from eval.report.comparison import COMPARISON
-    from eval.runs.stored import find, load
-    from retrievers.base import AssayError
+    from assay.eval.analysis.comparison import compare
+    from assay.eval.experiments.comparison import TIMING
+    from assay.eval.experiments.timing import read_timing
+    from assay.eval.report.comparison import COMPARISON
+    from assay.eval.runs.stored import find, load
+    from assay.retrievers.base import AssayError
 
     path = folder / COMPARISON
     try:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from eval.cli import options
-from eval.cli.output import present
+from assay.eval.cli import options
+from assay.eval.cli.output import present
 
 
 @click.command()
@@ -44,17 +44,17 @@ def run(
     """
     from functools import partial
 
-    from eval.cli.table import print_summary
-    from eval.experiments.config import load_config
-    from eval.experiments.distribution import distribute
-    from eval.experiments.run import make_run, track, write_report
-    from eval.progress import ConsoleProgress
+    from assay.eval.cli.table import print_summary
+    from assay.eval.experiments.config import load_config
+    from assay.eval.experiments.distribution import distribute
+    from assay.eval.experiments.run import make_run, track, write_report
+    from assay.eval.progress import ConsoleProgress
 
     progress = ConsoleProgress()
     settings = load_config(config, overrides)
     if dry_run:
-        from eval.cli.table import print_dry_run
-        from eval.experiments.dry_run import estimate_run
+        from assay.eval.cli.table import print_dry_run
+        from assay.eval.experiments.dry_run import estimate_run
 
         present(estimate_run(settings, progress), as_json, print_dry_run)
         return

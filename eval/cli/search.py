@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eval.cli import options
-from eval.cli.output import make_console, make_table, present, print_table
+from assay.eval.cli import options
+from assay.eval.cli.output import make_console, make_table, present, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from eval.experiments.search import Found
-    from retrievers.base import Hit
-    from retrievers.base.surroundings import Pointer, Surroundings
+    from assay.eval.experiments.search import Found
+    from assay.retrievers.base import Hit
+    from assay.retrievers.base.surroundings import Pointer, Surroundings
 
 EXCERPT = 240  # characters of a hit or its context that are shown
 SHOWN = 5  # references of a hit that are shown
@@ -38,8 +38,8 @@ def search(
     Times are those of a second search, when models are loaded, without any cache of answers. The
     context holds what the stage `context` keeps; without that stage, the hits shown.
     """
-    from eval.experiments import search as searching
-    from eval.experiments.config import load_config
+    from assay.eval.experiments import search as searching
+    from assay.eval.experiments.config import load_config
 
     found = searching.search(load_config(config, overrides), query, k, context)
     present(found, as_json, _print)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from retrievers.base.printing import COLOUR, neutralise
+from assay.retrievers.base.printing import COLOUR, neutralise
 
 
 class SafeStream(io.TextIOWrapper):

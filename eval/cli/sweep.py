@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eval.cli import options
-from eval.cli.output import make_console, present, print_json, print_table, track_runs
+from assay.eval.cli import options
+from assay.eval.cli.output import make_console, present, print_json, print_table, track_runs
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from eval.analysis.grid_search import Figures, Result, Sweep
-    from eval.analysis.racing import Racing
-    from eval.analysis.sweep_settings import SweepSettings
-    from eval.experiments.forecast import Forecast
-    from eval.experiments.runner import Task
+    from assay.eval.analysis.grid_search import Figures, Result, Sweep
+    from assay.eval.analysis.racing import Racing
+    from assay.eval.analysis.sweep_settings import SweepSettings
+    from assay.eval.experiments.forecast import Forecast
+    from assay.eval.experiments.runner import Task
 
 
 @click.command()
@@ -85,12 +85,12 @@ def sweep(
     A point that fails is reported, and the others go on. Exit code: 0 all points ran, 1 some
     failed, 2 the file cannot be run.
     """
-    from eval.experiments.distribution import distribute
-    from eval.experiments.forecast import forecast
-    from eval.experiments.grid_search import list_tasks, read_sweep, run_sweep
-    from eval.experiments.locations import reports_folder
-    from eval.experiments.workshop import make_workshop
-    from eval.report import sweep as report
+    from assay.eval.experiments.distribution import distribute
+    from assay.eval.experiments.forecast import forecast
+    from assay.eval.experiments.grid_search import list_tasks, read_sweep, run_sweep
+    from assay.eval.experiments.locations import reports_folder
+    from assay.eval.experiments.workshop import make_workshop
+    from assay.eval.report import sweep as report
 
     rules = _read_rules(racing, risk, effect)
     settings = read_sweep(file, engines, overrides)
@@ -119,7 +119,7 @@ def sweep(
 
 def _read_rules(racing: bool, risk: float | None, effect: float | None) -> "Racing | None":
     """Return the rules of the race that is asked for, if any."""
-    from eval.analysis.racing import Racing
+    from assay.eval.analysis.racing import Racing
 
     if racing:
         usual = Racing()
@@ -143,7 +143,7 @@ def _list(
 
 
 def _print(found: "Sweep") -> None:
-    from eval.report.sweep import OPTIMISM, describe_race
+    from assay.eval.report.sweep import OPTIMISM, describe_race
 
     console = make_console()
     for name in found.collections:
@@ -165,8 +165,8 @@ def _table(found: "Sweep", collection: str) -> "Table":
     from rich.markup import escape
     from rich.table import Table
 
-    from eval.analysis.cost import tell_queries
-    from eval.analysis.search_space import describe, shorten
+    from assay.eval.analysis.cost import tell_queries
+    from assay.eval.analysis.search_space import describe, shorten
 
     names = shorten(found.keys)
     best = found.best(collection)
@@ -200,7 +200,7 @@ def _drops_table(found: "Sweep", collection: str) -> "Table":
     from rich.markup import escape
     from rich.table import Table
 
-    from eval.report.formats import interval, signed
+    from assay.eval.report.formats import interval, signed
 
     title = f"Dropped on {collection}: {found.headline} beside the leader's"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
@@ -220,12 +220,12 @@ def _drops_table(found: "Sweep", collection: str) -> "Table":
 
 
 def _p95(figures: "Figures") -> str:
-    from eval.analysis.grid_search import COST
+    from assay.eval.analysis.grid_search import COST
 
     return f"{figures.latency[COST].value:.2f}" if figures.latency else "–"
 
 
 def _name(item: "Result") -> str:
-    from eval.analysis.search_space import label
+    from assay.eval.analysis.search_space import label
 
     return label(item.settings) or "the config"

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eval.cli import options
-from eval.cli.output import make_console, print_json, print_places, print_table, track
+from assay.eval.cli import options
+from assay.eval.cli.output import make_console, print_json, print_places, print_table, track
 
 if TYPE_CHECKING:
-    from eval.targets.results import Results
-    from eval.targets.verdict import Verdict
+    from assay.eval.targets.results import Results
+    from assay.eval.targets.verdict import Verdict
 
 STYLES: "dict[Verdict | None, str]" = {
     None: "",
@@ -56,15 +56,15 @@ def targets(
     """
     from functools import partial
 
-    from eval.experiments.locations import reports_folder
-    from eval.experiments.target_measurer import ProjectTargetMeasurer
-    from eval.experiments.target_settings import check, choose, load_settings
-    from eval.progress import ConsoleProgress
-    from eval.targets.measuring import measure_targets
-    from eval.targets.output import describe_seconds, replace_table, write, write_table
-    from eval.targets.plan import describe_plan
-    from eval.tracking.targets import log_targets
-    from retrievers.base import AssayError
+    from assay.eval.experiments.locations import reports_folder
+    from assay.eval.experiments.target_measurer import ProjectTargetMeasurer
+    from assay.eval.experiments.target_settings import check, choose, load_settings
+    from assay.eval.progress import ConsoleProgress
+    from assay.eval.targets.measuring import measure_targets
+    from assay.eval.targets.output import describe_seconds, replace_table, write, write_table
+    from assay.eval.targets.plan import describe_plan
+    from assay.eval.tracking.targets import log_targets
+    from assay.retrievers.base import AssayError
 
     progress = ConsoleProgress()
     settings = load_settings(path)
@@ -98,7 +98,7 @@ def _print(results: "Results") -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from eval.targets.output import HEADINGS, RULE, make_rows
+    from assay.eval.targets.output import HEADINGS, RULE, make_rows
 
     console = make_console()
     table = Table(box=None, pad_edge=False)

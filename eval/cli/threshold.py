@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eval.cli import options
-from eval.cli.output import make_console, make_table, print_json, print_places, print_table
+from assay.eval.cli import options
+from assay.eval.cli.output import make_console, make_table, print_json, print_places, print_table
 
 if TYPE_CHECKING:
-    from eval.experiments.answer_threshold import Fitted
-    from eval.statistics.estimates import Estimate
+    from assay.eval.experiments.answer_threshold import Fitted
+    from assay.eval.statistics.estimates import Estimate
 
 
 @click.command()
@@ -46,8 +46,8 @@ def threshold(
     apart: the area under the ROC curve, .5 for a coin. Report what the threshold does on other
     queries than these.
     """
-    from eval.experiments.answer_threshold import fit
-    from eval.progress import ConsoleProgress
+    from assay.eval.experiments.answer_threshold import fit
+    from assay.eval.progress import ConsoleProgress
 
     progress = ConsoleProgress()
     fitted = fit(config, overrides, of, share, progress, None if force else output)

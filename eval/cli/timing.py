@@ -1,6 +1,7 @@
-"""A pipeline that is timed from outside: `python -m eval.cli.timing CONFIG [KEY.PATH=VALUE]...`.
+"""A pipeline that is timed from outside: `python -m assay.eval.cli.timing CONFIG
+[KEY.PATH=VALUE]...`.
 
-It speaks the line protocol of `eval.runs.interleaved_timing`, and is started by
+It speaks the line protocol of `assay.eval.runs.interleaved_timing`, and is started by
 `assay gate --base`, also in a checkout of another version. So the protocol is an interface between
 versions: keep it.
 """
@@ -14,11 +15,11 @@ from typing import IO
 
 def serve(config: str, overrides: list[str], answers: IO[str]) -> None:
     """Answer the queries on standard input until it ends."""
-    from eval.collections.loading import load
-    from eval.experiments.config import load_config
-    from eval.experiments.locations import threads
-    from retrievers.settings import Workshop
-    from retrievers.store.cache import Cache, default_root
+    from assay.eval.collections.loading import load
+    from assay.eval.experiments.config import load_config
+    from assay.eval.experiments.locations import threads
+    from assay.retrievers.settings import Workshop
+    from assay.retrievers.store.cache import Cache, default_root
 
     settings = load_config(config, overrides)
     collection = load(settings.dataset)
@@ -38,8 +39,8 @@ def serve(config: str, overrides: list[str], answers: IO[str]) -> None:
 
 def main() -> None:
     """Serve, with everything but answers kept off standard output."""
-    from eval import telemetry
-    from retrievers.base import AssayError
+    from assay.eval import telemetry
+    from assay.retrievers.base import AssayError
 
     telemetry.disable()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from eval.cli import options
-from eval.cli.output import print_json, print_places
+from assay.eval.cli import options
+from assay.eval.cli.output import print_json, print_places
 
 
 @click.command()
@@ -67,12 +67,12 @@ def tune(
     changed since, it is kept, and this one gets a number; with --output it is refused without
     --force.
     """
-    from eval.analysis.nested_cv import Design
-    from eval.cli.tuning_table import print_tuning
-    from eval.experiments.distribution import distribute
-    from eval.experiments.locations import reports_folder
-    from eval.experiments.tuning import Request, run_tuning
-    from eval.progress import ConsoleProgress
+    from assay.eval.analysis.nested_cv import Design
+    from assay.eval.cli.tuning_table import print_tuning
+    from assay.eval.experiments.distribution import distribute
+    from assay.eval.experiments.locations import reports_folder
+    from assay.eval.experiments.tuning import Request, run_tuning
+    from assay.eval.progress import ConsoleProgress
 
     progress = ConsoleProgress()
     parted = Design(**design)

@@ -4,8 +4,8 @@ import sys
 
 import click
 
-from eval.cli import options
-from eval.cli.output import make_console, make_table, print_json, print_table
+from assay.eval.cli import options
+from assay.eval.cli.output import make_console, make_table, print_json, print_table
 
 
 @click.command()
@@ -21,13 +21,13 @@ def verify(run: str, overrides: tuple[str, ...], as_json: bool) -> None:
     form in TREC, by ir_measures; items.csv the others. Ends with 1 unless all are those of
     per_query.parquet.
     """
-    from eval.analysis.verification import verify as recompute
-    from eval.experiments.locations import reports_folder
-    from eval.experiments.named_configs import is_config
-    from eval.experiments.run import export_summary
-    from eval.experiments.run_references import find_stored, resolve
-    from eval.progress import ConsoleProgress
-    from eval.scoring.measures import list_standard
+    from assay.eval.analysis.verification import verify as recompute
+    from assay.eval.experiments.locations import reports_folder
+    from assay.eval.experiments.named_configs import is_config
+    from assay.eval.experiments.run import export_summary
+    from assay.eval.experiments.run_references import find_stored, resolve
+    from assay.eval.progress import ConsoleProgress
+    from assay.eval.scoring.measures import list_standard
 
     if overrides or is_config(run):
         folder = export_summary(resolve(run, overrides, ConsoleProgress()), anew=True).run.folder

@@ -7,15 +7,15 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr
 
-from retrievers.settings import Settings
-from retrievers.settings.trust import NeedsNoTrust, check_place
+from assay.retrievers.settings import Settings
+from assay.retrievers.settings.trust import NeedsNoTrust, check_place
 
 FILE = "dataset.yaml"
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 SHA256 = r"^[0-9a-f]{64}$"
 MODEL = "model "  # what the `judged_by` of a language model begins with
 VariantName = Annotated[str, Field(pattern=NAME)]
-OF_CARDS = NeedsNoTrust("`eval.collections.location` checks what a card names")
+OF_CARDS = NeedsNoTrust("`assay.eval.collections.location` checks what a card names")
 Sha256 = Annotated[str, Field(pattern=SHA256)]
 
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eval.collections.card import Card
-from eval.collections.formats.registry import find_format, list_formats
-from retrievers.base import AssayError
-from retrievers.settings import validate
-from retrievers.settings.files import parse_mapping, read_text
+from assay.eval.collections.card import Card
+from assay.eval.collections.formats.registry import find_format, list_formats
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings import validate
+from assay.retrievers.settings.files import parse_mapping, read_text
 
 
 def read_card(path: Path) -> Card:

@@ -4,14 +4,14 @@ import os
 import re
 from pathlib import Path
 
-from eval.collections.card import FILE, NAME, Card
-from eval.collections.card_files import make_card, read_card
-from eval.collections.formats.irds import PREFIX
-from eval.collections.formats.reading import find_suffix
-from eval.shipped import find_shipped
-from retrievers.base import AssayError
-from retrievers.base.suggestions import suggest
-from retrievers.store.paths import parse_path
+from assay.eval.collections.card import FILE, NAME, Card
+from assay.eval.collections.card_files import make_card, read_card
+from assay.eval.collections.formats.irds import PREFIX
+from assay.eval.collections.formats.reading import find_suffix
+from assay.eval.shipped import find_shipped
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.suggestions import suggest
+from assay.retrievers.store.paths import parse_path
 
 
 def dataset_folders() -> list[Path]:

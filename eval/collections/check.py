@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eval.collections.card import Card, Sizes
-from eval.collections.collection import Collection, Query
-from eval.collections.digests import measure_digest, measure_sizes
-from eval.collections.formats.source import GoldBook, Source
-from eval.collections.loading import open_source
-from eval.collections.models import describe_models
-from eval.collections.problems import QUIET, Problem, Problems
-from retrievers.base import AssayError, Document, Progress
-from retrievers.base.scripts import CODES, describe_unspaced, find_unspaced
+from assay.eval.collections.card import Card, Sizes
+from assay.eval.collections.collection import Collection, Query
+from assay.eval.collections.digests import measure_digest, measure_sizes
+from assay.eval.collections.formats.source import GoldBook, Source
+from assay.eval.collections.loading import open_source
+from assay.eval.collections.models import describe_models
+from assay.eval.collections.problems import QUIET, Problem, Problems
+from assay.retrievers.base import AssayError, Document, Progress
+from assay.retrievers.base.scripts import CODES, describe_unspaced, find_unspaced
 
 NO_ANSWER = "no_answer"  # the type of queries that nothing in the collection answers
 MEND = "; if that is meant, seal the card"

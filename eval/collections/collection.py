@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from eval.collections import kept
-from eval.collections.card import MODEL, Card
-from retrievers.base import Document, Progress, Quiet
-from retrievers.store.shelf import ById, PassageShelf, Shelf
+from assay.eval.collections import kept
+from assay.eval.collections.card import MODEL, Card
+from assay.retrievers.base import Document, Progress, Quiet
+from assay.retrievers.store.shelf import ById, PassageShelf, Shelf
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,12 +5,12 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from eval.collections.card import Card, Download
-from eval.collections.formats.registry import FORMATS
-from eval.collections.loading import open_source
-from eval.collections.location import find_data
-from eval.collections.problems import Problems
-from retrievers.base import AssayError, Chunk, Document
+from assay.eval.collections.card import Card, Download
+from assay.eval.collections.formats.registry import FORMATS
+from assay.eval.collections.loading import open_source
+from assay.eval.collections.location import find_data
+from assay.eval.collections.problems import Problems
+from assay.retrievers.base import AssayError, Chunk, Document
 
 FILE = "contexts.jsonl"
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import yaml
 
-from eval.collections.card import Card, Sizes
-from eval.collections.card_files import parse_card
-from eval.collections.collection import GoldItem
-from eval.collections.loading import load_card
-from eval.collections.location import find_data
-from eval.collections.problems import QUIET
-from retrievers.base import AssayError, Document, Progress
-from retrievers.store.files import write_atomically
-from retrievers.store.locks import changing
+from assay.eval.collections.card import Card, Sizes
+from assay.eval.collections.card_files import parse_card
+from assay.eval.collections.collection import GoldItem
+from assay.eval.collections.loading import load_card
+from assay.eval.collections.location import find_data
+from assay.eval.collections.problems import QUIET
+from assay.retrievers.base import AssayError, Document, Progress
+from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.locks import changing
 
 BLOCKS = {"sizes", "digests"}
 MAY_LACK = {"passages", "by_model"}  # sizes that are told only where there are any

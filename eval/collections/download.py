@@ -7,10 +7,10 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from eval.collections.card import Download
-from retrievers.base import AssayError
-from retrievers.store.cache import Cache, default_root
-from retrievers.store.paths import parse_path
+from assay.eval.collections.card import Download
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.cache import Cache, default_root
+from assay.retrievers.store.paths import parse_path
 
 KIND = "collections"
 TIMEOUT = 60.0

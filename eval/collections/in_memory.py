@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from re import fullmatch
 
-from eval.collections.card import NAME, Card
-from eval.collections.collection import Collection, GoldItem, Query
-from eval.collections.formats.places import resolve_judgment
-from eval.collections.formats.rows import Row, RowError, describe_unknown
-from eval.collections.formats.source import GoldBook, QueryRegister, Register
-from eval.collections.problems import Problems
-from eval.collections.tables import DOCUMENTS, JUDGMENTS, QUERIES, Table, read_rows
-from retrievers.base import AssayError, Document, Passage
-from retrievers.base.quotes import Locator
-from retrievers.store.shelf import Shelf
+from assay.eval.collections.card import NAME, Card
+from assay.eval.collections.collection import Collection, GoldItem, Query
+from assay.eval.collections.formats.places import resolve_judgment
+from assay.eval.collections.formats.rows import Row, RowError, describe_unknown
+from assay.eval.collections.formats.source import GoldBook, QueryRegister, Register
+from assay.eval.collections.problems import Problems
+from assay.eval.collections.tables import DOCUMENTS, JUDGMENTS, QUERIES, Table, read_rows
+from assay.retrievers.base import AssayError, Document, Passage
+from assay.retrievers.base.quotes import Locator
+from assay.retrievers.store.shelf import Shelf
 
 IN_MEMORY = "in-memory"
 

@@ -3,10 +3,10 @@
 from contextlib import suppress
 from functools import cache
 
-from retrievers.base import AssayError
-from retrievers.store.cache import Cache, default_root
-from retrievers.store.digest import digest
-from retrievers.store.sources import digest_imports
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.cache import Cache, default_root
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.sources import digest_imports
 
 
 def find(kind: str, of: str) -> bytes | None:
@@ -26,4 +26,4 @@ def keep(kind: str, of: str, value: bytes) -> None:
 @cache
 def _digest_code() -> str:
     """Return a digest of what reads collections."""
-    return digest_imports("eval.collections.*")
+    return digest_imports("assay.eval.collections.*")

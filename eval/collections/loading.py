@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eval.collections.card import Card
-from eval.collections.catalog import find
-from eval.collections.collection import Collection
-from eval.collections.formats.registry import find_format
-from eval.collections.formats.source import Source
-from eval.collections.location import describe_location, find_data
-from eval.collections.problems import QUIET, Problems
-from retrievers.base import Document, Progress
-from retrievers.store.shelf import ById
+from assay.eval.collections.card import Card
+from assay.eval.collections.catalog import find
+from assay.eval.collections.collection import Collection
+from assay.eval.collections.formats.registry import find_format
+from assay.eval.collections.formats.source import Source
+from assay.eval.collections.location import describe_location, find_data
+from assay.eval.collections.problems import QUIET, Problems
+from assay.retrievers.base import Document, Progress
+from assay.retrievers.store.shelf import ById
 
 
 def load(reference: str, progress: Progress = QUIET) -> Collection:

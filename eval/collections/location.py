@@ -4,10 +4,10 @@ import os
 import re
 from pathlib import Path
 
-from eval.collections.card import Card, Download
-from retrievers.base import AssayError
-from retrievers.settings.trust import WAY_OUT, check_place, is_trusted, may_name
-from retrievers.store.paths import parse_path
+from assay.eval.collections.card import Card, Download
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings.trust import WAY_OUT, check_place, is_trusted, may_name
+from assay.retrievers.store.paths import parse_path
 
 OURS = "ASSAY_"
 VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
@@ -22,7 +22,7 @@ def find_data(card: Card) -> Path:
     """Return the folder that holds the files of `card`, downloading it if need be.
 
     Raises AssayError when a variable is not set, the folder is missing, the download fails, or the
-    card names what lies elsewhere (see `retrievers.settings.trust`).
+    card names what lies elsewhere (see `assay.retrievers.settings.trust`).
     """
     root = _find_root(card)
     for name in filter(None, (*card.names(), card.contexts_file)):
@@ -34,7 +34,7 @@ def find_data(card: Card) -> Path:
 
 def _find_root(card: Card) -> Path:
     if isinstance(card.location, Download):
-        from eval.collections.download import fetch
+        from assay.eval.collections.download import fetch
 
         return fetch(card.location)
     return _find_folder(card, card.location)
@@ -45,7 +45,7 @@ def why_unavailable(card: Card) -> str:
     if (reason := card.why_unusable()) or not card.has_folder:
         return reason
     if isinstance(card.location, Download):
-        from eval.collections.download import folder_of
+        from assay.eval.collections.download import folder_of
 
         try:
             return "" if folder_of(card.location).exists() else "downloaded at first use"

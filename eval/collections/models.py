@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from eval.collections.collection import GoldItem
+from assay.eval.collections.collection import GoldItem
 
 
 def describe_models(

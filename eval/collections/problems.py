@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from eval.collections.formats.rows import Row, RowError
-from retrievers.base import AssayError, Progress, Quiet, cut
+from assay.eval.collections.formats.rows import Row, RowError
+from assay.retrievers.base import AssayError, Progress, Quiet, cut
 
 SHOWN = 3  # places of a fault in a summary
 MOST = 1000  # characters of a message or a file: a name in it may be of any length

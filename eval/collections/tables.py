@@ -7,9 +7,9 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from eval.collections.formats.rows import KINDS, Row, RowError
-from eval.collections.problems import Problems
-from retrievers.base import AssayError
+from assay.eval.collections.formats.rows import KINDS, Row, RowError
+from assay.eval.collections.problems import Problems
+from assay.retrievers.base import AssayError
 
 Table = Mapping[Any, Any] | Iterable[Any]  # a DataFrame is the latter
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from eval.analysis.ablation import Ablation, Row
-from eval.analysis.ablation_variants import (
+from assay.eval.analysis.ablation import Ablation, Row
+from assay.eval.analysis.ablation_variants import (
     Part,
     Plain,
     Settings,
@@ -20,18 +20,18 @@ from eval.analysis.ablation_variants import (
     plan_additions,
     plan_removals,
 )
-from eval.analysis.ablation_weighing import TOKENS, Observed, Weighed, describe, judge, weigh
-from eval.analysis.differences import describe_symmetry
-from eval.experiments.config import RunConfig
-from eval.experiments.runner import Done, Helpers, Runner, Task
-from eval.runs import environment
-from eval.runs.latency import LatencySettings
-from eval.runs.stored import load
-from eval.tracking.record import Record
-from retrievers.base import AssayError
-from retrievers.pipeline import PipelineSettings
-from retrievers.settings import Workshop, explain_error
-from retrievers.store.digest import digest
+from assay.eval.analysis.ablation_weighing import TOKENS, Observed, Weighed, describe, judge, weigh
+from assay.eval.analysis.differences import describe_symmetry
+from assay.eval.experiments.config import RunConfig
+from assay.eval.experiments.runner import Done, Helpers, Runner, Task
+from assay.eval.runs import environment
+from assay.eval.runs.latency import LatencySettings
+from assay.eval.runs.stored import load
+from assay.eval.tracking.record import Record
+from assay.retrievers.base import AssayError
+from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.settings import Workshop, explain_error
+from assay.retrievers.store.digest import digest
 
 FULL, PLAIN = "whole", "plain"
 WARM_UP = 2

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from eval.analysis.means import estimate_scores
-from eval.analysis.search_space import describe, parse_axis
-from eval.collections.catalog import find
-from eval.collections.collection import Query
-from eval.experiments.engine_bench import Bench, index_engine, open_bench, timed
-from eval.experiments.locations import default_dataset
-from eval.experiments.parity_sweep import SECONDS, measure_recalls
-from eval.experiments.recall_subjects import (
+from assay.eval.analysis.means import estimate_scores
+from assay.eval.analysis.search_space import describe, parse_axis
+from assay.eval.collections.catalog import find
+from assay.eval.collections.collection import Query
+from assay.eval.experiments.engine_bench import Bench, index_engine, open_bench, timed
+from assay.eval.experiments.locations import default_dataset
+from assay.eval.experiments.parity_sweep import SECONDS, measure_recalls
+from assay.eval.experiments.recall_subjects import (
     Searcher,
     Subject,
     explain_exactness,
@@ -22,14 +22,14 @@ from eval.experiments.recall_subjects import (
     make_approximate,
     read_subject,
 )
-from eval.parity.curve import DEPTHS, MEASURE, Curve, Point
-from eval.parity.quality import score_rankings
-from eval.parity.results import IndexCost
-from eval.parity.timing import find_percentiles, time_interleaved
-from eval.runs import environment
-from retrievers.base import AssayError
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.eval.parity.curve import DEPTHS, MEASURE, Curve, Point
+from assay.eval.parity.quality import score_rankings
+from assay.eval.parity.results import IndexCost
+from assay.eval.parity.timing import find_percentiles, time_interleaved
+from assay.eval.runs import environment
+from assay.retrievers.base import AssayError
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 EXACT = "exact search"
 

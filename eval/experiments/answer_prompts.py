@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from eval.asking.fences import FENCES, fence
-from eval.runs.searching import sample
-from eval.runs.stored import StoredRun
-from retrievers.base import Chunk, Hit
-from retrievers.language_models.base import Prompt
-from retrievers.settings import Workshop
-from retrievers.stages.context import ContextSettings, assemble_marked
+from assay.eval.asking.fences import FENCES, fence
+from assay.eval.runs.searching import sample
+from assay.eval.runs.stored import StoredRun
+from assay.retrievers.base import Chunk, Hit
+from assay.retrievers.language_models.base import Prompt
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.context import ContextSettings, assemble_marked
 
 NOTHING = "NO ANSWER"
 TASK = (

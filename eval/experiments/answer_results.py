@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eval.analysis.answers import Answers
-from eval.experiments.answer_prompts import Task
-from retrievers.language_models.estimates import DryRun
-from retrievers.language_models.ledger import Ledger
+from assay.eval.analysis.answers import Answers
+from assay.eval.experiments.answer_prompts import Task
+from assay.retrievers.language_models.estimates import DryRun
+from assay.retrievers.language_models.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from eval.analysis.answering import (
+from assay.eval.analysis.answering import (
     RERANK,
     Answering,
     Signal,
@@ -18,17 +18,17 @@ from eval.analysis.answering import (
     find_signals,
     list_values,
 )
-from eval.experiments.config import RunConfig, load_config
-from eval.experiments.result_files import Result, check_place, write_result
-from eval.experiments.run import make_run
-from eval.experiments.tuned_config import render_changes
-from eval.runs import environment
-from eval.runs.stored import StoredRun
-from eval.statistics.estimates import Estimate, estimate_share
-from eval.statistics.roc import fit_threshold
-from retrievers.base import AssayError, Progress
-from retrievers.pipeline import PipelineSettings
-from retrievers.store.digest import digest
+from assay.eval.experiments.config import RunConfig, load_config
+from assay.eval.experiments.result_files import Result, check_place, write_result
+from assay.eval.experiments.run import make_run
+from assay.eval.experiments.tuned_config import render_changes
+from assay.eval.runs import environment
+from assay.eval.runs.stored import StoredRun
+from assay.eval.statistics.estimates import Estimate, estimate_share
+from assay.eval.statistics.roc import fit_threshold
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.store.digest import digest
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2)
 DIGITS = 4

@@ -5,24 +5,24 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from threading import Event
 
-from eval import tracking
-from eval.analysis.answers import Answers, examine_answers
-from eval.experiments.answer_prompts import TASK, Case, Task, read_answer
-from eval.experiments.answer_results import Forecast, Outcome
-from eval.experiments.desk import Desk
-from eval.experiments.run import write_report
-from eval.report import PAGE
-from eval.runs import answered
-from eval.runs.answered import Recipe, Span, StoredAnswer
-from eval.runs.stored import StoredRun
-from eval.tracking.answers import log_answers
-from retrievers.base import AssayError, Progress
-from retrievers.language_models.answers import KeptAnswer
-from retrievers.language_models.base import Prompt, TooLongError
-from retrievers.language_models.client import LanguageModelClient
-from retrievers.language_models.estimates import DryRun
-from retrievers.language_models.ledger import Ledger
-from retrievers.store.digest import digest
+from assay.eval import tracking
+from assay.eval.analysis.answers import Answers, examine_answers
+from assay.eval.experiments.answer_prompts import TASK, Case, Task, read_answer
+from assay.eval.experiments.answer_results import Forecast, Outcome
+from assay.eval.experiments.desk import Desk
+from assay.eval.experiments.run import write_report
+from assay.eval.report import PAGE
+from assay.eval.runs import answered
+from assay.eval.runs.answered import Recipe, Span, StoredAnswer
+from assay.eval.runs.stored import StoredRun
+from assay.eval.tracking.answers import log_answers
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.language_models.answers import KeptAnswer
+from assay.retrievers.language_models.base import Prompt, TooLongError
+from assay.retrievers.language_models.client import LanguageModelClient
+from assay.retrievers.language_models.estimates import DryRun
+from assay.retrievers.language_models.ledger import Ledger
+from assay.retrievers.store.digest import digest
 
 PURPOSE = "answer"
 MAX_TOKENS = 400

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from eval.collections.authoring.author import Authored, Origin, add, author, find_target
-from eval.experiments.workshop import make_workshop
-from retrievers.documents.folder import Folder, read_folder
+from assay.eval.collections.authoring.author import Authored, Origin, add, author, find_target
+from assay.eval.experiments.workshop import make_workshop
+from assay.retrievers.documents.folder import Folder, read_folder
 
 
 def author_folder(
@@ -12,7 +12,8 @@ def author_folder(
 ) -> tuple[Authored, Folder]:
     """Make a collection of the documents below `folder` and of the file `questions`.
 
-    Return it, and what was read: for `output` and errors see `eval.collections.authoring.author`.
+    Return it, and what was read: for `output` and errors see
+    `assay.eval.collections.authoring.author`.
     """
     read = read_folder(folder, make_workshop())
     texts = {item.id: item.converted.text for item in read.documents}

@@ -5,32 +5,32 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from eval.collections.loading import load
-from eval.experiments.config import RunConfig, load_config, make_config
-from eval.experiments.named_configs import is_config
-from eval.experiments.overrides import apply_override
-from eval.experiments.workshop import make_workshop
-from retrievers import conformance
-from retrievers.base import AssayError, Quiet, cut
-from retrievers.conformance import ConformanceError, Rule, Subject
-from retrievers.documents import conformance as chunker_rules
-from retrievers.documents.chunkers import Chunker
-from retrievers.engines import conformance as engine_rules
-from retrievers.engines.base import StoreSettings
-from retrievers.frameworks import FrameworkSettings
-from retrievers.legs import conformance as leg_rules
-from retrievers.legs.base import LegSettings
-from retrievers.models.conformance import CROSS_ENCODER_RULES, ENCODER_RULES
-from retrievers.models.cross_encoders import CrossEncoderChoice
-from retrievers.models.encoders import EncoderChoice
-from retrievers.query import conformance as step_rules
-from retrievers.query.base import QueryStepSettings
-from retrievers.service import HttpSettings
-from retrievers.settings import Settings, Workshop, validate
-from retrievers.settings.parts import find_plugged
-from retrievers.settings.plugins import load_class
-from retrievers.stages import conformance as stage_rules
-from retrievers.stages.base import StageSettings
+from assay.eval.collections.loading import load
+from assay.eval.experiments.config import RunConfig, load_config, make_config
+from assay.eval.experiments.named_configs import is_config
+from assay.eval.experiments.overrides import apply_override
+from assay.eval.experiments.workshop import make_workshop
+from assay.retrievers import conformance
+from assay.retrievers.base import AssayError, Quiet, cut
+from assay.retrievers.conformance import ConformanceError, Rule, Subject
+from assay.retrievers.documents import conformance as chunker_rules
+from assay.retrievers.documents.chunkers import Chunker
+from assay.retrievers.engines import conformance as engine_rules
+from assay.retrievers.engines.base import StoreSettings
+from assay.retrievers.frameworks import FrameworkSettings
+from assay.retrievers.legs import conformance as leg_rules
+from assay.retrievers.legs.base import LegSettings
+from assay.retrievers.models.conformance import CROSS_ENCODER_RULES, ENCODER_RULES
+from assay.retrievers.models.cross_encoders import CrossEncoderChoice
+from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.query import conformance as step_rules
+from assay.retrievers.query.base import QueryStepSettings
+from assay.retrievers.service import HttpSettings
+from assay.retrievers.settings import Settings, Workshop, validate
+from assay.retrievers.settings.parts import find_plugged
+from assay.retrievers.settings.plugins import load_class
+from assay.retrievers.stages import conformance as stage_rules
+from assay.retrievers.stages.base import StageSettings
 
 SHOWN = 300  # characters of what broke a rule
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"

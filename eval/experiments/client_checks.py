@@ -5,10 +5,10 @@ from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
-from eval.collections.collection import Query
-from eval.experiments.engine_bench import Bench, index_engine, open_bench, timed
-from eval.experiments.engine_settings import ConfiguredEngine, choose_engines
-from eval.parity.clients import (
+from assay.eval.collections.collection import Query
+from assay.eval.experiments.engine_bench import Bench, index_engine, open_bench, timed
+from assay.eval.experiments.engine_settings import ConfiguredEngine, choose_engines
+from assay.eval.parity.clients import (
     ADAPTER,
     AGAIN,
     CLIENT,
@@ -17,13 +17,13 @@ from eval.parity.clients import (
     ClientChecks,
     compare_client,
 )
-from eval.parity.quality import DENSE, KEYWORD
-from eval.parity.timing import time_interleaved
-from eval.runs import environment
-from retrievers.base import AssayError, Progress
-from retrievers.engines.bare import BareClient, Request
-from retrievers.engines.base import Engine
-from retrievers.settings import Workshop
+from assay.eval.parity.quality import DENSE, KEYWORD
+from assay.eval.parity.timing import time_interleaved
+from assay.eval.runs import environment
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.engines.bare import BareClient, Request
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.settings import Workshop
 
 DEPTH = 100  # hits a timed query asks for
 SECONDS = 30.0  # no further round of timing is begun after that

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from eval.experiments.cluster_address import check_address
-from eval.experiments.cluster_worker import Place, make_place, make_worker_class
-from eval.experiments.locations import threads
-from eval.experiments.surroundings import redirect_errors, set_variables
-from retrievers.base import AssayError, Progress
-from retrievers.base.installation import hint_extra
-from retrievers.store.cache import default_root
+from assay.eval.experiments.cluster_address import check_address
+from assay.eval.experiments.cluster_worker import Place, make_place, make_worker_class
+from assay.eval.experiments.locations import threads
+from assay.eval.experiments.surroundings import redirect_errors, set_variables
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.base.installation import hint_extra
+from assay.retrievers.store.cache import default_root
 
 LOCAL = "local"
 OBJECT_STORE = 200_000_000  # bytes that Ray keeps in memory for batches under way, locally

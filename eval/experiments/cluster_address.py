@@ -3,7 +3,7 @@
 import re
 import socket
 
-from retrievers.base import AssayError
+from assay.retrievers.base import AssayError
 
 CONNECT_SECONDS = 5.0
 ADDRESS = re.compile(r"(?P<host>[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\]):(?P<port>\d{1,5})")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from retrievers.store.cache import Cache
+from assay.retrievers.store.cache import Cache
 
 
 class Keeper:

@@ -13,31 +13,31 @@ from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from eval import telemetry
-from eval.collections.collection import Collection
-from eval.collections.loading import load
-from eval.experiments.cluster_cache import FetchingCache, Keeper
-from eval.experiments.config import RunConfig
-from eval.experiments.point_order import name_shared
-from eval.experiments.run import make_plan
-from eval.experiments.runner import Done, Runner, Task
-from eval.runs import environment
-from eval.runs.execution import make_ready
-from eval.runs.gold_ranks import Placer
-from eval.runs.searching import Answered, answer, make_placer, sample
-from eval.runs.unstored import score_queries
-from retrievers.base import AssayError, Quiet, Retriever
-from retrievers.models.caching import CachingEncoder
-from retrievers.models.encoders import EncoderChoice
-from retrievers.models.sparse import CachingSparseEncoder, SparseEncoderSettings
-from retrievers.models.sparse_base import SparseVector
-from retrievers.models.token_vectors import CachingTokenEncoder, TokenEncoderSettings
-from retrievers.settings import Workshop
-from retrievers.settings.plugins import look_here
-from retrievers.store.cache import Cache, default_root
-from retrievers.store.digest import digest
-from retrievers.store.sources import digest_imports
-from retrievers.variants import Variants
+from assay.eval import telemetry
+from assay.eval.collections.collection import Collection
+from assay.eval.collections.loading import load
+from assay.eval.experiments.cluster_cache import FetchingCache, Keeper
+from assay.eval.experiments.config import RunConfig
+from assay.eval.experiments.point_order import name_shared
+from assay.eval.experiments.run import make_plan
+from assay.eval.experiments.runner import Done, Runner, Task
+from assay.eval.runs import environment
+from assay.eval.runs.execution import make_ready
+from assay.eval.runs.gold_ranks import Placer
+from assay.eval.runs.searching import Answered, answer, make_placer, sample
+from assay.eval.runs.unstored import score_queries
+from assay.retrievers.base import AssayError, Quiet, Retriever
+from assay.retrievers.models.caching import CachingEncoder
+from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.sparse import CachingSparseEncoder, SparseEncoderSettings
+from assay.retrievers.models.sparse_base import SparseVector
+from assay.retrievers.models.token_vectors import CachingTokenEncoder, TokenEncoderSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.settings.plugins import look_here
+from assay.retrievers.store.cache import Cache, default_root
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.sources import digest_imports
+from assay.retrievers.variants import Variants
 
 # What decides which content a name means, or what may be read. Secrets are never sent.
 SENT = ("ASSAY_DATA", "ASSAY_DATASET", "ASSAY_TRUST", "ASSAY_PRICES")
@@ -260,4 +260,4 @@ def make_place(ray: Any, node: str, root: Path) -> Place:
 @cache
 def _digest_all() -> str:
     """Return the digest of all code of both packages."""
-    return digest_imports("retrievers.*", "eval.*")
+    return digest_imports("assay.retrievers.*", "assay.eval.*")

@@ -7,18 +7,18 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from eval.analysis.comparison import Comparison, check_request, compare
-from eval.experiments.kept_summaries import summarise_kept
-from eval.experiments.locations import reports_folder
-from eval.experiments.named_configs import is_config, list_configs
-from eval.experiments.run_references import find_stored
-from eval.experiments.timing import System, find_timing, read_timing
-from eval.report.comparison import name_comparison
-from eval.runs.stored import StoredRun, open_run
-from retrievers.base import AssayError, Progress
+from assay.eval.analysis.comparison import Comparison, check_request, compare
+from assay.eval.experiments.kept_summaries import summarise_kept
+from assay.eval.experiments.locations import reports_folder
+from assay.eval.experiments.named_configs import is_config, list_configs
+from assay.eval.experiments.run_references import find_stored
+from assay.eval.experiments.timing import System, find_timing, read_timing
+from assay.eval.report.comparison import name_comparison
+from assay.eval.runs.stored import StoredRun, open_run
+from assay.retrievers.base import AssayError, Progress
 
 if TYPE_CHECKING:
-    from eval.experiments.experiment import Experiment
+    from assay.eval.experiments.experiment import Experiment
 
 TIMING = "timing.json"  # in the folder of a comparison
 
@@ -46,7 +46,7 @@ def _find_system(
 ) -> "StoredRun | Experiment":
     if not is_config(reference):
         return open_run(find_stored(reports_folder(), reference, list_configs()))
-    from eval.experiments.experiment import make_experiment
+    from assay.eval.experiments.experiment import make_experiment
 
     return make_experiment(reference, overrides, None, {}, progress)
 
@@ -92,6 +92,6 @@ def compare_systems(
 
 
 def _find_run(experiment: "Experiment", progress: Progress) -> StoredRun:
-    from eval.experiments.experiment import find_run
+    from assay.eval.experiments.experiment import find_run
 
     return find_run(experiment, progress)

@@ -8,17 +8,17 @@ from typing import Annotated, Any, get_args
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from eval.experiments.config import RunConfig
-from retrievers.documents.contexts import SOURCES
-from retrievers.documents.preparation import DocumentSettings
-from retrievers.legs.keyword import KeywordLegSettings
-from retrievers.legs.native import NativeHybridSettings
-from retrievers.models.pins import list_pinned
-from retrievers.models.registry import ServedCrossEncoders, ServedEncoders
-from retrievers.pipeline import PipelineSettings
-from retrievers.settings import name_type
-from retrievers.settings.parts import PYTHON, find_part, list_classes, name_class
-from retrievers.stages.rerank import RerankSettings
+from assay.eval.experiments.config import RunConfig
+from assay.retrievers.documents.contexts import SOURCES
+from assay.retrievers.documents.preparation import DocumentSettings
+from assay.retrievers.legs.keyword import KeywordLegSettings
+from assay.retrievers.legs.native import NativeHybridSettings
+from assay.retrievers.models.pins import list_pinned
+from assay.retrievers.models.registry import ServedCrossEncoders, ServedEncoders
+from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.settings import name_type
+from assay.retrievers.settings.parts import PYTHON, find_part, list_classes, name_class
+from assay.retrievers.stages.rerank import RerankSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,16 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from eval.experiments.engine_choice import check_keys, choose_engine
-from eval.experiments.locations import default_dataset
-from eval.experiments.named_configs import find_base, find_config, split_engine
-from eval.experiments.overrides import apply_override, drop_nulls, merge
-from eval.runs.latency import LatencySettings
-from eval.scoring import measures
-from retrievers.base import AssayError
-from retrievers.config import PipelineConfig
-from retrievers.settings import explain_errors
-from retrievers.settings.files import read_mapping
+from assay.eval.experiments.engine_choice import check_keys, choose_engine
+from assay.eval.experiments.locations import default_dataset
+from assay.eval.experiments.named_configs import find_base, find_config, split_engine
+from assay.eval.experiments.overrides import apply_override, drop_nulls, merge
+from assay.eval.runs.latency import LatencySettings
+from assay.eval.scoring import measures
+from assay.retrievers.base import AssayError
+from assay.retrievers.config import PipelineConfig
+from assay.retrievers.settings import explain_errors
+from assay.retrievers.settings.files import read_mapping
 
 
 class RunConfig(PipelineConfig):
@@ -46,8 +46,8 @@ def load_config(
     """Read a config by its path or name, with its bases, and apply `key.path=value` overrides.
 
     Before these, its legs move to `engine`, or to that of CONFIG@ENGINE: see
-    `eval.experiments.engine_choice`. Raises AssayError naming the file, the key, what is wrong and
-    what is allowed.
+    `assay.eval.experiments.engine_choice`. Raises AssayError naming the file, the key, what is
+    wrong and what is allowed.
     """
     named, own = split_engine(config)
     if own is not None and engine is not None:

@@ -5,12 +5,21 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from eval.runs.interleaved_timing import Contender
+from assay.eval.runs.interleaved_timing import Contender
 
-# The module that answers; every version of the project has it under this name.
-TIMING = "eval.cli.timing"
-# Without -P Python would look for it in the working folder first, where a user may have an `eval`.
+# The module that answers, and its name in versions that had no package `assay`.
+TIMING = "assay.eval.cli.timing"
+FORMER = "eval.cli.timing"
+# Without -P Python would look for it in the working folder first, where a user may have an `assay`.
 MODULE = ("-P", "-m", TIMING)
+# The one of these that is installed.
+INSTALLED = """
+try:
+    from assay.eval.cli import timing
+except ModuleNotFoundError:
+    from eval.cli import timing
+timing.main()
+"""
 
 
 def make_contender(config: str, overrides: Sequence[str]) -> Contender:
@@ -27,10 +36,13 @@ def make_base(name: str, folder: Path, config: str, overrides: Sequence[str]) ->
     own = folder.resolve() / ".venv" / "bin" / "python"
     python = str(own) if own.exists() else sys.executable
     paths = [str(folder.resolve()), *filter(None, [os.environ.get("PYTHONPATH")])]
-    code = {"PYTHONPATH": os.pathsep.join(paths)} if _has_code(folder) else {}
-    return Contender(name, (python, *MODULE, config, *overrides), folder, code)
+    code = {"PYTHONPATH": os.pathsep.join(paths)} if (module := _find_code(folder)) else {}
+    start = ("-m", module) if module else ("-c", INSTALLED)
+    return Contender(name, (python, "-P", *start, config, *overrides), folder, code)
 
 
-def _has_code(folder: Path) -> bool:
-    timing = Path(*TIMING.split(".")).with_suffix(".py")
-    return (folder / timing).is_file() and (folder / "retrievers").is_dir()
+def _find_code(folder: Path) -> str | None:
+    """Return the module that answers in a checkout of this project; None in another folder."""
+    if not (folder / "eval/cli/timing.py").is_file() or not (folder / "retrievers").is_dir():
+        return None
+    return TIMING if (folder / "assay/__init__.py").is_file() else FORMER

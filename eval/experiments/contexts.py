@@ -6,27 +6,27 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from eval.collections.card import Card
-from eval.collections.catalog import find
-from eval.collections.contexts import find_place, is_read_from, read_documents, render
-from eval.collections.location import find_data
-from eval.experiments.config import load_config
-from eval.experiments.model_choice import read_settings
-from eval.experiments.workshop import make_workshop
-from retrievers.base import AssayError, Chunk
-from retrievers.contextualisation import plans
-from retrievers.contextualisation.generation import Outcome, generate
-from retrievers.contextualisation.prompts import in_order
-from retrievers.documents.contexts import ContextSettings
-from retrievers.documents.preparation import prepare
-from retrievers.language_models.answers import KeptAnswer
-from retrievers.language_models.base import LanguageModel
-from retrievers.language_models.client import CallSettings, find_prices
-from retrievers.language_models.estimates import Estimate
-from retrievers.language_models.prices import Prices, Usage
-from retrievers.settings import Workshop
-from retrievers.store.files import write_atomically
-from retrievers.store.locks import changing
+from assay.eval.collections.card import Card
+from assay.eval.collections.catalog import find
+from assay.eval.collections.contexts import find_place, is_read_from, read_documents, render
+from assay.eval.collections.location import find_data
+from assay.eval.experiments.config import load_config
+from assay.eval.experiments.model_choice import read_settings
+from assay.eval.experiments.workshop import make_workshop
+from assay.retrievers.base import AssayError, Chunk
+from assay.retrievers.contextualisation import plans
+from assay.retrievers.contextualisation.generation import Outcome, generate
+from assay.retrievers.contextualisation.prompts import in_order
+from assay.retrievers.documents.contexts import ContextSettings
+from assay.retrievers.documents.preparation import prepare
+from assay.retrievers.language_models.answers import KeptAnswer
+from assay.retrievers.language_models.base import LanguageModel
+from assay.retrievers.language_models.client import CallSettings, find_prices
+from assay.retrievers.language_models.estimates import Estimate
+from assay.retrievers.language_models.prices import Prices, Usage
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.locks import changing
 
 KINDS = ("input", "cache_write", "cache_read", "output")
 

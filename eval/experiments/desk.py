@@ -4,18 +4,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from eval.experiments.model_choice import read_settings
-from eval.experiments.workshop import make_workshop
-from eval.runs.stored import StoredRun
-from retrievers.base import Progress
-from retrievers.language_models.answers import AnswerCache
-from retrievers.language_models.base import LanguageModel
-from retrievers.language_models.client import CallSettings, find_prices
-from retrievers.language_models.estimates import DryRun
-from retrievers.language_models.ledger import Ledger
-from retrievers.language_models.prices import Prices
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest
+from assay.eval.experiments.model_choice import read_settings
+from assay.eval.experiments.workshop import make_workshop
+from assay.eval.runs.stored import StoredRun
+from assay.retrievers.base import Progress
+from assay.retrievers.language_models.answers import AnswerCache
+from assay.retrievers.language_models.base import LanguageModel
+from assay.retrievers.language_models.client import CallSettings, find_prices
+from assay.retrievers.language_models.estimates import DryRun
+from assay.retrievers.language_models.ledger import Ledger
+from assay.retrievers.language_models.prices import Prices
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
 
 # With what commands print.
 __all__ = ["Desk", "DryRun", "Ledger", "make_desk"]

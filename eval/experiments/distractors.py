@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eval.collections.collection import Collection
-from eval.parity.benchmark import DistractorFacts
-from eval.scoring.join import Retrieved, covers
-from eval.statistics.estimates import estimate_mean
-from retrievers.base import AssayError, Chunk
-from retrievers.models.base import Encoder, Vectors
-from retrievers.store.digest import digest
-from retrievers.store.sources import digest_imports
+from assay.eval.collections.collection import Collection
+from assay.eval.parity.benchmark import DistractorFacts
+from assay.eval.scoring.join import Retrieved, covers
+from assay.eval.statistics.estimates import estimate_mean
+from assay.retrievers.base import AssayError, Chunk
+from assay.retrievers.models.base import Encoder, Vectors
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.sources import digest_imports
 
 SEED = 2_026
 EMBEDDED = 64  # are embedded for real

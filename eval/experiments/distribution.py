@@ -7,10 +7,10 @@ from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 
-from eval.collections.collection import Collection, Query
-from eval.collections.loading import load
-from eval.experiments.cluster import Cluster, join
-from eval.experiments.cluster_worker import (
+from assay.eval.collections.collection import Collection, Query
+from assay.eval.collections.loading import load
+from assay.eval.experiments.cluster import Cluster, join
+from assay.eval.experiments.cluster_worker import (
     AnyEncoder,
     AnyEncoderSettings,
     Encoding,
@@ -18,21 +18,21 @@ from eval.experiments.cluster_worker import (
     describe,
     probe,
 )
-from eval.experiments.config import RunConfig
-from eval.experiments.point_order import name_shared
-from eval.experiments.runner import Done, Task
-from eval.experiments.workshop import make_workshop
-from eval.runs.searching import Answered, Searcher
-from retrievers.base import AssayError, Progress
-from retrievers.language_models.prices import FREE, Prices
-from retrievers.models.cross_encoders import CrossEncoderChoice
-from retrievers.models.encoders import EncoderChoice
-from retrievers.models.served.encoder import ServedEncoderSettings
-from retrievers.pipeline import PipelineSettings
-from retrievers.query.writing import WritingSettings
-from retrievers.settings import Settings, Spread, Workshop, name_type
-from retrievers.store.digest import digest
-from retrievers.variants import Variants
+from assay.eval.experiments.config import RunConfig
+from assay.eval.experiments.point_order import name_shared
+from assay.eval.experiments.runner import Done, Task
+from assay.eval.experiments.workshop import make_workshop
+from assay.eval.runs.searching import Answered, Searcher
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.language_models.prices import FREE, Prices
+from assay.retrievers.models.cross_encoders import CrossEncoderChoice
+from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.served.encoder import ServedEncoderSettings
+from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.query.writing import WritingSettings
+from assay.retrievers.settings import Settings, Spread, Workshop, name_type
+from assay.retrievers.store.digest import digest
+from assay.retrievers.variants import Variants
 
 TOKENS_PER_BATCH = 8192  # what a worker encodes in seconds, and loses when it is killed
 BYTES_PER_TOKEN = 4  # about, of English

@@ -4,26 +4,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eval.collections.loading import load
-from eval.experiments.config import RunConfig
-from eval.experiments.workshop import make_workshop
-from eval.runs.searching import sample
-from retrievers.base import AssayError, Progress
-from retrievers.corpus import Corpus
-from retrievers.documents.preparation import prepare
-from retrievers.language_models.prices import FREE, Prices, Usage
-from retrievers.legs.base import LegSettings
-from retrievers.models.base import CrossEncoder
-from retrievers.models.caching import CachingEncoder
-from retrievers.models.encoders import EncoderChoice
-from retrievers.models.served.ordering import OrderingSettings
-from retrievers.pipeline import PipelineSettings
-from retrievers.query.expand import ExpandSettings
-from retrievers.query.hyde import HydeSettings
-from retrievers.query.multi_query import MultiQuerySettings
-from retrievers.query.writing import WritingSettings
-from retrievers.settings import Workshop
-from retrievers.stages.rerank import RerankSettings
+from assay.eval.collections.loading import load
+from assay.eval.experiments.config import RunConfig
+from assay.eval.experiments.workshop import make_workshop
+from assay.eval.runs.searching import sample
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.preparation import prepare
+from assay.retrievers.language_models.prices import FREE, Prices, Usage
+from assay.retrievers.legs.base import LegSettings
+from assay.retrievers.models.base import CrossEncoder
+from assay.retrievers.models.caching import CachingEncoder
+from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.served.ordering import OrderingSettings
+from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.query.expand import ExpandSettings
+from assay.retrievers.query.hyde import HydeSettings
+from assay.retrievers.query.multi_query import MultiQuerySettings
+from assay.retrievers.query.writing import WritingSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.rerank import RerankSettings
 
 
 @dataclass(frozen=True, slots=True)

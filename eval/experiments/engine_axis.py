@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from eval.analysis.sweep_settings import EVERY
-from eval.experiments.config import load_config
-from eval.experiments.engine_choice import StayingKeysError
-from eval.experiments.engine_settings import is_usable, list_engines
-from retrievers.base import AssayError
+from assay.eval.analysis.sweep_settings import EVERY
+from assay.eval.experiments.config import load_config
+from assay.eval.experiments.engine_choice import StayingKeysError
+from assay.eval.experiments.engine_settings import is_usable, list_engines
+from assay.retrievers.base import AssayError
 
 
 def list_engines_of(config: Path, given: Sequence[str], named: Any) -> list[str | None]:

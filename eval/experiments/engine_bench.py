@@ -6,23 +6,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eval.collections.collection import Collection, Query
-from eval.collections.loading import load
-from eval.experiments.distractors import make_distractors
-from eval.experiments.recall_subjects import Searcher
-from eval.parity.benchmark import DistractorFacts
-from eval.parity.quality import Rankings
-from eval.parity.results import IndexCost
-from eval.runs.searching import sample
-from retrievers.base import Chunk
-from retrievers.corpus import Corpus
-from retrievers.documents.preparation import DocumentSettings, prepare
-from retrievers.engines.retries import count_retries
-from retrievers.models.base import Vectors
-from retrievers.models.encoders import EncoderSettings
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest
+from assay.eval.collections.collection import Collection, Query
+from assay.eval.collections.loading import load
+from assay.eval.experiments.distractors import make_distractors
+from assay.eval.experiments.recall_subjects import Searcher
+from assay.eval.parity.benchmark import DistractorFacts
+from assay.eval.parity.quality import Rankings
+from assay.eval.parity.results import IndexCost
+from assay.eval.runs.searching import sample
+from assay.retrievers.base import Chunk
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.preparation import DocumentSettings, prepare
+from assay.retrievers.engines.retries import count_retries
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
 
 TIMED = 100  # queries
 

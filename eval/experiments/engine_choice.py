@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from eval.experiments.engine_settings import read_engine
-from retrievers.base import AssayError
-from retrievers.engines.capabilities import Search
-from retrievers.legs.base import LegSettings
-from retrievers.legs.native import EngineLegSettings
-from retrievers.legs.registry import LEGS
+from assay.eval.experiments.engine_settings import read_engine
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.capabilities import Search
+from assay.retrievers.legs.base import LegSettings
+from assay.retrievers.legs.native import EngineLegSettings
+from assay.retrievers.legs.registry import LEGS
 
 
 def _find_moves() -> Iterator[tuple[str, str, Search]]:

@@ -11,14 +11,14 @@ from typing import Any, Literal, get_args, get_origin
 import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from eval.experiments.overrides import apply_override
-from retrievers.base import AssayError
-from retrievers.base.suggestions import suggest
-from retrievers.engines.base import Engine
-from retrievers.engines.providers import STRATEGIES, describe_missing
-from retrievers.engines.registry import ENGINES, TYPES, EngineSettings
-from retrievers.settings import Workshop, explain_errors, name_type
-from retrievers.settings.plugins import find_parts
+from assay.eval.experiments.overrides import apply_override
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.suggestions import suggest
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.providers import STRATEGIES, describe_missing
+from assay.retrievers.engines.registry import ENGINES, TYPES, EngineSettings
+from assay.retrievers.settings import Workshop, explain_errors, name_type
+from assay.retrievers.settings.plugins import find_parts
 
 
 @dataclass(frozen=True)

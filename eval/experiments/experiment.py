@@ -10,28 +10,33 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from eval.collections.card import NAME
-from eval.collections.collection import Collection
-from eval.collections.in_memory import make_collection
-from eval.collections.loading import load
-from eval.experiments.config import make_config
-from eval.experiments.locations import default_dataset, reports_folder
-from eval.experiments.named_configs import find_config, is_config, name_in_engine, split_engine
-from eval.experiments.run import make_plan, track, write_report
-from eval.experiments.stored_points import execute_point
-from eval.experiments.workshop import make_workshop
-from eval.runs import environment
-from eval.runs.answers import list_answers
-from eval.runs.code_identity import name_code
-from eval.runs.execution import Plan
-from eval.runs.latency import LatencySettings
-from eval.runs.python_retrievers import FunctionRetriever, ObjectRetriever
-from eval.runs.replay import Replay
-from eval.runs.run_files import RunFile, make_run_file, read_run_file
-from eval.runs.stored import StoredRun
-from eval.scoring import measures
-from retrievers.base import AssayError, Progress, Retriever
-from retrievers.store.paths import parse_path
+from assay.eval.collections.card import NAME
+from assay.eval.collections.collection import Collection
+from assay.eval.collections.in_memory import make_collection
+from assay.eval.collections.loading import load
+from assay.eval.experiments.config import make_config
+from assay.eval.experiments.locations import default_dataset, reports_folder
+from assay.eval.experiments.named_configs import (
+    find_config,
+    is_config,
+    name_in_engine,
+    split_engine,
+)
+from assay.eval.experiments.run import make_plan, track, write_report
+from assay.eval.experiments.stored_points import execute_point
+from assay.eval.experiments.workshop import make_workshop
+from assay.eval.runs import environment
+from assay.eval.runs.answers import list_answers
+from assay.eval.runs.code_identity import name_code
+from assay.eval.runs.execution import Plan
+from assay.eval.runs.latency import LatencySettings
+from assay.eval.runs.python_retrievers import FunctionRetriever, ObjectRetriever
+from assay.eval.runs.replay import Replay
+from assay.eval.runs.run_files import RunFile, make_run_file, read_run_file
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring import measures
+from assay.retrievers.base import AssayError, Progress, Retriever
+from assay.retrievers.store.paths import parse_path
 
 DEPTH = 100
 # Keys of a config that a function, an object and rankings have too.
@@ -61,7 +66,8 @@ def make_experiment(
     progress: Progress,
     again: bool = False,
 ) -> Experiment:
-    """Return the experiment that judges `what` on `collection`; `eval.api.run` says what both are.
+    """Return the experiment that judges `what` on `collection`; `assay.eval.api.run` says what both
+    are.
 
     `options` are the keys of a config that a function, an object and rankings have too: `name`,
     `depth`, `limit`, `measures`; those that are None are not given. Raises AssayError.

@@ -5,19 +5,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.collections.loading import load
-from eval.experiments.kept_figures import SECONDS, name_point
-from eval.experiments.point_order import name_shared
-from eval.experiments.runner import Task
-from eval.experiments.stored_points import find_stored
-from eval.report.formats import count
-from retrievers.base import AssayError
-from retrievers.models.encoders import EncoderChoice
-from retrievers.pipeline import PipelineSettings
-from retrievers.stages.rerank import RerankSettings
-from retrievers.store.cache import Cache
-from retrievers.store.digest import digest
-from retrievers.variants import name_leg
+from assay.eval.collections.loading import load
+from assay.eval.experiments.kept_figures import SECONDS, name_point
+from assay.eval.experiments.point_order import name_shared
+from assay.eval.experiments.runner import Task
+from assay.eval.experiments.stored_points import find_stored
+from assay.eval.report.formats import count
+from assay.retrievers.base import AssayError
+from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.stages.rerank import RerankSettings
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.digest import digest
+from assay.retrievers.variants import name_leg
 
 
 @dataclass(frozen=True, slots=True)

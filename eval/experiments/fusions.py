@@ -6,23 +6,23 @@ from contextlib import closing
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from eval.collections.catalog import find
-from eval.experiments.engine_bench import Bench, index_engine, open_bench
-from eval.experiments.engine_settings import ConfiguredEngine, list_fusions
-from eval.experiments.locations import default_dataset
-from eval.experiments.parity_sweep import fuse_hybrid, fuse_ours, judge, observe, rank_systems
-from eval.parity.fusions import MEASURE, Fusing, Fusions, FusionTable, compare_fusions
-from eval.parity.quality import DENSE, HYBRID, KEYWORD, NATIVE, OURS, score_systems
-from eval.parity.verdicts import conclude
-from eval.runs import environment
-from retrievers.base import AssayError
-from retrievers.corpus import Corpus
-from retrievers.engines.base import Lists
-from retrievers.engines.formulas import Formula
-from retrievers.engines.parity import state
-from retrievers.legs.keyword import KeywordLegSettings
-from retrievers.ranking import Scored, best
-from retrievers.settings import Workshop
+from assay.eval.collections.catalog import find
+from assay.eval.experiments.engine_bench import Bench, index_engine, open_bench
+from assay.eval.experiments.engine_settings import ConfiguredEngine, list_fusions
+from assay.eval.experiments.locations import default_dataset
+from assay.eval.experiments.parity_sweep import fuse_hybrid, fuse_ours, judge, observe, rank_systems
+from assay.eval.parity.fusions import MEASURE, Fusing, Fusions, FusionTable, compare_fusions
+from assay.eval.parity.quality import DENSE, HYBRID, KEYWORD, NATIVE, OURS, score_systems
+from assay.eval.parity.verdicts import conclude
+from assay.eval.runs import environment
+from assay.retrievers.base import AssayError
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.engines.base import Lists
+from assay.retrievers.engines.formulas import Formula
+from assay.retrievers.engines.parity import state
+from assay.retrievers.legs.keyword import KeywordLegSettings
+from assay.retrievers.ranking import Scored, best
+from assay.retrievers.settings import Workshop
 
 # The lists of configs/hybrid.yaml: exact cosine, and this BM25, each to the same depth.
 KEYWORD_LEG = KeywordLegSettings()

@@ -5,22 +5,27 @@ from pathlib import Path
 
 import numpy as np
 
-from eval.experiments.config import load_config
-from eval.experiments.contender import make_base, make_contender
-from eval.experiments.locations import reports_folder
-from eval.experiments.named_configs import find_config, is_config, name_in_engine, split_engine
-from eval.experiments.run_references import resolve
-from eval.gate import baseline as baselining
-from eval.gate.calibration import SelfTest, check
-from eval.gate.rule import GateReport, LatencyVerdict, judge, judge_latency
-from eval.gate.settings import GateSettings
-from eval.runs.interleaved_timing import Contender, interleave
-from eval.runs.searching import sample
-from eval.runs.stored import StoredRun
-from retrievers.base import AssayError, Progress
-from retrievers.settings import validate
-from retrievers.settings.files import parse_yaml, read_text
-from retrievers.store.paths import parse_path
+from assay.eval.experiments.config import load_config
+from assay.eval.experiments.contender import make_base, make_contender
+from assay.eval.experiments.locations import reports_folder
+from assay.eval.experiments.named_configs import (
+    find_config,
+    is_config,
+    name_in_engine,
+    split_engine,
+)
+from assay.eval.experiments.run_references import resolve
+from assay.eval.gate import baseline as baselining
+from assay.eval.gate.calibration import SelfTest, check
+from assay.eval.gate.rule import GateReport, LatencyVerdict, judge, judge_latency
+from assay.eval.gate.settings import GateSettings
+from assay.eval.runs.interleaved_timing import Contender, interleave
+from assay.eval.runs.searching import sample
+from assay.eval.runs.stored import StoredRun
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.settings import validate
+from assay.retrievers.settings.files import parse_yaml, read_text
+from assay.retrievers.store.paths import parse_path
 
 DEFAULT_SETTINGS = Path("configs/gate.yaml")
 

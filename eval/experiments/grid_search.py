@@ -8,25 +8,25 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from eval.analysis.grid_search import Result, Sweep
-from eval.analysis.racing import Racing
-from eval.analysis.search_space import Point, as_overrides
-from eval.analysis.sweep_settings import CONFIG, ENGINE, SweepSettings, without_engine
-from eval.collections.catalog import find
-from eval.collections.formats.irds import PREFIX
-from eval.experiments.config import load_config
-from eval.experiments.engine_axis import list_engines_of
-from eval.experiments.named_configs import find_base
-from eval.experiments.racing import race_tasks
-from eval.experiments.runner import Done, Helpers, Runner, Task
-from eval.runs import environment
-from eval.scoring.measures import check_rising
-from eval.tracking.record import Record
-from retrievers.base import AssayError
-from retrievers.settings import Workshop, validate
-from retrievers.settings.files import read_mapping
-from retrievers.store.digest import digest
-from retrievers.store.paths import parse_path
+from assay.eval.analysis.grid_search import Result, Sweep
+from assay.eval.analysis.racing import Racing
+from assay.eval.analysis.search_space import Point, as_overrides
+from assay.eval.analysis.sweep_settings import CONFIG, ENGINE, SweepSettings, without_engine
+from assay.eval.collections.catalog import find
+from assay.eval.collections.formats.irds import PREFIX
+from assay.eval.experiments.config import load_config
+from assay.eval.experiments.engine_axis import list_engines_of
+from assay.eval.experiments.named_configs import find_base
+from assay.eval.experiments.racing import race_tasks
+from assay.eval.experiments.runner import Done, Helpers, Runner, Task
+from assay.eval.runs import environment
+from assay.eval.scoring.measures import check_rising
+from assay.eval.tracking.record import Record
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings import Workshop, validate
+from assay.retrievers.settings.files import read_mapping
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.paths import parse_path
 
 
 def read_sweep(

@@ -6,21 +6,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from eval.collections.catalog import find
-from eval.collections.digests import measure_digest
-from eval.collections.loading import load
-from eval.experiments.locations import reports_folder
-from eval.runs import environment
-from eval.runs.execution import Outcome, Plan, execute, find_stored
-from eval.runs.latency import LatencySettings
-from eval.runs.manifest import read_manifest
-from eval.runs.replay import Replay, cover, describe_cut
-from eval.runs.run_files import read_run_file
-from eval.runs.trec_runs import Ties
-from retrievers.base import AssayError, Progress
-from retrievers.store.cache import Cache, default_root
-from retrievers.store.digest import digest, digest_file
-from retrievers.store.sources import digest_imports
+from assay.eval.collections.catalog import find
+from assay.eval.collections.digests import measure_digest
+from assay.eval.collections.loading import load
+from assay.eval.experiments.locations import reports_folder
+from assay.eval.runs import environment
+from assay.eval.runs.execution import Outcome, Plan, execute, find_stored
+from assay.eval.runs.latency import LatencySettings
+from assay.eval.runs.manifest import read_manifest
+from assay.eval.runs.replay import Replay, cover, describe_cut
+from assay.eval.runs.run_files import read_run_file
+from assay.eval.runs.trec_runs import Ties
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.store.cache import Cache, default_root
+from assay.retrievers.store.digest import digest, digest_file
+from assay.retrievers.store.sources import digest_imports
 
 KIND = "imports"
 
@@ -39,9 +39,10 @@ def import_runs(
 
     Runs are called `name`, with several systems followed by the system's. They keep `depth` hits a
     query, and `progress` is told where there are more. `missing` is what becomes of queries
-    without a ranking (see `eval.runs.replay.cover`), `ties` by what hits of equal scores stand (see
-    `eval.runs.run_files.read_run_file`). Where all that is read is as it was before, and the runs
-    stand, nothing is read again, but with `again`, which makes new ones. Raises AssayError.
+    without a ranking (see `assay.eval.runs.replay.cover`), `ties` by what hits of equal scores
+    stand (see `assay.eval.runs.run_files.read_run_file`). Where all that is read is as it was
+    before, and the runs stand, nothing is read again, but with `again`, which makes new ones.
+    Raises AssayError.
     """
     key = _identify(file, dataset, name, depth, missing, ties)
     if key and not again and (known := _find_known(key)):

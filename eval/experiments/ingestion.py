@@ -9,22 +9,22 @@ from datetime import UTC, datetime
 from math import fsum
 from pathlib import Path
 
-from eval.collections import find_card, list_cards, loading
-from eval.collections.card import FILE
-from eval.collections.formats.native import make_document
-from eval.collections.problems import Problems
-from eval.experiments.config import RunConfig
-from eval.runs import environment
-from eval.runs.ingestion import DocumentFacts, Ingestion, SkippedFile
-from retrievers.base import AssayError, Document
-from retrievers.base.ingestion import Ingested
-from retrievers.base.suggestions import suggest
-from retrievers.documents.converters import MARKITDOWN, AnyConverter
-from retrievers.documents.folder import FolderDocument, Skipped, read_place
-from retrievers.ingestion import ingest
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
-from retrievers.store.paths import parse_path
+from assay.eval.collections import find_card, list_cards, loading
+from assay.eval.collections.card import FILE
+from assay.eval.collections.formats.native import make_document
+from assay.eval.collections.problems import Problems
+from assay.eval.experiments.config import RunConfig
+from assay.eval.runs import environment
+from assay.eval.runs.ingestion import DocumentFacts, Ingestion, SkippedFile
+from assay.retrievers.base import AssayError, Document
+from assay.retrievers.base.ingestion import Ingested
+from assay.retrievers.base.suggestions import suggest
+from assay.retrievers.documents.converters import MARKITDOWN, AnyConverter
+from assay.retrievers.documents.folder import FolderDocument, Skipped, read_place
+from assay.retrievers.ingestion import ingest
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.paths import parse_path
 
 PIPELINE_KEYS = {"name", "description", "documents", "retriever"}
 

@@ -6,14 +6,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast
 
-from eval.experiments.engine_settings import ConfiguredEngine, list_engines, read_engine
-from retrievers.base import AssayError
-from retrievers.base.installation import hint_extra
-from retrievers.engines.copies import list_leftovers, remove_leftover
-from retrievers.engines.providers import ENGINES, STRATEGIES, describe_missing
-from retrievers.engines.registry import TYPES
-from retrievers.engines.servers import Server, StoredIndex
-from retrievers.store.cache import Cache, default_root
+from assay.eval.experiments.engine_settings import ConfiguredEngine, list_engines, read_engine
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.installation import hint_extra
+from assay.retrievers.engines.copies import list_leftovers, remove_leftover
+from assay.retrievers.engines.providers import ENGINES, STRATEGIES, describe_missing
+from assay.retrievers.engines.registry import TYPES
+from assay.retrievers.engines.servers import Server, StoredIndex
+from assay.retrievers.store.cache import Cache, default_root
 
 ALLOWED_SECONDS = 3
 READY = "ready"
@@ -33,11 +33,11 @@ class HasServer(Protocol):
 class EngineState:
     """An engine that a config can name.
 
-    `fuses`, `searches`, `exact` and `met` are as in `retrievers.engines.capabilities`, `hybrid`
-    says who fuses; `extra` is empty where none is needed, `variable` where there is no server.
-    `answers` is None where it was not asked: no server, none configured, or one that starts when it
-    is used. `version` is that of the server that answers, or of what the extra brings; empty where
-    neither is there. `state` says all of that in words.
+    `fuses`, `searches`, `exact` and `met` are as in `assay.retrievers.engines.capabilities`,
+    `hybrid` says who fuses; `extra` is empty where none is needed, `variable` where there is no
+    server. `answers` is None where it was not asked: no server, none configured, or one that starts
+    when it is used. `version` is that of the server that answers, or of what the extra brings;
+    empty where neither is there. `state` says all of that in words.
     """
 
     type: str

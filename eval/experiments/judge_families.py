@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from eval.analysis.model_families import find_vendor, warn_of_families
-from eval.experiments.config import load_config
-from eval.experiments.locations import reports_folder
-from eval.experiments.named_configs import is_config
-from eval.experiments.run_references import find_stored, split_overrides
-from eval.runs.stored import load
+from assay.eval.analysis.model_families import find_vendor, warn_of_families
+from assay.eval.experiments.config import load_config
+from assay.eval.experiments.locations import reports_folder
+from assay.eval.experiments.named_configs import is_config
+from assay.eval.experiments.run_references import find_stored, split_overrides
+from assay.eval.runs.stored import load
 
 
 def warn_of_judge(judge: str, references: Sequence[str]) -> list[str]:

@@ -7,19 +7,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from eval.collections.authoring.worksheet import Pair
-from eval.experiments.model_choice import read_settings
-from eval.experiments.workshop import make_workshop
-from eval.judging.grades import GradeFile
-from eval.judging.model_grades import AGAIN, find_model_file, name_judge, take
-from eval.judging.prompts import Form, Scale
-from eval.judging.sheet import Sheet
-from retrievers.base import Progress
-from retrievers.language_models.answers import AnswerCache
-from retrievers.language_models.base import LanguageModel, Prompt
-from retrievers.language_models.client import CallSettings, find_prices
-from retrievers.language_models.estimates import DryRun
-from retrievers.settings import Workshop
+from assay.eval.collections.authoring.worksheet import Pair
+from assay.eval.experiments.model_choice import read_settings
+from assay.eval.experiments.workshop import make_workshop
+from assay.eval.judging.grades import GradeFile
+from assay.eval.judging.model_grades import AGAIN, find_model_file, name_judge, take
+from assay.eval.judging.prompts import Form, Scale
+from assay.eval.judging.sheet import Sheet
+from assay.retrievers.base import Progress
+from assay.retrievers.language_models.answers import AnswerCache
+from assay.retrievers.language_models.base import LanguageModel, Prompt
+from assay.retrievers.language_models.client import CallSettings, find_prices
+from assay.retrievers.language_models.estimates import DryRun
+from assay.retrievers.settings import Workshop
 
 MAX_TOKENS = 50
 MAX_TOKENS_QUOTED = 500  # a reply that quotes

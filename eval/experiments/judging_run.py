@@ -7,16 +7,16 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
-from eval.experiments.judging import Asking, Job
-from eval.judging.grades import GradeFile
-from eval.judging.model_grades import AGAIN, find_model_file
-from eval.judging.prompts import Reply
-from retrievers.base import AssayError
-from retrievers.language_models.answers import AnswerCache, KeptAnswer
-from retrievers.language_models.base import TooLongError
-from retrievers.language_models.client import LanguageModelClient, find_prices
-from retrievers.language_models.ledger import Account, Ledger
-from retrievers.store.digest import digest
+from assay.eval.experiments.judging import Asking, Job
+from assay.eval.judging.grades import GradeFile
+from assay.eval.judging.model_grades import AGAIN, find_model_file
+from assay.eval.judging.prompts import Reply
+from assay.retrievers.base import AssayError
+from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
+from assay.retrievers.language_models.base import TooLongError
+from assay.retrievers.language_models.client import LanguageModelClient, find_prices
+from assay.retrievers.language_models.ledger import Account, Ledger
+from assay.retrievers.store.digest import digest
 
 LEDGERS = "judge-ledger"
 UNREADABLE = "no reply in the form asked for, twice"

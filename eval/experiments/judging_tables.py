@@ -8,29 +8,29 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from eval.analysis.model_judge import ModelJudge, examine
-from eval.analysis.two_judges import check_systems
-from eval.collections.authoring import worksheet
-from eval.collections.authoring.labelling import finish_labelling
-from eval.collections.authoring.labels import find_collection
-from eval.collections.catalog import find
-from eval.collections.collection import Collection
-from eval.collections.formats.rows import Row
-from eval.collections.loading import load_card
-from eval.experiments.judging import Job, prepare_job
-from eval.experiments.named_configs import is_config
-from eval.experiments.run_references import resolve_all
-from eval.judging.export import find_grade_file
-from eval.judging.grades import GradeFile
-from eval.judging.judged_pairs import list_judged
-from eval.judging.model_grades import AGAIN, collect_people, find_model_file, make_items, take
-from eval.judging.prompts import HIGHEST, SCALE, Form, Scale
-from eval.judging.sheet import DEFAULT_GUIDELINES, make_sheet
-from eval.report.model_judge import render
-from eval.runs.stored import StoredRun
-from retrievers.base import AssayError, Progress
-from retrievers.store.files import write_atomically
-from retrievers.store.locks import changing
+from assay.eval.analysis.model_judge import ModelJudge, examine
+from assay.eval.analysis.two_judges import check_systems
+from assay.eval.collections.authoring import worksheet
+from assay.eval.collections.authoring.labelling import finish_labelling
+from assay.eval.collections.authoring.labels import find_collection
+from assay.eval.collections.catalog import find
+from assay.eval.collections.collection import Collection
+from assay.eval.collections.formats.rows import Row
+from assay.eval.collections.loading import load_card
+from assay.eval.experiments.judging import Job, prepare_job
+from assay.eval.experiments.named_configs import is_config
+from assay.eval.experiments.run_references import resolve_all
+from assay.eval.judging.export import find_grade_file
+from assay.eval.judging.grades import GradeFile
+from assay.eval.judging.judged_pairs import list_judged
+from assay.eval.judging.model_grades import AGAIN, collect_people, find_model_file, make_items, take
+from assay.eval.judging.prompts import HIGHEST, SCALE, Form, Scale
+from assay.eval.judging.sheet import DEFAULT_GUIDELINES, make_sheet
+from assay.eval.report.model_judge import render
+from assay.eval.runs.stored import StoredRun
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.locks import changing
 
 
 @dataclass(frozen=True)

@@ -12,21 +12,21 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from eval.analysis.grid_search import Figures
-from eval.analysis.summary import Score, Summary, summarise
-from eval.collections.collection import Collection, Query
-from eval.runs import answered, environment
-from eval.runs.execution import WORDS, Plan, find_finished, make_ready
-from eval.runs.manifest import MANIFEST
-from eval.runs.stored import load
-from eval.runs.unstored import score_queries, search_unstored
-from eval.scoring.kinds import KINDS
-from eval.scoring.measures import find
-from eval.tracking.record import Record, describe
-from retrievers.base import Chunk, Retriever
-from retrievers.store.cache import Cache
-from retrievers.store.digest import digest, digest_file
-from retrievers.store.sources import digest_imports
+from assay.eval.analysis.grid_search import Figures
+from assay.eval.analysis.summary import Score, Summary, summarise
+from assay.eval.collections.collection import Collection, Query
+from assay.eval.runs import answered, environment
+from assay.eval.runs.execution import WORDS, Plan, find_finished, make_ready
+from assay.eval.runs.manifest import MANIFEST
+from assay.eval.runs.stored import load
+from assay.eval.runs.unstored import score_queries, search_unstored
+from assay.eval.scoring.kinds import KINDS
+from assay.eval.scoring.measures import find
+from assay.eval.tracking.record import Record, describe
+from assay.retrievers.base import Chunk, Retriever
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.digest import digest, digest_file
+from assay.retrievers.store.sources import digest_imports
 
 KIND = "figures"
 RACED = "raced_scores"

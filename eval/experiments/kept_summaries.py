@@ -8,24 +8,24 @@ from functools import cache, cached_property
 
 from pydantic import TypeAdapter
 
-from eval.analysis.attribution import Attribution, ItemFate, attribute
-from eval.analysis.cost import Cost, find_cost
-from eval.analysis.legs_alone import LegAlone, score_legs
-from eval.analysis.oracle import Ceiling
-from eval.analysis.summary import Summary, summarise, summarise_scores
-from eval.analysis.unjudged import Unjudged, examine
-from eval.collections.collection import GoldItem
-from eval.runs import answered, environment
-from eval.runs.manifest import MANIFEST
-from eval.runs.stored import StoredRun
-from eval.scoring import generated, kinds
-from eval.scoring.calculation import ByQuery, Scores
-from eval.scoring.measures import choose_headline, find
-from eval.statistics.estimates import Estimate
-from retrievers.base import AssayError, T
-from retrievers.store.cache import Cache, default_root
-from retrievers.store.digest import digest, digest_file
-from retrievers.store.sources import digest_imports
+from assay.eval.analysis.attribution import Attribution, ItemFate, attribute
+from assay.eval.analysis.cost import Cost, find_cost
+from assay.eval.analysis.legs_alone import LegAlone, score_legs
+from assay.eval.analysis.oracle import Ceiling
+from assay.eval.analysis.summary import Summary, summarise, summarise_scores
+from assay.eval.analysis.unjudged import Unjudged, examine
+from assay.eval.collections.collection import GoldItem
+from assay.eval.runs import answered, environment
+from assay.eval.runs.manifest import MANIFEST
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring import generated, kinds
+from assay.eval.scoring.calculation import ByQuery, Scores
+from assay.eval.scoring.measures import choose_headline, find
+from assay.eval.statistics.estimates import Estimate
+from assay.retrievers.base import AssayError, T
+from assay.retrievers.store.cache import Cache, default_root
+from assay.retrievers.store.digest import digest, digest_file
+from assay.retrievers.store.sources import digest_imports
 
 KIND = "scores"
 
@@ -72,7 +72,7 @@ class Kept:
         self._cache = cache
 
     def find_scores(self, run: StoredRun, names: Sequence[str]) -> Scores:
-        """Return {measure: {query id: score}}, as `eval.runs.answered.score` does.
+        """Return {measure: {query id: score}}, as `assay.eval.runs.answered.score` does.
 
         Those of a measure that is somebody's own, whose code may change unseen, are not kept.
         """
@@ -108,7 +108,7 @@ class Kept:
 
 
 def summarise_kept(run: StoredRun, names: Sequence[str]) -> Summary:
-    """Return what `eval.analysis.summary.summarise` does of a run as its folder holds it."""
+    """Return what `assay.eval.analysis.summary.summarise` does of a run as its folder holds it."""
     try:
         kept = Kept(run, Cache(default_root()))
     except AssayError:  # a folder for it cannot be made

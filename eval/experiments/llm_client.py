@@ -1,10 +1,10 @@
 """Questions put to a language model, for real or for an estimate."""
 
-from eval.asking.question import NoAnswerError, Question, Reply
-from retrievers.language_models.answers import KeptAnswer
-from retrievers.language_models.base import Prompt, TooLongError
-from retrievers.language_models.client import LanguageModelClient
-from retrievers.language_models.estimates import DryRun
+from assay.eval.asking.question import NoAnswerError, Question, Reply
+from assay.retrievers.language_models.answers import KeptAnswer
+from assay.retrievers.language_models.base import Prompt, TooLongError
+from assay.retrievers.language_models.client import LanguageModelClient
+from assay.retrievers.language_models.estimates import DryRun
 
 CUT = "an answer was cut off at --max-tokens"
 

@@ -18,7 +18,7 @@ def default_dataset() -> str:
 
 def threads() -> int:
     """Return `$ASSAY_THREADS`, or the number of processors this process may use."""
-    from retrievers.base import AssayError
+    from assay.retrievers.base import AssayError
 
     wanted = os.environ.get("ASSAY_THREADS", "")
     if not wanted:

@@ -4,13 +4,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from eval.experiments.workshop import make_workshop
-from retrievers.base import AssayError, Progress
-from retrievers.language_models.base import LanguageModel
-from retrievers.language_models.client import CallSettings, find_prices
-from retrievers.language_models.prices import LISTED, Prices
-from retrievers.language_models.providers import PROVIDERS
-from retrievers.settings import Workshop, explain_error
+from assay.eval.experiments.workshop import make_workshop
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.language_models.base import LanguageModel
+from assay.retrievers.language_models.client import CallSettings, find_prices
+from assay.retrievers.language_models.prices import LISTED, Prices
+from assay.retrievers.language_models.providers import PROVIDERS
+from assay.retrievers.settings import Workshop, explain_error
 
 PRICE_LIST = LISTED  # the month of the prices that are known
 

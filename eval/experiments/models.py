@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from eval.experiments.workshop import make_workshop
-from retrievers.base import AssayError
-from retrievers.base.suggestions import suggest
-from retrievers.models import wheels
-from retrievers.models.packages import PinnedModel
-from retrievers.models.pins import DEFAULTS, list_pinned
-from retrievers.store.cache import Cache, default_root
+from assay.eval.experiments.workshop import make_workshop
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.suggestions import suggest
+from assay.retrievers.models import wheels
+from assay.retrievers.models.packages import PinnedModel
+from assay.retrievers.models.pins import DEFAULTS, list_pinned
+from assay.retrievers.store.cache import Cache, default_root
 
 
 @dataclass(frozen=True, slots=True)

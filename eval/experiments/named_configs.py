@@ -3,10 +3,10 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from eval.shipped import find_shipped
-from retrievers.base import AssayError
-from retrievers.base.suggestions import suggest
-from retrievers.store.paths import parse_path
+from assay.eval.shipped import find_shipped
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.suggestions import suggest
+from assay.retrievers.store.paths import parse_path
 
 SUFFIXES = (".yaml", ".yml")
 NO_PIPELINES = ("gate", "targets")  # settings of commands that lie beside configs

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, get_origin
 
-from retrievers.base import AssayError
-from retrievers.settings.files import parse_yaml
-from retrievers.settings.kinds import descend, find_member, resolve_key
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings.files import parse_yaml
+from assay.retrievers.settings.kinds import descend, find_member, resolve_key
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

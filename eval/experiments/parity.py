@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from eval import tracking
-from eval.collections.catalog import find
-from eval.experiments.engine_bench import Bench, open_bench
-from eval.experiments.engine_settings import (
+from assay.eval import tracking
+from assay.eval.collections.catalog import find
+from assay.eval.experiments.engine_bench import Bench, open_bench
+from assay.eval.experiments.engine_settings import (
     ConfiguredEngine,
     is_missing,
     list_features,
@@ -17,14 +17,14 @@ from eval.experiments.engine_settings import (
     list_met,
     read_engine,
 )
-from eval.experiments.locations import default_dataset, reports_folder
-from eval.experiments.parity_sweep import examine
-from eval.parity.results import Absence, Parity
-from eval.report import engines, parity
-from eval.tracking.parity import log_parity
-from retrievers.base import AssayError, Progress
-from retrievers.engines.capabilities import LackError
-from retrievers.settings import Workshop
+from assay.eval.experiments.locations import default_dataset, reports_folder
+from assay.eval.experiments.parity_sweep import examine
+from assay.eval.parity.results import Absence, Parity
+from assay.eval.report import engines, parity
+from assay.eval.tracking.parity import log_parity
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.engines.capabilities import LackError
+from assay.retrievers.settings import Workshop
 
 
 class Request(NamedTuple):

@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from eval.collections.collection import Query
-from eval.experiments.engine_bench import Bench, index_engine, timed
-from eval.experiments.engine_settings import ConfiguredEngine
-from eval.experiments.recall_subjects import Searcher
-from eval.parity.curve import DEPTHS
-from eval.parity.examples import Example, Fused, make_example
-from eval.parity.fusions import Fusing, compare_fusions
-from eval.parity.quality import (
+from assay.eval.collections.collection import Query
+from assay.eval.experiments.engine_bench import Bench, index_engine, timed
+from assay.eval.experiments.engine_settings import ConfiguredEngine
+from assay.eval.experiments.recall_subjects import Searcher
+from assay.eval.parity.curve import DEPTHS
+from assay.eval.parity.examples import Example, Fused, make_example
+from assay.eval.parity.fusions import Fusing, compare_fusions
+from assay.eval.parity.quality import (
     DENSE,
     HYBRID,
     KEYWORD,
@@ -21,19 +21,19 @@ from eval.parity.quality import (
     measure_quality,
     score_systems,
 )
-from eval.parity.results import Parity
-from eval.parity.timing import Timing, time_systems
-from eval.parity.verdicts import QueryVerdict, Trial, compare, diagnose, find_repeated
-from eval.runs import environment
-from eval.statistics.estimates import SHARE, Estimate, estimate_mean
-from retrievers.base import AssayError, Progress
-from retrievers.engines.base import Engine, Lists
-from retrievers.engines.list_parity import ListObservation, vary_list
-from retrievers.engines.meaning import describe_hybrid
-from retrievers.engines.parity import Formulation, Observation, list_alternatives, state
-from retrievers.engines.recall import measure_shares
-from retrievers.fusion import LinearSettings, RrfSettings
-from retrievers.ranking import Scored
+from assay.eval.parity.results import Parity
+from assay.eval.parity.timing import Timing, time_systems
+from assay.eval.parity.verdicts import QueryVerdict, Trial, compare, diagnose, find_repeated
+from assay.eval.runs import environment
+from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.engines.base import Engine, Lists
+from assay.retrievers.engines.list_parity import ListObservation, vary_list
+from assay.retrievers.engines.meaning import describe_hybrid
+from assay.retrievers.engines.parity import Formulation, Observation, list_alternatives, state
+from assay.retrievers.engines.recall import measure_shares
+from assay.retrievers.fusion import LinearSettings, RrfSettings
+from assay.retrievers.ranking import Scored
 
 DEPTH = 100  # hits a timed query asks for
 SECONDS = 30.0  # no further round of timing is begun after that

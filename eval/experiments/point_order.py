@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from eval.experiments.config import RunConfig
-from eval.runs import environment
-from retrievers.pipeline import PipelineSettings
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest
-from retrievers.variants import Variants, name_leg
+from assay.eval.experiments.config import RunConfig
+from assay.eval.runs import environment
+from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
+from assay.retrievers.variants import Variants, name_leg
 
 
 def name_shared(config: RunConfig) -> tuple[str, str]:

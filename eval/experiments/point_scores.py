@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence, Set
 
-from eval.runs import answered
-from eval.runs.stored import StoredRun
-from eval.scoring import measures
-from eval.scoring.calculation import Scores, count_tokens
-from eval.scoring.join import JoinedHit, Retrieved, join
-from retrievers.base import Chunk, Hit
+from assay.eval.runs import answered
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring import measures
+from assay.eval.scoring.calculation import Scores, count_tokens
+from assay.eval.scoring.join import JoinedHit, Retrieved, join
+from assay.retrievers.base import Chunk, Hit
 
 # Where gold stands among the hits of a query: rank, ids found, of each hit that is judged.
 Pattern = tuple[tuple[int, tuple[str, ...]], ...]

@@ -6,21 +6,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from eval.collections.authoring import author
-from eval.collections.authoring.worksheet import Pair, render
-from eval.collections.card import FILE
-from eval.collections.card_files import read_card
-from eval.collections.digests import seal
-from eval.experiments.question_job import Job
-from eval.experiments.question_sources import QuestionSource
-from eval.experiments.questions import Result
-from eval.questions.asking import Fate
-from eval.questions.prompts import digest_prompts
-from eval.questions.selection import Made
-from eval.report.questions import JSON, MARKDOWN, describe_bias, render_report
-from eval.runs.files import encode_json
-from retrievers.base import AssayError
-from retrievers.store.locks import changing
+from assay.eval.collections.authoring import author
+from assay.eval.collections.authoring.worksheet import Pair, render
+from assay.eval.collections.card import FILE
+from assay.eval.collections.card_files import read_card
+from assay.eval.collections.digests import seal
+from assay.eval.experiments.question_job import Job
+from assay.eval.experiments.question_sources import QuestionSource
+from assay.eval.experiments.questions import Result
+from assay.eval.questions.asking import Fate
+from assay.eval.questions.prompts import digest_prompts
+from assay.eval.questions.selection import Made
+from assay.eval.report.questions import JSON, MARKDOWN, describe_bias, render_report
+from assay.eval.runs.files import encode_json
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.locks import changing
 
 REVIEW = "review.csv"
 FILES = (author.QUERIES, author.JUDGMENTS, REVIEW, JSON, MARKDOWN, author.PIPELINE, FILE)

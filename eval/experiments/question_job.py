@@ -5,23 +5,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from eval.analysis.model_families import warn_of_families
-from eval.experiments.config import RunConfig, load_config
-from eval.experiments.model_choice import read_settings
-from eval.experiments.question_search import find_legs
-from eval.experiments.question_sources import Stock, cut_passages
-from eval.questions.drawing import Draw, can_ask, draw_all
-from eval.questions.kinds import Kind
-from retrievers.base import Document
-from retrievers.language_models.answers import AnswerCache
-from retrievers.language_models.base import LanguageModel
-from retrievers.language_models.client import CallSettings, find_prices
-from retrievers.language_models.ledger import Ledger
-from retrievers.language_models.prices import Prices
-from retrievers.pipeline import PipelineSettings
-from retrievers.settings import Workshop
-from retrievers.stages.rerank import RerankSettings
-from retrievers.store.digest import digest
+from assay.eval.analysis.model_families import warn_of_families
+from assay.eval.experiments.config import RunConfig, load_config
+from assay.eval.experiments.model_choice import read_settings
+from assay.eval.experiments.question_search import find_legs
+from assay.eval.experiments.question_sources import Stock, cut_passages
+from assay.eval.questions.drawing import Draw, can_ask, draw_all
+from assay.eval.questions.kinds import Kind
+from assay.retrievers.base import Document
+from assay.retrievers.language_models.answers import AnswerCache
+from assay.retrievers.language_models.base import LanguageModel
+from assay.retrievers.language_models.client import CallSettings, find_prices
+from assay.retrievers.language_models.ledger import Ledger
+from assay.retrievers.language_models.prices import Prices
+from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.rerank import RerankSettings
+from assay.retrievers.store.digest import digest
 
 LEDGERS = "questions-ledger"
 MAX_TOKENS = 1024  # a question of eighty words, and quotes of several sentences

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.analysis.means import estimate_changes
-from eval.collections.collection import Collection, GoldItem, Query
-from eval.collections.in_memory import gather_unjudged
-from eval.experiments.config import RunConfig
-from eval.questions.selection import Bias
-from eval.runs import searching
-from eval.scoring.join import Retrieved, covers
-from eval.statistics.estimates import estimate_share
-from retrievers.base import AssayError, Chunk, Document, Progress, Retriever
-from retrievers.legs.dense import DenseLegSettings
-from retrievers.pipeline import PipelineSettings
-from retrievers.settings import Workshop
+from assay.eval.analysis.means import estimate_changes
+from assay.eval.collections.collection import Collection, GoldItem, Query
+from assay.eval.collections.in_memory import gather_unjudged
+from assay.eval.experiments.config import RunConfig
+from assay.eval.questions.selection import Bias
+from assay.eval.runs import searching
+from assay.eval.scoring.join import Retrieved, covers
+from assay.eval.statistics.estimates import estimate_share
+from assay.retrievers.base import AssayError, Chunk, Document, Progress, Retriever
+from assay.retrievers.legs.dense import DenseLegSettings
+from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.settings import Workshop
 
 TOP = 5  # passages in which a question without an answer is looked for
 DEPTH = 10

@@ -7,23 +7,23 @@ from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote
 
-from eval.collections.authoring.author import Origin, slug
-from eval.collections.catalog import find
-from eval.collections.formats.native import NativeCard
-from eval.collections.loading import open_source
-from eval.collections.location import find_data
-from eval.collections.problems import Problems
-from eval.experiments.ingestion import is_bare
-from eval.questions.drawing import Passage
-from eval.questions.words import split_words
-from retrievers.base import AssayError, Chunk, Document
-from retrievers.base.markdown import TEXT_SUFFIX
-from retrievers.corpus import Corpus
-from retrievers.documents.chunkers.structure import SectionChunker
-from retrievers.documents.folder import Skipped, read_folder
-from retrievers.documents.preparation import DocumentSettings, prepare
-from retrievers.legs.graph import load_edges
-from retrievers.settings import Workshop
+from assay.eval.collections.authoring.author import Origin, slug
+from assay.eval.collections.catalog import find
+from assay.eval.collections.formats.native import NativeCard
+from assay.eval.collections.loading import open_source
+from assay.eval.collections.location import find_data
+from assay.eval.collections.problems import Problems
+from assay.eval.experiments.ingestion import is_bare
+from assay.eval.questions.drawing import Passage
+from assay.eval.questions.words import split_words
+from assay.retrievers.base import AssayError, Chunk, Document
+from assay.retrievers.base.markdown import TEXT_SUFFIX
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.chunkers.structure import SectionChunker
+from assay.retrievers.documents.folder import Skipped, read_folder
+from assay.retrievers.documents.preparation import DocumentSettings, prepare
+from assay.retrievers.legs.graph import load_edges
+from assay.retrievers.settings import Workshop
 
 LEAST = 12  # words of a passage that can be asked about
 SEPARATE = {"frontmatter", "header"}  # kinds of chunks without a statement of their own

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from threading import Event
 from typing import Any
 
-from eval.asking.question import Ask
-from eval.experiments.llm_client import Asker, Estimator
-from eval.experiments.question_job import Job
-from eval.experiments.question_search import TOP, QuestionSearch, open_search
-from eval.questions.asking import Examiner, Fate
-from eval.questions.drawing import Draw
-from eval.questions.selection import Made, choose_review, drop_duplicates
-from retrievers.base import AssayError, Chunk, Progress
-from retrievers.language_models.ledger import Ledger
+from assay.eval.asking.question import Ask
+from assay.eval.experiments.llm_client import Asker, Estimator
+from assay.eval.experiments.question_job import Job
+from assay.eval.experiments.question_search import TOP, QuestionSearch, open_search
+from assay.eval.questions.asking import Examiner, Fate
+from assay.eval.questions.drawing import Draw
+from assay.eval.questions.selection import Made, choose_review, drop_duplicates
+from assay.retrievers.base import AssayError, Chunk, Progress
+from assay.retrievers.language_models.ledger import Ledger
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.analysis.racing import Drop, Race, Racing, run_race
-from eval.collections.loading import load
-from eval.experiments.runner import Runner, Task
-from eval.runs.searching import sample
-from eval.scoring.measures import find
-from retrievers.base import AssayError, Progress
+from assay.eval.analysis.racing import Drop, Race, Racing, run_race
+from assay.eval.collections.loading import load
+from assay.eval.experiments.runner import Runner, Task
+from assay.eval.runs.searching import sample
+from assay.eval.scoring.measures import find
+from assay.retrievers.base import AssayError, Progress
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from eval import tracking
-from eval.asking.question import Ask
-from eval.experiments import desk as desks
-from eval.experiments.desk import Desk
-from eval.experiments.llm_client import Asker, Estimator
-from eval.ragas import judging, plain, results
-from eval.ragas.metrics import Metric
-from eval.ragas.samples import Sample
-from eval.runs.stored import StoredRun
-from eval.tracking.ragas import log_ragas
-from retrievers.base import AssayError, Progress, Quiet
-from retrievers.language_models.ledger import Ledger
+from assay.eval import tracking
+from assay.eval.asking.question import Ask
+from assay.eval.experiments import desk as desks
+from assay.eval.experiments.desk import Desk
+from assay.eval.experiments.llm_client import Asker, Estimator
+from assay.eval.ragas import judging, plain, results
+from assay.eval.ragas.metrics import Metric
+from assay.eval.ragas.samples import Sample
+from assay.eval.runs.stored import StoredRun
+from assay.eval.tracking.ragas import log_ragas
+from assay.retrievers.base import AssayError, Progress, Quiet
+from assay.retrievers.language_models.ledger import Ledger
 
 MAX_TOKENS = 1024  # a judge repeats each statement and gives its reasons
 

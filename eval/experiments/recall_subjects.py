@@ -8,14 +8,14 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
-from eval.experiments.engine_settings import ConfiguredEngine, read_engine
-from eval.experiments.overrides import apply_override
-from retrievers.base import AssayError, IndexReport
-from retrievers.legs.compression import CompressedVectors
-from retrievers.legs.dense import DenseLegSettings
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop, explain_errors
+from assay.eval.experiments.engine_settings import ConfiguredEngine, read_engine
+from assay.eval.experiments.overrides import apply_override
+from assay.retrievers.base import AssayError, IndexReport
+from assay.retrievers.legs.compression import CompressedVectors
+from assay.retrievers.legs.dense import DenseLegSettings
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop, explain_errors
 
 DENSE = "dense"
 # What a dense leg can be told of the form of its vectors.

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
-from retrievers.base import AssayError
-from retrievers.settings.files import read_mapping
-from retrievers.store.digest import digest
-from retrievers.store.files import write_atomically
-from retrievers.store.locks import changing
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings.files import read_mapping
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.locks import changing
 
 HEAD = re.compile(
     r"# assay (?P<command>\w+), (?P<date>[\d-]+); (?P<asked>\w{16})-(?P<made>\w{16})\n"

@@ -4,25 +4,25 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval import report, tracking
-from eval.analysis import exports
-from eval.analysis.summary import Summary
-from eval.collections.loading import load
-from eval.experiments import standing
-from eval.experiments.kept_summaries import summarise_kept
-from eval.experiments.locations import reports_folder
-from eval.experiments.stored_points import execute_point
-from eval.experiments.workshop import make_workshop
-from eval.runs.execution import Outcome, Plan
-from eval.runs.searching import Searcher
-from eval.runs.stored import StoredRun
-from eval.scoring.measures import DEFAULT
-from retrievers.base import Progress
-from retrievers.settings import Workshop
+from assay.eval import report, tracking
+from assay.eval.analysis import exports
+from assay.eval.analysis.summary import Summary
+from assay.eval.collections.loading import load
+from assay.eval.experiments import standing
+from assay.eval.experiments.kept_summaries import summarise_kept
+from assay.eval.experiments.locations import reports_folder
+from assay.eval.experiments.stored_points import execute_point
+from assay.eval.experiments.workshop import make_workshop
+from assay.eval.runs.execution import Outcome, Plan
+from assay.eval.runs.searching import Searcher
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring.measures import DEFAULT
+from assay.retrievers.base import Progress
+from assay.retrievers.settings import Workshop
 
 if TYPE_CHECKING:
-    from eval.collections.collection import Collection
-    from eval.experiments.config import RunConfig
+    from assay.eval.collections.collection import Collection
+    from assay.eval.experiments.config import RunConfig
 
 
 def make_run(

@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from eval.experiments.locations import reports_folder
-from eval.experiments.named_configs import is_config, list_configs
-from eval.runs.manifest import MANIFEST
-from eval.runs.stored import StoredRun, find, load
-from eval.tracking.delivery import LOGGED
-from eval.tracking.store import connect, redact, tracking_uri
-from retrievers.base import AssayError, Progress
+from assay.eval.experiments.locations import reports_folder
+from assay.eval.experiments.named_configs import is_config, list_configs
+from assay.eval.runs.manifest import MANIFEST
+from assay.eval.runs.stored import StoredRun, find, load
+from assay.eval.tracking.delivery import LOGGED
+from assay.eval.tracking.store import connect, redact, tracking_uri
+from assay.retrievers.base import AssayError, Progress
 
 MLFLOW_ID = re.compile(r"[0-9a-f]{32}")
 
@@ -25,8 +25,8 @@ def resolve(reference: str, overrides: Sequence[str], progress: Progress) -> Sto
     """
     split_overrides([reference, *overrides])
     if is_config(reference):
-        from eval.experiments.config import load_config
-        from eval.experiments.run import make_run
+        from assay.eval.experiments.config import load_config
+        from assay.eval.experiments.run import make_run
 
         outcome = make_run(load_config(reference, overrides), False, progress)
         run = outcome.run

@@ -8,29 +8,29 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Protocol
 
-from eval.analysis.grid_search import Result
-from eval.analysis.search_space import Point, label
-from eval.analysis.summary import estimate_percentiles
-from eval.collections.collection import Collection, Query
-from eval.collections.loading import load
-from eval.experiments.config import RunConfig
-from eval.experiments.kept_figures import Keeper, Shown, note_seconds
-from eval.experiments.point_order import arrange, name_shared, take_in_order
-from eval.experiments.point_scores import PointScores
-from eval.experiments.run import make_plan, write_report
-from eval.experiments.stored_points import execute_point
-from eval.experiments.timing import find_config_timing
-from eval.runs import environment
-from eval.runs.execution import Outcome
-from eval.runs.interleaved_timing import LEAST_QUERIES, MOST_TOGETHER, ROUNDS
-from eval.runs.latency import LatencySettings
-from eval.runs.searching import Searcher, sample
-from eval.runs.stored import load as load_run
-from eval.tracking.record import Record
-from retrievers.base import AssayError, Chunk, Retriever
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest
-from retrievers.variants import Variants
+from assay.eval.analysis.grid_search import Result
+from assay.eval.analysis.search_space import Point, label
+from assay.eval.analysis.summary import estimate_percentiles
+from assay.eval.collections.collection import Collection, Query
+from assay.eval.collections.loading import load
+from assay.eval.experiments.config import RunConfig
+from assay.eval.experiments.kept_figures import Keeper, Shown, note_seconds
+from assay.eval.experiments.point_order import arrange, name_shared, take_in_order
+from assay.eval.experiments.point_scores import PointScores
+from assay.eval.experiments.run import make_plan, write_report
+from assay.eval.experiments.stored_points import execute_point
+from assay.eval.experiments.timing import find_config_timing
+from assay.eval.runs import environment
+from assay.eval.runs.execution import Outcome
+from assay.eval.runs.interleaved_timing import LEAST_QUERIES, MOST_TOGETHER, ROUNDS
+from assay.eval.runs.latency import LatencySettings
+from assay.eval.runs.searching import Searcher, sample
+from assay.eval.runs.stored import load as load_run
+from assay.eval.tracking.record import Record
+from assay.retrievers.base import AssayError, Chunk, Retriever
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
+from assay.retrievers.variants import Variants
 
 
 @dataclass(frozen=True)

@@ -4,21 +4,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from eval.collections.collection import Collection, Query
-from eval.collections.in_memory import gather_unjudged
-from eval.collections.loading import load
-from eval.experiments.config import RunConfig
-from eval.experiments.ingestion import is_bare, open_source
-from eval.experiments.workshop import make_workshop
-from eval.runs import searching
-from retrievers import telemetry
-from retrievers.base import Document, Hit, Ranking, Retriever, StageTrace
-from retrievers.base.surroundings import Surroundings
-from retrievers.documents.converters import AnyConverter
-from retrievers.pipeline import PipelineSettings
-from retrievers.settings import Workshop
-from retrievers.stages.context import assemble
-from retrievers.surroundings import Surveyor
+from assay.eval.collections.collection import Collection, Query
+from assay.eval.collections.in_memory import gather_unjudged
+from assay.eval.collections.loading import load
+from assay.eval.experiments.config import RunConfig
+from assay.eval.experiments.ingestion import is_bare, open_source
+from assay.eval.experiments.workshop import make_workshop
+from assay.eval.runs import searching
+from assay.retrievers import telemetry
+from assay.retrievers.base import Document, Hit, Ranking, Retriever, StageTrace
+from assay.retrievers.base.surroundings import Surroundings
+from assay.retrievers.documents.converters import AnyConverter
+from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.context import assemble
+from assay.retrievers.surroundings import Surveyor
 
 
 class Step(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from eval.analysis.search_space import (
+from assay.eval.analysis.search_space import (
     Axes,
     Point,
     as_overrides,
@@ -16,14 +16,14 @@ from eval.analysis.search_space import (
     shorten,
     unite,
 )
-from eval.experiments.config import RunConfig, load_config
-from retrievers.base import AssayError
-from retrievers.fusion import Fusion
-from retrievers.legs.base import LegSettings
-from retrievers.pipeline import PipelineSettings
-from retrievers.settings import Settings, validate
-from retrievers.settings.files import read_mapping
-from retrievers.stages.base import StageSettings
+from assay.eval.experiments.config import RunConfig, load_config
+from assay.retrievers.base import AssayError
+from assay.retrievers.fusion import Fusion
+from assay.retrievers.legs.base import LegSettings
+from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.settings import Settings, validate
+from assay.retrievers.settings.files import read_mapping
+from assay.retrievers.stages.base import StageSettings
 
 WEIGHTS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 

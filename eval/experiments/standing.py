@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from eval import report
-from eval.analysis import exports
-from eval.tracking.delivery import LOGGED
-from retrievers.store.digest import digest, digest_file
-from retrievers.store.files import write_atomically
-from retrievers.store.sources import digest_imports
+from assay.eval import report
+from assay.eval.analysis import exports
+from assay.eval.tracking.delivery import LOGGED
+from assay.retrievers.store.digest import digest, digest_file
+from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.sources import digest_imports
 
 WRITTEN = "written.json"
 OUTPUTS = (*exports.FILES, report.MARKDOWN, report.PAGE)
@@ -38,6 +38,6 @@ def _describe(folder: Path, measures: Sequence[str], outputs: Sequence[str]) -> 
     inputs = sorted(path for path in folder.iterdir() if path.name not in others and path.is_file())
     read = [(path.name, digest_file(path)) for path in inputs]
     return {
-        "of": digest(read, list(measures), digest_imports("eval.*")),
+        "of": digest(read, list(measures), digest_imports("assay.eval.*")),
         "files": {name: digest_file(folder / name) for name in outputs},
     }

@@ -4,16 +4,16 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from eval.experiments.engine_bench import Bench, open_bench
-from eval.experiments.engine_settings import ConfiguredEngine, choose_engines
-from eval.experiments.store_measurement import measure_store
-from eval.parity.benchmark import Benchmark, StoreResult
-from eval.report.stores import read_stores, write_benchmark
-from eval.runs import environment
-from retrievers.base import AssayError
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest
-from retrievers.store.sources import digest_imports
+from assay.eval.experiments.engine_bench import Bench, open_bench
+from assay.eval.experiments.engine_settings import ConfiguredEngine, choose_engines
+from assay.eval.experiments.store_measurement import measure_store
+from assay.eval.parity.benchmark import Benchmark, StoreResult
+from assay.eval.report.stores import read_stores, write_benchmark
+from assay.eval.runs import environment
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.sources import digest_imports
 
 OVERRIDE = re.compile(r" (?=[\w.]+=)")  # what stands before each in an engine's label
 

@@ -6,13 +6,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
-from eval.parity.changes import FILTERS, LABELS, ChangesResult, FilterResult, Sight
-from eval.parity.timing import WARM_UP, find_percentiles
-from eval.statistics.estimates import SHARE, Estimate, estimate_mean
-from retrievers.base import Progress
-from retrievers.engines.base import Engine
-from retrievers.engines.live import LiveRows
-from retrievers.models.base import Vectors
+from assay.eval.parity.changes import FILTERS, LABELS, ChangesResult, FilterResult, Sight
+from assay.eval.parity.timing import WARM_UP, find_percentiles
+from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
+from assay.retrievers.base import Progress
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.live import LiveRows
+from assay.retrievers.models.base import Vectors
 
 DEPTH = 100  # rows a search asks for, and to which recall is measured
 BATCH = 500  # rows put at once

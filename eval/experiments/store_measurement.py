@@ -5,25 +5,25 @@ from contextlib import closing
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from eval.analysis.means import estimate_scores
-from eval.collections.collection import Query
-from eval.experiments.engine_bench import Bench, index_engine, timed
-from eval.experiments.engine_settings import ConfiguredEngine
-from eval.experiments.inventory import open_server
-from eval.experiments.store_changes import measure_changes
-from eval.parity.benchmark import CALLERS, MEASURE, SearchResult, Speed, StoreResult
-from eval.parity.changes import ChangesResult
-from eval.parity.load import ROUNDS, Load, load_by_turns
-from eval.parity.quality import DENSE, HYBRID, KEYWORD, score_rankings
-from eval.parity.timing import find_percentiles, time_interleaved
-from eval.runs import environment
-from eval.runs.delays import find_delay
-from eval.statistics.estimates import SHARE, Estimate, estimate_mean
-from retrievers.base import AssayError, cut
-from retrievers.engines.base import Engine
-from retrievers.engines.recall import measure_share
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.eval.analysis.means import estimate_scores
+from assay.eval.collections.collection import Query
+from assay.eval.experiments.engine_bench import Bench, index_engine, timed
+from assay.eval.experiments.engine_settings import ConfiguredEngine
+from assay.eval.experiments.inventory import open_server
+from assay.eval.experiments.store_changes import measure_changes
+from assay.eval.parity.benchmark import CALLERS, MEASURE, SearchResult, Speed, StoreResult
+from assay.eval.parity.changes import ChangesResult
+from assay.eval.parity.load import ROUNDS, Load, load_by_turns
+from assay.eval.parity.quality import DENSE, HYBRID, KEYWORD, score_rankings
+from assay.eval.parity.timing import find_percentiles, time_interleaved
+from assay.eval.runs import environment
+from assay.eval.runs.delays import find_delay
+from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
+from assay.retrievers.base import AssayError, cut
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.recall import measure_share
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 DEPTH = 100  # hits a query asks for, and to which recall is measured
 SECONDS = 30.0  # of timing with one caller, a search

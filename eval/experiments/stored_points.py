@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from eval.collections.collection import Collection
-from eval.experiments.kept_figures import name_point
-from eval.runs.execution import Outcome, Plan, execute
-from eval.runs.manifest import MANIFEST, read_manifest
-from eval.runs.searching import Searcher
-from retrievers.base import Progress, Retriever
-from retrievers.store.cache import Cache
+from assay.eval.collections.collection import Collection
+from assay.eval.experiments.kept_figures import name_point
+from assay.eval.runs.execution import Outcome, Plan, execute
+from assay.eval.runs.manifest import MANIFEST, read_manifest
+from assay.eval.runs.searching import Searcher
+from assay.retrievers.base import Progress, Retriever
+from assay.retrievers.store.cache import Cache
 
 STORED = "stored_points"
 

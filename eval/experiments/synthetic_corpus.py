@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eval.collections.loading import load
-from eval.experiments.config import RunConfig
-from retrievers.base import Document, Passage
-from retrievers.documents.preparation import DocumentSettings, prepare
-from retrievers.models.base import Encoder, Vectors
-from retrievers.models.caching import CachingEncoder
-from retrievers.models.encoders import EncoderChoice
-from retrievers.settings import Workshop
+from assay.eval.collections.loading import load
+from assay.eval.experiments.config import RunConfig
+from assay.retrievers.base import Document, Passage
+from assay.retrievers.documents.preparation import DocumentSettings, prepare
+from assay.retrievers.models.base import Encoder, Vectors
+from assay.retrievers.models.caching import CachingEncoder
+from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.settings import Workshop
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 SEED = 2_024

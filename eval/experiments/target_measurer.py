@@ -11,29 +11,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.collections.authoring.known_item_collections import KINDS, make_lookups, read_origins
-from eval.collections.collection import Collection
-from eval.collections.loading import load
-from eval.experiments import synthetic_corpus as growth
-from eval.experiments.config import RunConfig, load_config
-from eval.experiments.contender import TIMING, make_contender
-from eval.experiments.ingestion import forgetful, run_ingestion
-from eval.experiments.run import make_run
-from eval.experiments.workshop import make_workshop
-from eval.runs import environment
-from eval.runs.files import encode_json
-from eval.runs.ingestion import Ingestion
-from eval.runs.interleaved_timing import interleave
-from eval.runs.latency import LatencySample, measure
-from eval.runs.searching import sample
-from eval.runs.stored import StoredRun
-from eval.targets.measurements import Measurement
-from eval.targets.results import Measured
-from eval.targets.settings import TargetsSettings
-from retrievers.base import AssayError, Progress, Retriever
-from retrievers.models.encoders import EncoderSettings
-from retrievers.store.files import write_atomically
-from retrievers.store.sources import digest_imports
+from assay.eval.collections.authoring.known_item_collections import (
+    KINDS,
+    make_lookups,
+    read_origins,
+)
+from assay.eval.collections.collection import Collection
+from assay.eval.collections.loading import load
+from assay.eval.experiments import synthetic_corpus as growth
+from assay.eval.experiments.config import RunConfig, load_config
+from assay.eval.experiments.contender import TIMING, make_contender
+from assay.eval.experiments.ingestion import forgetful, run_ingestion
+from assay.eval.experiments.run import make_run
+from assay.eval.experiments.workshop import make_workshop
+from assay.eval.runs import environment
+from assay.eval.runs.files import encode_json
+from assay.eval.runs.ingestion import Ingestion
+from assay.eval.runs.interleaved_timing import interleave
+from assay.eval.runs.latency import LatencySample, measure
+from assay.eval.runs.searching import sample
+from assay.eval.runs.stored import StoredRun
+from assay.eval.targets.measurements import Measurement
+from assay.eval.targets.results import Measured
+from assay.eval.targets.settings import TargetsSettings
+from assay.retrievers.base import AssayError, Progress, Retriever
+from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.sources import digest_imports
 
 NOT_MEASURED = {"label", "at_least", "more_than", "at_most", "less_than"}
 

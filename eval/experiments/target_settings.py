@@ -4,19 +4,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from eval.collections.authoring.known_item_collections import KINDS
-from eval.collections.catalog import find
-from eval.experiments.overrides import read_override
-from eval.experiments.target_measurer import ProjectTargetMeasurer
-from eval.scoring.measures import check_ranking
-from eval.targets.measurement_base import COMPLEMENT
-from eval.targets.measurements import Change, Score
-from eval.targets.settings import Target, TargetsSettings
-from retrievers.base import AssayError
-from retrievers.base.suggestions import suggest
-from retrievers.settings import validate
-from retrievers.settings.files import read_mapping
-from retrievers.settings.trust import check_values
+from assay.eval.collections.authoring.known_item_collections import KINDS
+from assay.eval.collections.catalog import find
+from assay.eval.experiments.overrides import read_override
+from assay.eval.experiments.target_measurer import ProjectTargetMeasurer
+from assay.eval.scoring.measures import check_ranking
+from assay.eval.targets.measurement_base import COMPLEMENT
+from assay.eval.targets.measurements import Change, Score
+from assay.eval.targets.settings import Target, TargetsSettings
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.suggestions import suggest
+from assay.retrievers.settings import validate
+from assay.retrievers.settings.files import read_mapping
+from assay.retrievers.settings.trust import check_values
 
 
 def load_settings(path: Path) -> TargetsSettings:

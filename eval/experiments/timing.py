@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
 
-from eval.collections.collection import Collection, Query
-from eval.runs.interleaved_timing import ROUNDS, InterleavedTiming, alternate
-from eval.runs.latency import LatencySettings, choose_spaced
-from retrievers.base import Progress, Retriever
-from retrievers.settings import Workshop
-from retrievers.store.files import write_atomically
+from assay.eval.collections.collection import Collection, Query
+from assay.eval.runs.interleaved_timing import ROUNDS, InterleavedTiming, alternate
+from assay.eval.runs.latency import LatencySettings, choose_spaced
+from assay.retrievers.base import Progress, Retriever
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.files import write_atomically
 
 if TYPE_CHECKING:
-    from eval.experiments.config import RunConfig
+    from assay.eval.experiments.config import RunConfig
 
 
 class System(NamedTuple):
@@ -65,7 +65,7 @@ def find_config_timing(
 
     None of them is given what another has found.
     """
-    from retrievers.variants import Variants
+    from assay.retrievers.variants import Variants
 
     with Variants(workshop, timed=True) as variants:
         systems = {

@@ -7,10 +7,10 @@ from typing import Any
 
 import yaml
 
-from eval.experiments.config import RunConfig, load_config
-from eval.experiments.named_configs import find_config, split_engine
-from retrievers.base import AssayError
-from retrievers.store.files import write_atomically
+from assay.eval.experiments.config import RunConfig, load_config
+from assay.eval.experiments.named_configs import find_config, split_engine
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.files import write_atomically
 
 
 def render_changes(path: Path, base: Path, tuned: RunConfig) -> str:

@@ -7,34 +7,34 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from eval import tracking
-from eval.analysis.nested_cv import Design, Queries, Tuning, tune
-from eval.analysis.query_groups import group
-from eval.analysis.search_space import draw
-from eval.collections.collection import Collection, Query
-from eval.collections.loading import load
-from eval.experiments.config import RunConfig, load_config
-from eval.experiments.point_order import take_in_order
-from eval.experiments.result_files import Result, check_place, write_result
-from eval.experiments.search_spaces import (
+from assay.eval import tracking
+from assay.eval.analysis.nested_cv import Design, Queries, Tuning, tune
+from assay.eval.analysis.query_groups import group
+from assay.eval.analysis.search_space import draw
+from assay.eval.collections.collection import Collection, Query
+from assay.eval.collections.loading import load
+from assay.eval.experiments.config import RunConfig, load_config
+from assay.eval.experiments.point_order import take_in_order
+from assay.eval.experiments.result_files import Result, check_place, write_result
+from assay.eval.experiments.search_spaces import (
     Space,
     derive_space,
     parse_space,
     read_space,
     resolve_points,
 )
-from eval.experiments.tuned_config import render_changes
-from eval.experiments.workshop import make_workshop
-from eval.report import tuning as report
-from eval.runs import environment
-from eval.runs.files import encode_json
-from eval.runs.searching import sample
-from eval.runs.unstored import score_queries
-from eval.scoring.measures import check_rising
-from eval.tracking.tuning import TuningRecord, log_tuning
-from retrievers.base import AssayError, Chunk, Progress
-from retrievers.store.digest import digest
-from retrievers.store.files import write_atomically
+from assay.eval.experiments.tuned_config import render_changes
+from assay.eval.experiments.workshop import make_workshop
+from assay.eval.report import tuning as report
+from assay.eval.runs import environment
+from assay.eval.runs.files import encode_json
+from assay.eval.runs.searching import sample
+from assay.eval.runs.unstored import score_queries
+from assay.eval.scoring.measures import check_rising
+from assay.eval.tracking.tuning import TuningRecord, log_tuning
+from assay.retrievers.base import AssayError, Chunk, Progress
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.files import write_atomically
 
 TUNED = ("retriever.", "documents.")
 MOST_POINTS = 500
@@ -49,7 +49,7 @@ class Request:
     """What is to be tuned, and how.
 
     The space is that of the file `space` or that which `over` spans; with neither, one that fits
-    the config. `group_by` is as in `eval.analysis.query_groups`.
+    the config. `group_by` is as in `assay.eval.analysis.query_groups`.
     """
 
     config: Path

@@ -1,10 +1,10 @@
 """What retrievers are built with here: the user's cache, and the threads they may use."""
 
-from eval.experiments.locations import threads
-from eval.progress import ConsoleProgress
-from retrievers.base import Progress
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
+from assay.eval.experiments.locations import threads
+from assay.eval.progress import ConsoleProgress
+from assay.retrievers.base import Progress
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache, default_root
 
 
 def make_workshop(progress: Progress | None = None) -> Workshop:

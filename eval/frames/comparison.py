@@ -6,10 +6,10 @@ from functools import cached_property
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from eval.analysis.comparison import Comparison, Pair
-from eval.analysis.differences import Difference
-from eval.scoring.measures import find
-from retrievers.base import AssayError
+from assay.eval.analysis.comparison import Comparison, Pair
+from assay.eval.analysis.differences import Difference
+from assay.eval.scoring.measures import find
+from assay.retrievers.base import AssayError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -46,7 +46,7 @@ class ComparisonResult:
     @cached_property
     def measures(self) -> "DataFrame":
         """By run, the base first: below each measure its `mean`, and its interval's ends."""
-        from eval.frames.tables import tabulate_grid
+        from assay.eval.frames.tables import tabulate_grid
 
         runs = [self.compared.base, *(pair.other for pair in self.compared.pairs)]
         grid = {
@@ -97,7 +97,7 @@ class ComparisonResult:
     @property
     def verdict(self) -> str:
         """In words: what must be known before, and whether each run is better than the base."""
-        from eval.report.comparison.differences import conclude
+        from assay.eval.report.comparison.differences import conclude
 
         base, effect = self.compared.labels[0], self.compared.effect
         told = [conclude(pair, base, label, effect) for label, pair in self._pairs()]
@@ -138,7 +138,7 @@ class ComparisonResult:
         return self.verdict
 
     def _repr_html_(self) -> str:
-        from eval.frames.tables import render
+        from assay.eval.frames.tables import render
 
         collection = self.compared.base.run.manifest.collection.name
         title = f"{' · '.join(self.compared.labels)} on {collection}"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from eval.runs.ingestion import Ingestion
+from assay.eval.runs.ingestion import Ingestion
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -6,12 +6,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eval.analysis.run_list import PAGE
-from eval.analysis.summary import Summary, summarise
-from eval.runs.manifest import describe_order
-from eval.runs.stored import StoredRun, describe_without_hits
-from eval.scoring.measures import DEFAULT, choose_headline
-from retrievers.base import AssayError
+from assay.eval.analysis.run_list import PAGE
+from assay.eval.analysis.summary import Summary, summarise
+from assay.eval.runs.manifest import describe_order
+from assay.eval.runs.stored import StoredRun, describe_without_hits
+from assay.eval.scoring.measures import DEFAULT, choose_headline
+from assay.retrievers.base import AssayError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -79,21 +79,21 @@ class Result:
     @cached_property
     def measures(self) -> "DataFrame":
         """By measure: `mean`, the ends `low` and `high` of its 95 % interval, `n` queries."""
-        from eval.frames.tables import tabulate_estimates
+        from assay.eval.frames.tables import tabulate_estimates
 
         return tabulate_estimates(self.summary.means, "measure", "mean")
 
     @cached_property
     def per_query(self) -> "DataFrame":
         """By query id: `type`, `text`, a column a measure, and `milliseconds` where timed."""
-        from eval.analysis.exports import tabulate_queries
+        from assay.eval.analysis.exports import tabulate_queries
 
         return tabulate_queries(self.summary).to_pandas().set_index("query_id")
 
     @cached_property
     def latency(self) -> "DataFrame":
         """By stage, `total` first: below `p50`, `p95` and `p99` each `ms`, `low` and `high`."""
-        from eval.frames.tables import tabulate_grid
+        from assay.eval.frames.tables import tabulate_grid
 
         return tabulate_grid(self.summary.latency, "stage", "ms")
 
@@ -131,7 +131,7 @@ class Result:
 
         `candidates` is their mean number a query; below each measure are `mean`, `low`, `high`.
         """
-        from eval.frames.tables import tabulate_grid
+        from assay.eval.frames.tables import tabulate_grid
 
         attribution = self.summary.attribution
         grid = {ceiling.step: ceiling.measures for ceiling in attribution.ceilings}
@@ -144,7 +144,7 @@ class Result:
     @property
     def report(self) -> Path:
         """The page of the run, written where there is none yet."""
-        from eval import report
+        from assay.eval import report
 
         page = self.stored.folder / PAGE
         return page if page.exists() else report.write(self.summary)
@@ -190,7 +190,7 @@ class Result:
         return f"<{self.name} on {self.collection}: {measure} {figure}{told}>"
 
     def _repr_html_(self) -> str:
-        from eval.frames.tables import render
+        from assay.eval.frames.tables import render
 
         title = f"{self.name} on {self.collection}"
         return render(title, [self.id, *self.warnings], self.measures.rename_axis(None))

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from retrievers.base import Ranking
-from retrievers.base.surroundings import Surroundings
+from assay.retrievers.base import Ranking
+from assay.retrievers.base.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -99,7 +99,7 @@ class SearchResult:
         return "\n".join(lines if self.ranking.hits else [*lines, "nothing is found"])
 
     def _repr_html_(self) -> str:
-        from eval.frames.tables import render
+        from assay.eval.frames.tables import render
 
         title = f"{self.name} on {self.collection}: {self.query}"
         shown = (name for name in self.hits if name not in (*AROUND, "definitions", "headings"))

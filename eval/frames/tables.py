@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
-from eval.report.formats import score
-from eval.statistics.estimates import OpenEstimate
+from assay.eval.report.formats import score
+from assay.eval.statistics.estimates import OpenEstimate
 
 if TYPE_CHECKING:
     from pandas import DataFrame

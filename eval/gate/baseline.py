@@ -11,16 +11,16 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from eval.analysis.summary import summarise
-from eval.runs import answered
-from eval.runs.answered import Recipe
-from eval.runs.manifest import Manifest
-from eval.runs.stored import StoredRun
-from eval.scoring.kinds import show_name
-from eval.scoring.measures import find
-from retrievers.base import AssayError
-from retrievers.settings import explain_error
-from retrievers.store.files import write_atomically
+from assay.eval.analysis.summary import summarise
+from assay.eval.runs import answered
+from assay.eval.runs.answered import Recipe
+from assay.eval.runs.manifest import Manifest
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring.kinds import show_name
+from assay.eval.scoring.measures import find
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings import explain_error
+from assay.retrievers.store.files import write_atomically
 
 FORMAT = 1
 DIGITS = 6

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.gate.foresight import foresee
-from eval.gate.rule import find_regressions
-from eval.gate.settings import GateSettings
-from eval.statistics.estimates import SEED
-from eval.statistics.max_t import randomise_drops
-from eval.statistics.power import DropPower
-from eval.statistics.significance import POWER
-from retrievers.base import Progress
+from assay.eval.gate.foresight import foresee
+from assay.eval.gate.rule import find_regressions
+from assay.eval.gate.settings import GateSettings
+from assay.eval.statistics.estimates import SEED
+from assay.eval.statistics.max_t import randomise_drops
+from assay.eval.statistics.power import DropPower
+from assay.eval.statistics.significance import POWER
+from assay.retrievers.base import Progress
 
 Scores = NDArray[np.float64]
 

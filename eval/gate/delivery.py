@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from eval.gate import output
-from eval.gate.rule import GateReport
-from retrievers.store.files import append, write_atomically
+from assay.eval.gate import output
+from assay.eval.gate.rule import GateReport
+from assay.retrievers.store.files import append, write_atomically
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.gate.settings import GateSettings
-from eval.statistics.estimates import SEED
-from eval.statistics.max_t import randomise_drops
-from eval.statistics.power import DropPower
+from assay.eval.gate.settings import GateSettings
+from assay.eval.statistics.estimates import SEED
+from assay.eval.statistics.max_t import randomise_drops
+from assay.eval.statistics.power import DropPower
 
 SAMPLES = 5
 

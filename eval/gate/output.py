@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree as Xml
 
-from eval.analysis.differences import SYMMETRY
-from eval.gate.rule import SUSPICION, GateReport, QueryChange, Verdict
-from eval.statistics.estimates import Estimate
-from eval.statistics.significance import smallest_p
+from assay.eval.analysis.differences import SYMMETRY
+from assay.eval.gate.rule import SUSPICION, GateReport, QueryChange, Verdict
+from assay.eval.statistics.estimates import Estimate
+from assay.eval.statistics.significance import smallest_p
 
 LEVELS = {"pass": "notice", "cannot tell": "warning", "warning": "warning", "regression": "error"}
 # What XML 1.0 does not allow even when escaped.

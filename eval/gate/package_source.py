@@ -7,8 +7,8 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import url2pathname
 
-from eval.runs.environment import run_git
-from retrievers.base.installation import DISTRIBUTION, find_checkout, find_version
+from assay.eval.runs.environment import run_git
+from assay.retrievers.base.installation import DISTRIBUTION, find_checkout, find_version
 
 # As git writes an address to log in at: git@example.org:team/assay.git
 LOGIN = re.compile(r"^([\w.-]+@[\w.-]+):(?!/)(.+)$")

@@ -21,18 +21,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from eval.analysis.differences import find_largest
-from eval.analysis.means import estimate_changes
-from eval.collections.models import describe_models
-from eval.gate.baseline import Baseline, list_changes, list_obstacles, make
-from eval.gate.foresight import foresee
-from eval.gate.settings import GateSettings, LatencyLimits
-from eval.runs.stored import StoredRun
-from eval.scoring.measures import list_standard
-from eval.statistics.estimates import Estimate, allows_ratio, estimate_percentile_ratio
-from eval.statistics.max_t import DropTest, randomise_drops
-from eval.statistics.significance import TIE, presumes_symmetry
-from retrievers.base import AssayError
+from assay.eval.analysis.differences import find_largest
+from assay.eval.analysis.means import estimate_changes
+from assay.eval.collections.models import describe_models
+from assay.eval.gate.baseline import Baseline, list_changes, list_obstacles, make
+from assay.eval.gate.foresight import foresee
+from assay.eval.gate.settings import GateSettings, LatencyLimits
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring.measures import list_standard
+from assay.eval.statistics.estimates import Estimate, allows_ratio, estimate_percentile_ratio
+from assay.eval.statistics.max_t import DropTest, randomise_drops
+from assay.eval.statistics.significance import TIE, presumes_symmetry
+from assay.retrievers.base import AssayError
 
 Verdict = Literal["pass", "regression", "warning", "cannot tell"]
 SUSPICION = 0.05  # the level of a warning

@@ -2,8 +2,8 @@
 
 from pydantic import Field, field_validator
 
-from eval.scoring.measures import find
-from retrievers.settings import Settings
+from assay.eval.scoring.measures import find
+from assay.retrievers.settings import Settings
 
 
 class MustNotBreak(Settings):

@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from eval.gate.package_source import find_package
-from retrievers.base import AssayError
-from retrievers.base.installation import find_version
-from retrievers.store.files import write_atomically
+from assay.eval.gate.package_source import find_package
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.installation import find_version
+from assay.retrievers.store.files import write_atomically
 
 IGNORED = (
     "reports/*",

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from eval.judging.grades import Grade
-from eval.statistics.agreement import Agreement, measure_agreement
+from assay.eval.judging.grades import Grade
+from assay.eval.statistics.agreement import Agreement, measure_agreement
 
 Graded = Mapping[str, Mapping[str, Grade]]
 

@@ -3,11 +3,11 @@
 import re
 from typing import Any
 
-from eval.collections.authoring.worksheet import Pair
-from eval.judging.agreement import compare_judges, find_disagreements
-from eval.judging.grades import GradeFile
-from eval.judging.sheet import Sheet
-from retrievers.base import AssayError
+from assay.eval.collections.authoring.worksheet import Pair
+from assay.eval.judging.agreement import compare_judges, find_disagreements
+from assay.eval.judging.grades import GradeFile
+from assay.eval.judging.sheet import Sheet
+from assay.retrievers.base import AssayError
 
 LONGEST_NOTE = 4000  # characters
 

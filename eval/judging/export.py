@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from eval.collections.authoring.labels import read_pairs
-from eval.collections.authoring.worksheet import Pair
-from eval.collections.collection import Collection
-from eval.collections.formats.rows import Row
-from eval.collections.problems import Problems
-from eval.judging.agreement import find_disagreements
-from eval.judging.grades import Grade, GradeFile
+from assay.eval.collections.authoring.labels import read_pairs
+from assay.eval.collections.authoring.worksheet import Pair
+from assay.eval.collections.collection import Collection
+from assay.eval.collections.formats.rows import Row
+from assay.eval.collections.problems import Problems
+from assay.eval.judging.agreement import find_disagreements
+from assay.eval.judging.grades import Grade, GradeFile
 
 SUFFIX = ".grades.db"
 

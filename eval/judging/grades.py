@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from retrievers.base import AssayError
+from assay.retrievers.base import AssayError
 
 PATIENCE = 30  # seconds that a grade waits for those of other judges
 APPLICATION = 0x61737379  # "assy": which files are ours

@@ -3,11 +3,11 @@
 import random
 from collections.abc import Iterator
 
-from eval.collections.authoring.worksheet import Pair
-from eval.collections.collection import Collection, GoldItem, Query
-from eval.judging.model_grades import find_place
-from retrievers.base import AssayError, Document
-from retrievers.base.markdown import is_plain, read_headings
+from assay.eval.collections.authoring.worksheet import Pair
+from assay.eval.collections.collection import Collection, GoldItem, Query
+from assay.eval.judging.model_grades import find_place
+from assay.retrievers.base import AssayError, Document
+from assay.retrievers.base.markdown import is_plain, read_headings
 
 
 def list_judged(collection: Collection, queries: int | None, seed: int) -> list[Pair]:

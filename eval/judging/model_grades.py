@@ -5,15 +5,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from eval.collections.authoring.labels import read_pairs
-from eval.collections.authoring.worksheet import Pair, trim
-from eval.collections.card import MODEL
-from eval.collections.collection import Collection, GoldItem
-from eval.collections.formats.rows import Row
-from eval.collections.problems import Problems
-from eval.judging.agreement import find_disagreements
-from eval.judging.export import narrow
-from eval.judging.grades import Grade
+from assay.eval.collections.authoring.labels import read_pairs
+from assay.eval.collections.authoring.worksheet import Pair, trim
+from assay.eval.collections.card import MODEL
+from assay.eval.collections.collection import Collection, GoldItem
+from assay.eval.collections.formats.rows import Row
+from assay.eval.collections.problems import Problems
+from assay.eval.judging.agreement import find_disagreements
+from assay.eval.judging.export import narrow
+from assay.eval.judging.grades import Grade
 
 SUFFIX = ".model.db"
 AGAIN = ", asked again"

@@ -10,10 +10,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from eval.collections.authoring.worksheet import Pair
-from retrievers.base import Document
-from retrievers.base.quotes import Locator
-from retrievers.store.digest import digest
+from assay.eval.collections.authoring.worksheet import Pair
+from assay.retrievers.base import Document
+from assay.retrievers.base.quotes import Locator
+from assay.retrievers.store.digest import digest
 
 CODE = 12  # hexadecimal digits
 # Grades from 0 to 3 in the manner of UMBRELA (Upadhyay et al. 2024), which follows Bing's.

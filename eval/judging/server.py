@@ -16,9 +16,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from eval.judging.desk import Desk
-from eval.report.page import render_page
-from retrievers.base import AssayError
+from assay.eval.judging.desk import Desk
+from assay.eval.report.page import render_page
+from assay.retrievers.base import AssayError
 
 HOST = "127.0.0.1"
 LONGEST = 64 * 1024  # bytes of a request

@@ -7,12 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from eval.collections.authoring.labels import find_highest_grade, read_pairs
-from eval.collections.authoring.worksheet import Pair, trim
-from eval.collections.collection import Collection
-from eval.collections.formats.rows import Row
-from eval.collections.problems import Problems
-from retrievers.base import AssayError
+from assay.eval.collections.authoring.labels import find_highest_grade, read_pairs
+from assay.eval.collections.authoring.worksheet import Pair, trim
+from assay.eval.collections.collection import Collection
+from assay.eval.collections.formats.rows import Row
+from assay.eval.collections.problems import Problems
+from assay.retrievers.base import AssayError
 
 GUIDELINES = "GUIDELINES.md"
 DEFAULT_GUIDELINES = """Judge the passage by itself, against what the query asks.

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from eval.parity.changes import ChangesResult
-from eval.parity.results import IndexCost
-from eval.parity.timing import Percentiles
-from eval.statistics.estimates import Estimate
+from assay.eval.parity.changes import ChangesResult
+from assay.eval.parity.results import IndexCost
+from assay.eval.parity.timing import Percentiles
+from assay.eval.statistics.estimates import Estimate
 
 MEASURE = "nDCG@10"
 CALLERS = (1, 8)

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from eval.parity.timing import Percentiles
-from eval.statistics.estimates import Estimate
+from assay.eval.parity.timing import Percentiles
+from assay.eval.statistics.estimates import Estimate
 
 # The labels of rows by the share that bears them, and those that are asked for by the share that
 # is found.

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from eval.parity.timing import Percentiles, find_percentiles
-from eval.runs.delays import find_delay
-from eval.statistics.estimates import Estimate, estimate_percentile_ratio
+from assay.eval.parity.timing import Percentiles, find_percentiles
+from assay.eval.runs.delays import find_delay
+from assay.eval.statistics.estimates import Estimate, estimate_percentile_ratio
 
 BOUND = 1.2  # an adapter may take so many times what its client takes
 ADAPTER, CLIENT = "adapter", "client"

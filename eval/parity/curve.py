@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from eval.statistics.estimates import Estimate, OpenEstimate
+from assay.eval.statistics.estimates import Estimate, OpenEstimate
 
 MEASURE = "nDCG@10"
 # Passages that a search is asked for: many indexes look at no fewer candidates than that.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eval.parity.verdicts import OF_THE_BEST, Scored
+from assay.eval.parity.verdicts import OF_THE_BEST, Scored
 
 TEXTS = 4  # texts shown from the first rank of disagreement on
 

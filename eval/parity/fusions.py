@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from eval.analysis.differences import Contrast, Difference, judge_family
-from eval.parity.quality import DENSE, HYBRID, KEYWORD, NATIVE, OURS, SYSTEMS
-from eval.scoring.calculation import Scores
-from eval.statistics.estimates import Estimate, estimate_mean
+from assay.eval.analysis.differences import Contrast, Difference, judge_family
+from assay.eval.parity.quality import DENSE, HYBRID, KEYWORD, NATIVE, OURS, SYSTEMS
+from assay.eval.scoring.calculation import Scores
+from assay.eval.statistics.estimates import Estimate, estimate_mean
 
 MEASURE = "nDCG@10"  # what fusions are compared by
 BETTER = "better"  # the list of the two that scores higher on these queries

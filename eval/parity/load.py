@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
 
-from retrievers.base import Progress, T
+from assay.retrievers.base import Progress, T
 
 ROUNDS = 3
 WARM_UP = 2  # calls of each caller

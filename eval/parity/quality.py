@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from eval.analysis.differences import Contrast, Difference, judge_family
-from eval.analysis.means import estimate_scores
-from eval.collections.collection import Collection, Query
-from eval.runs.gold_ranks import matches_itself
-from eval.scoring import measures
-from eval.scoring.calculation import Scores
-from eval.scoring.join import Retrieved, join
-from eval.statistics.estimates import Estimate
-from retrievers.base import Chunk
+from assay.eval.analysis.differences import Contrast, Difference, judge_family
+from assay.eval.analysis.means import estimate_scores
+from assay.eval.collections.collection import Collection, Query
+from assay.eval.runs.gold_ranks import matches_itself
+from assay.eval.scoring import measures
+from assay.eval.scoring.calculation import Scores
+from assay.eval.scoring.join import Retrieved, join
+from assay.eval.statistics.estimates import Estimate
+from assay.retrievers.base import Chunk
 
 DENSE, KEYWORD, NATIVE, OURS = TIMED = ("dense", "keyword", "native", "ours")
 HYBRID = "hybrid"  # what the config of that name makes of the same two lists

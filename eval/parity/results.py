@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from eval.analysis.differences import Difference
-from eval.parity.examples import Example
-from eval.parity.quality import Quality
-from eval.parity.timing import Timing
-from eval.parity.verdicts import Diagnosis, QueryVerdict, Trial, conclude, count_verdicts
-from eval.statistics.estimates import Estimate
+from assay.eval.analysis.differences import Difference
+from assay.eval.parity.examples import Example
+from assay.eval.parity.quality import Quality
+from assay.eval.parity.timing import Timing
+from assay.eval.parity.verdicts import Diagnosis, QueryVerdict, Trial, conclude, count_verdicts
+from assay.eval.statistics.estimates import Estimate
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class Parity:
 
     `identity` is that of the encoder: under the same name, other vectors have another one.
     `label` is the engine with those of its settings that are not as by default.
-    `meaning` says what hybrid means in the engine, as `retrievers.engines.meaning` describes it.
-    `against` is its nDCG@10 less that of each of `eval.parity.fusions.BASES`, adjusted together.
-    `trials` are the alternatives that were tried where some queries differ. `recall` is of dense
-    search against exact search by depth, empty where it is exact.
+    `meaning` says what hybrid means in the engine, as `assay.retrievers.engines.meaning` describes
+    it. `against` is its nDCG@10 less that of each of `assay.eval.parity.fusions.BASES`, adjusted
+    together. `trials` are the alternatives that were tried where some queries differ. `recall` is
+    of dense search against exact search by depth, empty where it is exact.
     """
 
     id: str

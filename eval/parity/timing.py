@@ -3,16 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from eval.parity.quality import DENSE, KEYWORD, NATIVE, OURS, TIMED
-from eval.runs.delays import find_delay
-from eval.runs.interleaved_timing import alternate
-from eval.statistics.estimates import (
+from assay.eval.parity.quality import DENSE, KEYWORD, NATIVE, OURS, TIMED
+from assay.eval.runs.delays import find_delay
+from assay.eval.runs.interleaved_timing import alternate
+from assay.eval.statistics.estimates import (
     Estimate,
     OpenEstimate,
     estimate_percentile,
     estimate_percentile_ratio,
 )
-from retrievers.base import Progress, T
+from assay.retrievers.base import Progress, T
 
 PERCENTILES = (50, 95)
 WARM_UP = 5

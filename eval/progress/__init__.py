@@ -5,8 +5,8 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from retrievers.base import T
-from retrievers.base.printing import replace_controls
+from assay.retrievers.base import T
+from assay.retrievers.base.printing import replace_controls
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -39,7 +39,7 @@ class ConsoleProgress:
         if self._live is not None:
             yield from _follow(self._live, items, what, total)
             return
-        from eval.progress.bars import make_bars
+        from assay.eval.progress.bars import make_bars
 
         with make_bars() as self._live:
             try:

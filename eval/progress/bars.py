@@ -13,14 +13,14 @@ from rich.progress import (
 )
 from rich.segment import Segment
 
-from retrievers.base.printing import replace_controls
+from assay.retrievers.base.printing import replace_controls
 
 
 class BarConsole(Console):
     """Standard error as bars need it: rich moves the cursor, and no text that it prints can.
 
     Rich keeps its control codes apart from texts. Once both are written nothing tells them apart,
-    so this writes to the stream below `eval.cli.streams.SafeStream`.
+    so this writes to the stream below `assay.eval.cli.streams.SafeStream`.
     """
 
     def __init__(self) -> None:

@@ -4,19 +4,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from eval.asking.question import Ask, NoAnswerError
-from eval.asking.question import Question as Call
-from eval.collections.authoring.worksheet import trim
-from eval.collections.collection import GoldItem
-from eval.questions.drawing import Draw, Passage
-from eval.questions.prompts import (
+from assay.eval.asking.question import Ask, NoAnswerError
+from assay.eval.asking.question import Question as Call
+from assay.eval.collections.authoring.worksheet import trim
+from assay.eval.collections.collection import GoldItem
+from assay.eval.questions.drawing import Draw, Passage
+from assay.eval.questions.prompts import (
     ask_again,
     ask_agrees,
     ask_answered,
     ask_question,
     ask_recall,
 )
-from eval.questions.replies import (
+from assay.eval.questions.replies import (
     Agreed,
     Answered,
     Quote,
@@ -26,9 +26,9 @@ from eval.questions.replies import (
     Written,
     read_reply,
 )
-from eval.questions.words import find_leak, measure_overlap, split_words
-from retrievers.base import Chunk, Document
-from retrievers.base.quotes import Locator, Place
+from assay.eval.questions.words import find_leak, measure_overlap, split_words
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.base.quotes import Locator, Place
 
 # Why a question is dropped, in the order of the tests.
 Cause: TypeAlias = Literal[

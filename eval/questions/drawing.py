@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import TypeAlias, TypeVar
 
-from eval.questions.kinds import Kind
+from assay.eval.questions.kinds import Kind
 
 Section: TypeAlias = tuple[str, tuple[str, ...]]  # a document, and the headings in it
 N = TypeVar("N", str, Section)

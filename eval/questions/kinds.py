@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eval.collections.check import NO_ANSWER
-from eval.questions.words import find_identifiers, split_words
-from retrievers.base import AssayError
-from retrievers.base.suggestions import suggest
+from assay.eval.collections.check import NO_ANSWER
+from assay.eval.questions.words import find_identifiers, split_words
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.suggestions import suggest
 
 LONG = 25  # words from which a question is a long one
 

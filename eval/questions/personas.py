@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, ValidationError
 
-from retrievers.base import AssayError
-from retrievers.settings import Settings, explain_error
-from retrievers.settings.files import read_mapping
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings import Settings, explain_error
+from assay.retrievers.settings.files import read_mapping
 
 Persona = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
 

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Sequence
 
-from eval.asking.fences import FENCES, fence
-from eval.asking.question import Question as Call
-from eval.questions.drawing import Draw, Passage
-from eval.questions.kinds import KINDS
-from eval.questions.words import find_identifiers
-from retrievers.store.digest import digest
+from assay.eval.asking.fences import FENCES, fence
+from assay.eval.asking.question import Question as Call
+from assay.eval.questions.drawing import Draw, Passage
+from assay.eval.questions.kinds import KINDS
+from assay.eval.questions.words import find_identifiers
+from assay.retrievers.store.digest import digest
 
 WRITE = """{fences}
 

@@ -5,8 +5,8 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, StringConstraints, ValidationError
 
-from retrievers.base import cut
-from retrievers.settings import Settings, explain_error
+from assay.retrievers.base import cut
+from assay.retrievers.settings import Settings, explain_error
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True)]
 SHOWN = 200  # characters of what is wrong with a reply

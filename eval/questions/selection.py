@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.collections.collection import Query
-from eval.questions.asking import MEANING, Cause, Fate
-from eval.questions.kinds import KINDS
-from eval.statistics.estimates import Estimate
+from assay.eval.collections.collection import Query
+from assay.eval.questions.asking import MEANING, Cause, Fate
+from assay.eval.questions.kinds import KINDS
+from assay.eval.statistics.estimates import Estimate
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from retrievers.base.folding import fold
-from retrievers.base.scripts import HAN, KANA, THAI
+from assay.retrievers.base.folding import fold
+from assay.retrievers.base.scripts import HAN, KANA, THAI
 
 RUN = 3  # words in a row that are compared
 # Where no blanks stand between words each character counts as one.

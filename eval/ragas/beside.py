@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from eval.analysis.means import estimate_scores
-from eval.ragas.metrics import Metric
-from eval.ragas.scores import Scores
-from eval.runs import answered
-from eval.runs.stored import StoredRun
-from eval.statistics.estimates import SHARE, Estimate, estimate_mean
+from assay.eval.analysis.means import estimate_scores
+from assay.eval.ragas.metrics import Metric
+from assay.eval.ragas.scores import Scores
+from assay.eval.runs import answered
+from assay.eval.runs.stored import StoredRun
+from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
 
 SHOWN = 10  # queries on which a metric and its measure disagree most
 SAME = 1e-6  # scores closer than this are the same: ragas adds 1e-10 to a denominator

@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from threading import Event
 from typing import Any
 
-from eval.asking.question import Ask, NoAnswerError, Question, Reply
-from eval.ragas.library import load
-from eval.ragas.metrics import Metric
-from eval.ragas.samples import Sample
-from eval.ragas.scores import Scores, is_score
-from retrievers.base import Progress, T
+from assay.eval.asking.question import Ask, NoAnswerError, Question, Reply
+from assay.eval.ragas.library import load
+from assay.eval.ragas.metrics import Metric
+from assay.eval.ragas.samples import Sample
+from assay.eval.ragas.scores import Scores, is_score
+from assay.retrievers.base import Progress, T
 
 UNREADABLE = "an answer of the model was not the JSON asked for"
 RESPOND = (

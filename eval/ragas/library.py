@@ -3,8 +3,8 @@
 import importlib
 from typing import Any
 
-from retrievers.base import AssayError
-from retrievers.base.installation import hint_extra
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.installation import hint_extra
 
 
 def load() -> Any:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from retrievers.base import AssayError
-from retrievers.base.suggestions import suggest
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.suggestions import suggest
 
 
 @dataclass(frozen=True, slots=True)

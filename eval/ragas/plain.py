@@ -5,11 +5,11 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from eval.ragas.library import load
-from eval.ragas.metrics import Metric
-from eval.ragas.samples import Sample
-from eval.ragas.scores import Scores, is_score
-from retrievers.base import Progress
+from assay.eval.ragas.library import load
+from assay.eval.ragas.metrics import Metric
+from assay.eval.ragas.samples import Sample
+from assay.eval.ragas.scores import Scores, is_score
+from assay.retrievers.base import Progress
 
 
 def score(metrics: Sequence[Metric], samples: Sequence[Sample], progress: Progress) -> list[Scores]:

@@ -7,11 +7,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from eval.ragas.beside import Beside, compare
-from eval.ragas.scores import Scores
-from eval.runs.files import encode_json
-from eval.runs.stored import StoredRun
-from retrievers.store.files import write_atomically
+from assay.eval.ragas.beside import Beside, compare
+from assay.eval.ragas.scores import Scores
+from assay.eval.runs.files import encode_json
+from assay.eval.runs.stored import StoredRun
+from assay.retrievers.store.files import write_atomically
 
 FILE = "ragas.json"
 OF_ANSWERS = "ragas_answers.json"

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eval.runs import answered
-from eval.runs.searching import sample
-from eval.runs.stored import StoredRun
-from eval.scoring import calculation
-from retrievers.base import AssayError, Chunk
+from assay.eval.runs import answered
+from assay.eval.runs.searching import sample
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring import calculation
+from assay.retrievers.base import AssayError, Chunk
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from eval.ragas.metrics import Metric
+from assay.eval.ragas.metrics import Metric
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from eval.analysis.run_list import PAGE
-from eval.analysis.summary import Summary
-from eval.report import markdown, page
-from eval.report.view import make_view
-from retrievers.store.files import write_atomically
+from assay.eval.analysis.run_list import PAGE
+from assay.eval.analysis.summary import Summary
+from assay.eval.report import markdown, page
+from assay.eval.report.view import make_view
+from assay.retrievers.store.files import write_atomically
 
 __all__ = ["MARKDOWN", "PAGE", "write"]
 

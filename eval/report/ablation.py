@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from eval.analysis.ablation import Ablation, Row
-from eval.report.comparison.differences import DifferenceRow, difference_row, make_axis
-from eval.report.files import COMPARING, write_report
-from eval.report.formats import adjusted, amount, count, interval, score
-from eval.report.plots import LinearAxis
+from assay.eval.analysis.ablation import Ablation, Row
+from assay.eval.report.comparison.differences import DifferenceRow, difference_row, make_axis
+from assay.eval.report.files import COMPARING, write_report
+from assay.eval.report.formats import adjusted, amount, count, interval, score
+from assay.eval.report.plots import LinearAxis
 
 
 @dataclass(frozen=True)

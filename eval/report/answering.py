@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from eval.analysis.answering import Answering, Signal
-from eval.report import formats
-from eval.report.formats import Figure, figure
-from eval.report.plots import LinearAxis, Whisker, whisker
+from assay.eval.analysis.answering import Answering, Signal
+from assay.eval.report import formats
+from assay.eval.report.formats import Figure, figure
+from assay.eval.report.plots import LinearAxis, Whisker, whisker
 
 
 @dataclass(frozen=True)

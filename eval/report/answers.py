@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from eval.analysis.answers import Answers
-from eval.report import formats
-from eval.report.formats import Figure, count, figure
-from eval.report.plots import LinearAxis, Whisker, whisker
-from eval.runs.answered import StoredAnswer
-from eval.scoring.measures import find
+from assay.eval.analysis.answers import Answers
+from assay.eval.report import formats
+from assay.eval.report.formats import Figure, count, figure
+from assay.eval.report.plots import LinearAxis, Whisker, whisker
+from assay.eval.runs.answered import StoredAnswer
+from assay.eval.scoring.measures import find
 
 ENDINGS = {"refusal": "refused", "length": "cut off", "unasked": "not asked"}
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from eval.analysis.attribution import MEANINGS, Attribution
-from eval.analysis.candidate_lists import FINAL
-from eval.analysis.oracle import UNION
-from eval.report import formats
-from eval.report.formats import Figure, figure, percent
-from eval.report.plots import LinearAxis, Whisker, whisker
-from eval.statistics.estimates import Estimate
+from assay.eval.analysis.attribution import MEANINGS, Attribution
+from assay.eval.analysis.candidate_lists import FINAL
+from assay.eval.analysis.oracle import UNION
+from assay.eval.report import formats
+from assay.eval.report.formats import Figure, figure, percent
+from assay.eval.report.plots import LinearAxis, Whisker, whisker
+from assay.eval.statistics.estimates import Estimate
 
 NAMES = {UNION: "all legs together", FINAL: "final hits"}
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import yaml
 
-from eval.analysis.summary import Summary
-from eval.report.formats import count, retried
-from eval.runs.manifest import CollectionFacts, Manifest
+from assay.eval.analysis.summary import Summary
+from assay.eval.report.formats import count, retried
+from assay.eval.runs.manifest import CollectionFacts, Manifest
 
 Pairs = tuple[tuple[str, str], ...]
 

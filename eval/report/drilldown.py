@@ -6,15 +6,15 @@ The text of a passage is stored once, however many queries retrieved it.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from eval.analysis.summary import Summary
-from eval.collections.collection import GoldItem
-from eval.report import formats
-from eval.report.excerpts import Library, Shelf, list_pieces
-from eval.report.queries import QueryRow, by_score
-from eval.runs.latency import TOTAL
-from eval.runs.stored import StoredRun
-from eval.scoring.join import JoinedHit
-from retrievers.base import Hit, StageTrace
+from assay.eval.analysis.summary import Summary
+from assay.eval.collections.collection import GoldItem
+from assay.eval.report import formats
+from assay.eval.report.excerpts import Library, Shelf, list_pieces
+from assay.eval.report.queries import QueryRow, by_score
+from assay.eval.runs.latency import TOTAL
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring.join import JoinedHit
+from assay.retrievers.base import Hit, StageTrace
 
 SHOWN_HITS = 10
 SHOWN_GOLD = 20

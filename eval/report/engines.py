@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from eval.parity.quality import MEASURES, TIMED
-from eval.parity.results import Absence, Parity
-from eval.report.formats import amount, p_value, score, signed, size
-from eval.report.markdown import render_markdown
-from eval.report.parity import NAMES, describe_keyword
-from eval.runs.environment import find_load
-from eval.runs.files import encode_json, write_together
-from retrievers.base import AssayError
+from assay.eval.parity.quality import MEASURES, TIMED
+from assay.eval.parity.results import Absence, Parity
+from assay.eval.report.formats import amount, p_value, score, signed, size
+from assay.eval.report.markdown import render_markdown
+from assay.eval.report.parity import NAMES, describe_keyword
+from assay.eval.runs.environment import find_load
+from assay.eval.runs.files import encode_json, write_together
+from assay.retrievers.base import AssayError
 
 PAGE, FACTS = "engines.md", "engines.json"
 # What the page does not need of each; it is in the report of each.

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from eval.collections.collection import GoldItem
-from eval.report import formats
-from eval.runs.stored import StoredRun
-from eval.scoring.join import JoinedHit, Retrieved, covers, join
-from retrievers.base import Chunk, Hit, Ranking
+from assay.eval.collections.collection import GoldItem
+from assay.eval.report import formats
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring.join import JoinedHit, Retrieved, covers, join
+from assay.retrievers.base import Chunk, Hit, Ranking
 
 ALL_TEXT = 3_000_000  # characters of passages on one page
 LONGEST, SHORTEST = 700, 200  # an excerpt

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from eval.report.circumstances import describe_environment
-from eval.report.markdown import render_markdown
-from eval.report.page import render_page
-from eval.runs.files import encode_json
-from retrievers.store.files import write_atomically
+from assay.eval.report.circumstances import describe_environment
+from assay.eval.report.markdown import render_markdown
+from assay.eval.report.page import render_page
+from assay.eval.runs.files import encode_json
+from assay.retrievers.store.files import write_atomically
 
 COMPARING = ("report.css", "comparison.css")  # the styles of pages that show differences
 

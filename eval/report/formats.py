@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eval.statistics.estimates import OpenEstimate
+from assay.eval.statistics.estimates import OpenEstimate
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from eval.analysis.cost import tell_queries
-from eval.analysis.grid_search import COST, Figures, Result, Sweep, find_front
-from eval.analysis.search_space import label
-from eval.report.formats import amount, score
-from eval.report.plots import Axis, LinearAxis, LogAxis, Tick, Whisker, whisker
-from eval.statistics.estimates import Estimate, OpenEstimate
+from assay.eval.analysis.cost import tell_queries
+from assay.eval.analysis.grid_search import COST, Figures, Result, Sweep, find_front
+from assay.eval.analysis.search_space import label
+from assay.eval.report.formats import amount, score
+from assay.eval.report.plots import Axis, LinearAxis, LogAxis, Tick, Whisker, whisker
+from assay.eval.statistics.estimates import Estimate, OpenEstimate
 
 STEPS = (1.0, 2.0, 5.0, 10.0)
 MOST_TICKS = 6

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eval.parity.fusions import BASES, MEASURE, Fusions
-from eval.parity.quality import DENSE, HYBRID, KEYWORD, NATIVE, OURS, SYSTEMS
-from eval.report.formats import p_value, score, signed
-from eval.report.markdown import render_markdown
-from eval.report.parity import AGAINST, NAMES
-from eval.runs.files import encode_json, write_together
+from assay.eval.parity.fusions import BASES, MEASURE, Fusions
+from assay.eval.parity.quality import DENSE, HYBRID, KEYWORD, NATIVE, OURS, SYSTEMS
+from assay.eval.report.formats import p_value, score, signed
+from assay.eval.report.markdown import render_markdown
+from assay.eval.report.parity import AGAINST, NAMES
+from assay.eval.runs.files import encode_json, write_together
 
 PAGE, FACTS = "fusions.md", "fusions.json"
 SHOWN = (MEASURE, "Recall@20")

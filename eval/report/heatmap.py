@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from eval.analysis.search_space import Point, describe, shorten
+from assay.eval.analysis.search_space import Point, describe, shorten
 
 SHADES = 9  # of the style sheet, from 0 for the lowest mean to this one for the highest
 MOST_COLUMNS = 14

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from eval.runs.token_counts import Bin, TokenCounts
+from assay.eval.runs.token_counts import Bin, TokenCounts
 
 LONGEST = 40  # characters of a bar
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from eval.analysis.run_list import PAGE, RunRow
-from eval.report.page import render_page
-from eval.report.plots import LinearAxis
-from eval.scoring.measures import choose_headline
-from retrievers.base import AssayError
-from retrievers.store.files import write_atomically
+from assay.eval.analysis.run_list import PAGE, RunRow
+from assay.eval.report.page import render_page
+from assay.eval.report.plots import LinearAxis
+from assay.eval.scoring.measures import choose_headline
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.files import write_atomically
 
 INDEX = "index.html"
 SHOWN = ("nDCG@10", "MRR@10", "Recall@10", "Hit@10")

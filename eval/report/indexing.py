@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from eval.report import formats
-from eval.report.circumstances import Pairs
-from eval.report.histogram import describe_percentiles
-from eval.runs.ann_recall import EXPLANATION, find_recalls
-from eval.runs.manifest import IndexFacts
+from assay.eval.report import formats
+from assay.eval.report.circumstances import Pairs
+from assay.eval.report.histogram import describe_percentiles
+from assay.eval.runs.ann_recall import EXPLANATION, find_recalls
+from assay.eval.runs.manifest import IndexFacts
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from eval.report.circumstances import Pairs, dump_yaml
-from eval.report.files import write_report
-from eval.report.formats import amount, count, size
-from eval.report.histogram import bin_rows, describe_percentiles, draw_bars
-from eval.runs.ingestion import ON_TARGET, DocumentFacts, Ingestion
+from assay.eval.report.circumstances import Pairs, dump_yaml
+from assay.eval.report.files import write_report
+from assay.eval.report.formats import amount, count, size
+from assay.eval.report.histogram import bin_rows, describe_percentiles, draw_bars
+from assay.eval.runs.ingestion import ON_TARGET, DocumentFacts, Ingestion
 
 MOST_ROWS = 500  # documents and skipped files in the pages; all of them are in the JSON
 

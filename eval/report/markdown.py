@@ -5,9 +5,9 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from eval.report.formats import shorten
-from eval.report.view import View
-from retrievers.base.printing import neutralise
+from assay.eval.report.formats import shorten
+from assay.eval.report.view import View
+from assay.retrievers.base.printing import neutralise
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -38,7 +38,7 @@ def make_environment(*, autoescape: bool) -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(
-        loader=PackageLoader("eval.report"),
+        loader=PackageLoader("assay.eval.report"),
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,

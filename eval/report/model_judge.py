@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from eval.analysis.model_judge import LEAST_TAU, ModelJudge
-from eval.analysis.two_judges import Powered
-from eval.report.markdown import render_markdown
-from eval.statistics.agreement import Agreement
-from eval.statistics.estimates import Estimate
-from eval.statistics.significance import ALPHA
+from assay.eval.analysis.model_judge import LEAST_TAU, ModelJudge
+from assay.eval.analysis.two_judges import Powered
+from assay.eval.report.markdown import render_markdown
+from assay.eval.statistics.agreement import Agreement
+from assay.eval.statistics.estimates import Estimate
+from assay.eval.statistics.significance import ALPHA
 
 AGREEMENT = ("judges", "pairs", "same grade", "κ", "weighted κ")
 PAIRS = ("runs", "difference by people", "p", "by the model", "p (model)", "")

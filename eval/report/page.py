@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
-from eval.report.markdown import make_environment
-from eval.report.view import View
+from assay.eval.report.markdown import make_environment
+from assay.eval.report.view import View
 
 
 def render(view: View) -> str:
@@ -53,7 +53,9 @@ def render_page(
 
 
 def _read(name: str) -> str:
-    return resources.files("eval.report").joinpath("templates", name).read_text(encoding="utf-8")
+    return (
+        resources.files("assay.eval.report").joinpath("templates", name).read_text(encoding="utf-8")
+    )
 
 
 def _hash(text: str) -> str:

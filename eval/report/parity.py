@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.analysis.search_space import describe
-from eval.parity.fusions import BETTER
-from eval.parity.quality import HYBRID, MEASURES, NATIVE, OURS
-from eval.parity.results import Parity
-from eval.parity.timing import PERCENTILES
-from eval.report.circumstances import Pairs
-from eval.report.comparison.differences import difference_row, make_axis
-from eval.report.files import COMPARING, write_report
-from eval.report.formats import Figure, amount, count, figure, p_value, score, signed, size
+from assay.eval.analysis.search_space import describe
+from assay.eval.parity.fusions import BETTER
+from assay.eval.parity.quality import HYBRID, MEASURES, NATIVE, OURS
+from assay.eval.parity.results import Parity
+from assay.eval.parity.timing import PERCENTILES
+from assay.eval.report.circumstances import Pairs
+from assay.eval.report.comparison.differences import difference_row, make_axis
+from assay.eval.report.files import COMPARING, write_report
+from assay.eval.report.formats import Figure, amount, count, figure, p_value, score, signed, size
 
 NAMES: Mapping[str, str] = {
     "dense": "dense list alone",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from eval.statistics.estimates import OpenEstimate
+from assay.eval.statistics.estimates import OpenEstimate
 
 STEPS = ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))  # labels within a decade
 FEWEST_TICKS = 3

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eval.analysis.summary import Summary
-from eval.report import formats
-from eval.runs.latency import TOTAL, LatencySample
-from eval.scoring.measures import choose_headline
+from assay.eval.analysis.summary import Summary
+from assay.eval.report import formats
+from assay.eval.runs.latency import TOTAL, LatencySample
+from assay.eval.scoring.measures import choose_headline
 
 SHOWN = 10
 COLUMNS = ("nDCG@10", "MRR@10", "Recall@10")

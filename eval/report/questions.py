@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from eval.questions.asking import MEANING
-from eval.questions.selection import Made
-from eval.report.formats import score, signed
-from eval.report.markdown import render_markdown
+from assay.eval.questions.asking import MEANING
+from assay.eval.questions.selection import Made
+from assay.eval.report.formats import score, signed
+from assay.eval.report.markdown import render_markdown
 
 JSON, MARKDOWN = "questions.json", "questions.md"
 NAMED = 20  # dropped questions shown of each cause

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from eval.parity.curve import DEPTHS, Curve, Point
-from eval.report.circumstances import describe_environment
-from eval.report.files import write_report
-from eval.report.formats import Figure, amount, count, figure, score, size
-from eval.report.front import FrontPlot, Mark, axis_around, ends, from_top, list_ticks
-from eval.report.plots import LogAxis, whisker
+from assay.eval.parity.curve import DEPTHS, Curve, Point
+from assay.eval.report.circumstances import describe_environment
+from assay.eval.report.files import write_report
+from assay.eval.report.formats import Figure, amount, count, figure, score, size
+from assay.eval.report.front import FrontPlot, Mark, axis_around, ends, from_top, list_ticks
+from assay.eval.report.plots import LogAxis, whisker
 
 COST = "p50"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from eval.parity.benchmark import (
+from assay.eval.parity.benchmark import (
     CALLERS,
     MEASURE,
     Benchmark,
@@ -15,13 +15,13 @@ from eval.parity.benchmark import (
     Speed,
     StoreResult,
 )
-from eval.parity.changes import FILTERS, ChangesResult, Sight
-from eval.parity.clients import BOUND, ClientChecks
-from eval.report.formats import amount, interval, score, size
-from eval.report.markdown import render_markdown
-from eval.runs.delays import RULE
-from eval.runs.files import encode_json, write_together
-from retrievers.base import AssayError
+from assay.eval.parity.changes import FILTERS, ChangesResult, Sight
+from assay.eval.parity.clients import BOUND, ClientChecks
+from assay.eval.report.formats import amount, interval, score, size
+from assay.eval.report.markdown import render_markdown
+from assay.eval.runs.delays import RULE
+from assay.eval.runs.files import encode_json, write_together
+from assay.retrievers.base import AssayError
 
 CHECKS, BENCHMARK = "engine_clients", "engine_bench"
 

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from eval.analysis.comparison import BESIDE, DEFAULT
-from eval.analysis.cost import tell_queries
-from eval.analysis.grid_search import COST, Figures, Margin, Result, Sweep
-from eval.analysis.search_space import describe, shorten
-from eval.report.files import write_report
-from eval.report.formats import Figure, amount, count, figure, score, signed
-from eval.report.front import FrontPlot, plot_cost, plot_front
-from eval.report.heatmap import Heatmap, make_heatmap
-from eval.report.plots import LinearAxis, Whisker, whisker
-from eval.runs.interleaved_timing import MOST_TOGETHER
+from assay.eval.analysis.comparison import BESIDE, DEFAULT
+from assay.eval.analysis.cost import tell_queries
+from assay.eval.analysis.grid_search import COST, Figures, Margin, Result, Sweep
+from assay.eval.analysis.search_space import describe, shorten
+from assay.eval.report.files import write_report
+from assay.eval.report.formats import Figure, amount, count, figure, score, signed
+from assay.eval.report.front import FrontPlot, plot_cost, plot_front
+from assay.eval.report.heatmap import Heatmap, make_heatmap
+from assay.eval.report.plots import LinearAxis, Whisker, whisker
+from assay.eval.runs.interleaved_timing import MOST_TOGETHER
 
 OPTIMISM = (
     "The best of many points, chosen and judged on the same queries, looks better than it is: "

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from eval.analysis.summary import Summary, explain_open
-from eval.report import formats
-from eval.report.formats import Figure, figure
-from eval.report.plots import LogAxis, Tick, staircase, strip
-from eval.runs.latency import TOTAL, collect_times
+from assay.eval.analysis.summary import Summary, explain_open
+from assay.eval.report import formats
+from assay.eval.report.formats import Figure, figure
+from assay.eval.report.plots import LogAxis, Tick, staircase, strip
+from assay.eval.runs.latency import TOTAL, collect_times
 
 MOST_LINES = 300  # of a strip; more only darken it
 

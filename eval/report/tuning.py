@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eval.analysis.nested_cv import FEWEST_MOVED, Tried, Tuning
-from eval.analysis.search_space import describe, label, shorten
-from eval.report.circumstances import describe_environment
-from eval.report.formats import Figure, count, figure, interval, score, signed
-from eval.report.heatmap import make_heatmap
-from eval.report.markdown import render_markdown
-from eval.report.page import render_page
-from eval.statistics.estimates import OpenEstimate
-from retrievers.store.files import write_atomically
+from assay.eval.analysis.nested_cv import FEWEST_MOVED, Tried, Tuning
+from assay.eval.analysis.search_space import describe, label, shorten
+from assay.eval.report.circumstances import describe_environment
+from assay.eval.report.formats import Figure, count, figure, interval, score, signed
+from assay.eval.report.heatmap import make_heatmap
+from assay.eval.report.markdown import render_markdown
+from assay.eval.report.page import render_page
+from assay.eval.statistics.estimates import OpenEstimate
+from assay.retrievers.store.files import write_atomically
 
 CHOSEN_BY = "best, on the queries it was chosen by"
 

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from eval.analysis.summary import Summary
-from eval.analysis.unjudged import Unjudged
-from eval.report import formats
-from eval.report.formats import Figure, figure
-from eval.report.plots import LinearAxis, Whisker, whisker
-from eval.statistics.estimates import Estimate
+from assay.eval.analysis.summary import Summary
+from assay.eval.analysis.unjudged import Unjudged
+from assay.eval.report import formats
+from assay.eval.report.formats import Figure, figure
+from assay.eval.report.plots import LinearAxis, Whisker, whisker
+from assay.eval.statistics.estimates import Estimate
 
 
 @dataclass(frozen=True)

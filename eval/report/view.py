@@ -4,24 +4,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from eval.analysis.cost import dollars
-from eval.analysis.summary import Summary
-from eval.report import formats
-from eval.report.answering import AnsweringView, view_answering
-from eval.report.answers import AnswersView, view_answers
-from eval.report.attribution import AttributionView, view_attribution
-from eval.report.circumstances import Circumstances, describe
-from eval.report.drilldown import collect
-from eval.report.formats import Figure, count, figure, percent
-from eval.report.histogram import BinRow, bin_rows, draw_bars
-from eval.report.indexing import IndexRow, index_facts, index_rows, recall_facts
-from eval.report.plots import LinearAxis, Whisker, whisker
-from eval.report.queries import Bar, QueryRow, bars, primary, query_rows, slowest, worst
-from eval.report.timing import Timing, time_stages
-from eval.report.unjudged import UnjudgedView, show_unjudged
-from eval.runs.stored import describe_without_hits
-from eval.scoring import measures
-from eval.statistics.estimates import Estimate
+from assay.eval.analysis.cost import dollars
+from assay.eval.analysis.summary import Summary
+from assay.eval.report import formats
+from assay.eval.report.answering import AnsweringView, view_answering
+from assay.eval.report.answers import AnswersView, view_answers
+from assay.eval.report.attribution import AttributionView, view_attribution
+from assay.eval.report.circumstances import Circumstances, describe
+from assay.eval.report.drilldown import collect
+from assay.eval.report.formats import Figure, count, figure, percent
+from assay.eval.report.histogram import BinRow, bin_rows, draw_bars
+from assay.eval.report.indexing import IndexRow, index_facts, index_rows, recall_facts
+from assay.eval.report.plots import LinearAxis, Whisker, whisker
+from assay.eval.report.queries import Bar, QueryRow, bars, primary, query_rows, slowest, worst
+from assay.eval.report.timing import Timing, time_stages
+from assay.eval.report.unjudged import UnjudgedView, show_unjudged
+from assay.eval.runs.stored import describe_without_hits
+from assay.eval.scoring import measures
+from assay.eval.statistics.estimates import Estimate
 
 BY_TYPE = ("nDCG@10", "Hit@1", "MRR@10", "Recall@10")
 

@@ -13,15 +13,15 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from eval.runs.rows import read_rows
-from eval.runs.stored import StoredRun
-from eval.scoring import generated, measures
-from eval.scoring.calculation import Scores
-from eval.scoring.generated import Given, Wanted
-from eval.scoring.join import Retrieved
-from retrievers.base import AssayError, Chunk
-from retrievers.settings import explain_error
-from retrievers.store.files import write_atomically
+from assay.eval.runs.rows import read_rows
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring import generated, measures
+from assay.eval.scoring.calculation import Scores
+from assay.eval.scoring.generated import Given, Wanted
+from assay.eval.scoring.join import Retrieved
+from assay.retrievers.base import AssayError, Chunk
+from assay.retrievers.settings import explain_error
+from assay.retrievers.store.files import write_atomically
 
 FILE = "answers.jsonl"
 Span = tuple[str, str, int, int]  # a chunk's id, its document, and where it begins and ends

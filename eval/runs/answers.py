@@ -1,10 +1,10 @@
-"""Rankings in a DataFrame, as hits that `retrievers.base.answers` reads."""
+"""Rankings in a DataFrame, as hits that `assay.retrievers.base.answers` reads."""
 
 import math
 from typing import TYPE_CHECKING, Any
 
-from retrievers.base import AssayError
-from retrievers.base.answers import IDS
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.answers import IDS
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -11,14 +11,14 @@ from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from retrievers.store.digest import digest_file
+from assay.retrievers.store.digest import digest_file
 
 # Modules of which the same call gives the same result.
 PURE = {
     "bisect", "collections", "difflib", "functools", "heapq", "itertools", "json", "math",
     "operator", "re", "statistics", "string", "textwrap", "typing", "unicodedata",
 }  # fmt: skip
-PROJECT = {"eval", "retrievers"}
+PROJECT = {"assay"}
 # Builtins that reach what is not in a source.
 REACHING = {"__import__", "compile", "eval", "exec", "globals", "id", "input", "open"}
 PLAIN = (str, bytes, int, float, bool, type(None))

@@ -1,15 +1,15 @@
 """What a retriever promises, checked on every ranking as it comes in: what breaks it has no score.
 
-`retrievers.conformance` puts a retriever to all the rules; here stand those that a single ranking
-can break, and that would make its scores mean nothing.
+`assay.retrievers.conformance` puts a retriever to all the rules; here stand those that a single
+ranking can break, and that would make its scores mean nothing.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from retrievers.base import AssayError, Chunk, Hit, IndexReport, Ranking, Retriever
-from retrievers.store.shelf import ById
+from assay.retrievers.base import AssayError, Chunk, Hit, IndexReport, Ranking, Retriever
+from assay.retrievers.store.shelf import ById
 
 MOST_SOUND = 1 << 16  # chunks
 
@@ -31,7 +31,7 @@ def check_index(report: object, retriever: Retriever) -> IndexReport:
     if not isinstance(report, IndexReport):
         raise AssayError(
             f"{name_retriever(retriever)}: index returned {_kind(report)}; "
-            "it must return retrievers.base.IndexReport(chunks=…), the number of chunks it indexed"
+            "it must return assay.retrievers.base.IndexReport(chunks=…): how many chunks it indexed"
         )
     return report
 
@@ -55,7 +55,9 @@ def check_ranking(
     """
     where = f"{name_retriever(retriever)}: query {query_id}"
     if not isinstance(found, Ranking):
-        raise AssayError(f"{where}: search returned {_kind(found)}, not a retrievers.base.Ranking")
+        raise AssayError(
+            f"{where}: search returned {_kind(found)}, not an assay.retrievers.base.Ranking"
+        )
     if len(found.hits) > k:
         raise AssayError(f"{where}: {len(found.hits)} hits were returned, {k} were asked for")
     if _are_plain(found.hits, sound):

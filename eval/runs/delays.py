@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from eval.runs.latency import TOTAL
+from assay.eval.runs.latency import TOTAL
 
 LEAST = 20  # queries
 SMALLEST_SHARE = 0.1  # of the queries, in either hump

@@ -13,8 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from retrievers.base.installation import find_checkout, find_version
-from retrievers.store.sources import digest_imports
+from assay.retrievers.base.installation import find_checkout, find_version
+from assay.retrievers.store.sources import digest_imports
 
 ROOT = Path(__file__).resolve().parents[2]
 _COMMAND: ContextVar[tuple[str, ...] | None] = ContextVar("command", default=None)
@@ -130,7 +130,7 @@ def packages() -> dict[str, str]:
 @cache
 def digest_code() -> str:
     """Return a SHA-256, in hex, of the sources that make rankings and store them."""
-    return digest_imports("retrievers.*", "eval.runs.*")
+    return digest_imports("assay.retrievers.*", "assay.eval.runs.*")
 
 
 def _git() -> dict[str, Any]:

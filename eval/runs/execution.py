@@ -10,13 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from eval.collections.check import check_judged
-from eval.collections.collection import Collection, GoldItem
-from eval.runs import environment
-from eval.runs.code_identity import describe_class
-from eval.runs.contract import name_retriever, naming
-from eval.runs.latency import Latency, LatencySettings, measure
-from eval.runs.manifest import (
+from assay.eval.collections.check import check_judged
+from assay.eval.collections.collection import Collection, GoldItem
+from assay.eval.runs import environment
+from assay.eval.runs.code_identity import describe_class
+from assay.eval.runs.contract import name_retriever, naming
+from assay.eval.runs.latency import Latency, LatencySettings, measure
+from assay.eval.runs.manifest import (
     FORMAT,
     MANIFEST,
     CollectionFacts,
@@ -25,14 +25,14 @@ from eval.runs.manifest import (
     RisingScores,
     read_manifest,
 )
-from eval.runs.rows import as_row
-from eval.runs.run_folder import RunFolder
-from eval.runs.searching import Searcher, answer, index, sample
-from eval.runs.stored import StoredRun, open_run
-from eval.scoring.join import RULE
-from retrievers.base import IndexReport, Progress, Retriever
-from retrievers.base.adapted import AdaptedRetriever
-from retrievers.store.files import LONGEST, writing
+from assay.eval.runs.rows import as_row
+from assay.eval.runs.run_folder import RunFolder
+from assay.eval.runs.searching import Searcher, answer, index, sample
+from assay.eval.runs.stored import StoredRun, open_run
+from assay.eval.scoring.join import RULE
+from assay.retrievers.base import IndexReport, Progress, Retriever
+from assay.retrievers.base.adapted import AdaptedRetriever
+from assay.retrievers.store.files import LONGEST, writing
 
 # Keys of a config on which no ranking depends.
 WORDS = {"description", "measures"}

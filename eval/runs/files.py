@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from retrievers.store.files import write_atomically
+from assay.retrievers.store.files import write_atomically
 
 
 def encode_json(value: Any) -> bytes:

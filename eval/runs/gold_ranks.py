@@ -7,11 +7,11 @@ so that attribution needs no search of its own.
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from eval.collections.collection import GoldItem, Query
-from eval.scoring.join import Retrieved, covers
-from retrievers.base import Chunk, Ranking, Retriever
-from retrievers.store.chunk_shelf import ChunkShelf
-from retrievers.store.shelf import Names
+from assay.eval.collections.collection import GoldItem, Query
+from assay.eval.scoring.join import Retrieved, covers
+from assay.retrievers.base import Chunk, Ranking, Retriever
+from assay.retrievers.store.chunk_shelf import ChunkShelf
+from assay.retrievers.store.shelf import Names
 
 DEEPEST = 10_000  # candidates a leg is asked for at most
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from eval.runs.token_counts import TokenCounts
-from retrievers.base.ingestion import Ingested, IngestReport
+from assay.eval.runs.token_counts import TokenCounts
+from assay.retrievers.base.ingestion import Ingested, IngestReport
 
 WORDS_PER_PAGE = 500
 ON_TARGET = (800, 1500)

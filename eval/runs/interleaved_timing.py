@@ -21,7 +21,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from retrievers.base import AssayError, Progress, T
+from assay.retrievers.base import AssayError, Progress, T
 
 ROUNDS = 3
 MOST_TOGETHER = 20  # pipelines of a sweep in one job: the index of each is open in it

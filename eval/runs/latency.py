@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from eval.runs.contract import name_retriever, naming
-from retrievers.base import Progress, Ranking, Retriever
-from retrievers.settings import Settings
+from assay.eval.runs.contract import name_retriever, naming
+from assay.retrievers.base import Progress, Ranking, Retriever
+from assay.retrievers.settings import Settings
 
 TOTAL = "total"
 RETRIES = "retries"  # among the counts of a trace: calls that failed and were made again

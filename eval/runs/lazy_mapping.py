@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from retrievers.base import T
+from assay.retrievers.base import T
 
 
 class LazyMapping(Mapping[str, T]):

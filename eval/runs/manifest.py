@@ -6,12 +6,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from eval.collections.collection import Collection
-from eval.runs.token_counts import TokenCounts
-from eval.scoring.kinds import show_name
-from retrievers.base import AssayError
-from retrievers.base.answers import describe_rising
-from retrievers.settings import explain_error
+from assay.eval.collections.collection import Collection
+from assay.eval.runs.token_counts import TokenCounts
+from assay.eval.scoring.kinds import show_name
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.answers import describe_rising
+from assay.retrievers.settings import explain_error
 
 FORMAT = 2
 MANIFEST = "manifest.json"
@@ -20,7 +20,7 @@ MANIFEST = "manifest.json"
 class IndexFacts(BaseModel):
     """What indexing took: seconds of the work by stage, `cached` naming those not done again.
 
-    `facts` is what a retriever tells of its chunks (see `retrievers.base.IndexReport`).
+    `facts` is what a retriever tells of its chunks (see `assay.retrievers.base.IndexReport`).
     """
 
     chunks: int

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from eval.runs.code_identity import describe_code, identify, name_code
-from retrievers.base import AssayError, Document, IndexReport, Ranking, Retriever
-from retrievers.base.adapted import AdaptedRetriever
-from retrievers.base.answers import NamedChunks
+from assay.eval.runs.code_identity import describe_code, identify, name_code
+from assay.retrievers.base import AssayError, Document, IndexReport, Ranking, Retriever
+from assay.retrievers.base.adapted import AdaptedRetriever
+from assay.retrievers.base.answers import NamedChunks
 
 Search = Callable[[str, int], Any]
 
@@ -16,9 +16,9 @@ Search = Callable[[str, int], Any]
 class FunctionRetriever(Retriever):
     """A function of a query and a number of hits, and what it returns as a ranking.
 
-    `retrievers.base.answers` says what that may be. It knows its documents by itself. A finished
-    run of it stands for a new one only where all that it refers to is known (see
-    `eval.runs.code_identity`).
+    `assay.retrievers.base.answers` says what that may be. It knows its documents by itself. A
+    finished run of it stands for a new one only where all that it refers to is known (see
+    `assay.eval.runs.code_identity`).
     """
 
     def __init__(self, function: Search) -> None:

@@ -3,9 +3,9 @@
 import shutil
 from pathlib import Path
 
-from eval.runs.manifest import MANIFEST
-from retrievers.base import AssayError
-from retrievers.store.files import writing
+from assay.eval.runs.manifest import MANIFEST
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.files import writing
 
 
 def remove_run(folder: Path) -> None:

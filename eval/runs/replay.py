@@ -5,9 +5,9 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from eval.collections.collection import Collection
-from eval.runs.run_files import RunFile
-from retrievers.base import (
+from assay.eval.collections.collection import Collection
+from assay.eval.runs.run_files import RunFile
+from assay.retrievers.base import (
     AssayError,
     Chunk,
     Document,
@@ -17,7 +17,7 @@ from retrievers.base import (
     Retriever,
     cut,
 )
-from retrievers.base.answers import NamedChunks
+from assay.retrievers.base.answers import NamedChunks
 
 MOST = 1000  # characters of a message: an id in it may be of any length
 # What becomes of queries of the collection that have no ranking.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json, to_json
 
-from retrievers.base import AssayError, Chunk, Hit, Placed, Ranking, StageTrace
-from retrievers.base.answers import rises
+from assay.retrievers.base import AssayError, Chunk, Hit, Placed, Ranking, StageTrace
+from assay.retrievers.base.answers import rises
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.collections.formats.reading import read_text
-from eval.collections.problems import Problems
-from eval.runs.trec_runs import FORMATS, Ties, read_trec, split_lines
-from retrievers.base import AssayError
-from retrievers.base.answers import Place, describe_rising, read_answer, rises
-from retrievers.store.digest import digest_file
+from assay.eval.collections.formats.reading import read_text
+from assay.eval.collections.problems import Problems
+from assay.eval.runs.trec_runs import FORMATS, Ties, read_trec, split_lines
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.answers import Place, describe_rising, read_answer, rises
+from assay.retrievers.store.digest import digest_file
 
 Systems = Mapping[str, Mapping[str, Sequence[Place]]]
 
@@ -50,7 +50,7 @@ def read_run_file(path: Path, ties: Ties = "ranks") -> RunFile:
 def make_run_file(rankings: Mapping[Any, Any], name: str) -> RunFile:
     """Return rankings that are here in Python as if they had been read from a file.
 
-    They are by query id; `retrievers.base.answers` says what each may be. Raises AssayError.
+    They are by query id; `assay.retrievers.base.answers` says what each may be. Raises AssayError.
     """
     places: dict[str, Sequence[Place]] = {}
     rising = []

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any
 
-from eval.runs.gold_ranks import Placement
-from eval.runs.latency import RETRIES
-from eval.runs.manifest import MANIFEST, Manifest, RisingScores, count_rising
-from eval.runs.rows import (
+from assay.eval.runs.gold_ranks import Placement
+from assay.eval.runs.latency import RETRIES
+from assay.eval.runs.manifest import MANIFEST, Manifest, RisingScores, count_rising
+from assay.eval.runs.rows import (
     RISING,
     as_row,
     digest_line,
@@ -19,8 +19,8 @@ from eval.runs.rows import (
     read_rows,
     read_trace,
 )
-from retrievers.base import AssayError, Ranking
-from retrievers.store.files import append, write_atomically, writing
+from assay.retrievers.base import AssayError, Ranking
+from assay.retrievers.store.files import append, write_atomically, writing
 
 DIGEST = "digest"  # of the rest of a line
 # How lines of rankings say that nothing was degraded, that calls were made again, and that scores

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from eval.collections.collection import Collection, Query
-from eval.runs.contract import check_index, check_ranking, name_retriever, naming
-from eval.runs.gold_ranks import Placement, Placer, matches_itself
-from retrievers.base import Chunk, IndexReport, Ranking, Retriever
+from assay.eval.collections.collection import Collection, Query
+from assay.eval.runs.contract import check_index, check_ranking, name_retriever, naming
+from assay.eval.runs.gold_ranks import Placement, Placer, matches_itself
+from assay.retrievers.base import Chunk, IndexReport, Ranking, Retriever
 
 
 @dataclass(frozen=True)

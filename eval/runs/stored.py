@@ -16,23 +16,23 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from eval.collections.collection import GoldItem, Query
-from eval.runs.gold_ranks import Placement
-from eval.runs.latency import LatencySample
-from eval.runs.lazy_mapping import LazyMapping
-from eval.runs.manifest import MANIFEST, Manifest, read_manifest
-from eval.runs.rows import read_rows
-from eval.runs.stored_files import (
+from assay.eval.collections.collection import GoldItem, Query
+from assay.eval.runs.gold_ranks import Placement
+from assay.eval.runs.latency import LatencySample
+from assay.eval.runs.lazy_mapping import LazyMapping
+from assay.eval.runs.manifest import MANIFEST, Manifest, read_manifest
+from assay.eval.runs.rows import read_rows
+from assay.eval.runs.stored_files import (
     StoredRankings,
     read_gold,
     read_passages,
     read_placements,
     read_queries,
 )
-from eval.scoring.join import JoinedHit, Retrieved, join
-from retrievers.base import AssayError, Ranking, T
-from retrievers.base.suggestions import suggest
-from retrievers.store.paths import parse_path
+from assay.eval.scoring.join import JoinedHit, Retrieved, join
+from assay.retrievers.base import AssayError, Ranking, T
+from assay.retrievers.base.suggestions import suggest
+from assay.retrievers.store.paths import parse_path
 
 SHOWN = 5  # ids in a line that lists them
 

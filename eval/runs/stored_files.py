@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
-from eval.collections.collection import GoldItem, Query
-from eval.runs.gold_ranks import Placement
-from eval.runs.lazy_mapping import LazyMapping
-from eval.runs.rows import Line, read_chunk, read_lines, read_ranking, read_rows
-from retrievers.base import AssayError, Chunk, Ranking, T
+from assay.eval.collections.collection import GoldItem, Query
+from assay.eval.runs.gold_ranks import Placement
+from assay.eval.runs.lazy_mapping import LazyMapping
+from assay.eval.runs.rows import Line, read_chunk, read_lines, read_ranking, read_rows
+from assay.retrievers.base import AssayError, Chunk, Ranking, T
 
 # How the line of a query begins, and how that of a ranking without hits goes on.
 QUERY = re.compile(rb'\{"query":("(?:[^"\\]|\\.)*"),')

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.collections.formats.rows import LARGEST
-from retrievers.base import AssayError, cut
+from assay.eval.collections.formats.rows import LARGEST
+from assay.retrievers.base import AssayError, cut
 
 FORMATS = (
     "allowed: a TREC run (query-id Q0 id rank score tag, separated by white space), or JSON Lines "
@@ -58,8 +58,8 @@ class _Lines:
 def read_trec(path: Path, text: str, ties: Ties) -> tuple[Rankings, tuple[str, ...]]:
     """Return the rankings by tag and query in the `text` of `path`, and lines on what is odd.
 
-    `ties` is that of `eval.runs.run_files.read_run_file`. Raises AssayError, naming the line, where
-    it is no TREC run, or an id stands twice.
+    `ties` is that of `assay.eval.runs.run_files.read_run_file`. Raises AssayError, naming the line,
+    where it is no TREC run, or an id stands twice.
     """
     lines = _read_plain(text) or _read_each(path, text)
     count = len(lines.queries.known)

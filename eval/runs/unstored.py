@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eval.collections.collection import Collection, Query
-from eval.runs.execution import Plan, Ready, describe_run
-from eval.runs.latency import RETRIES, Latency
-from eval.runs.manifest import count_rising
-from eval.runs.rows import has_rising_scores
-from eval.runs.searching import sample, search_plain
-from eval.runs.stored import StoredRun
-from eval.scoring import measures
-from eval.scoring.join import Retrieved, join
-from retrievers.base import AssayError, Chunk, Retriever
+from assay.eval.collections.collection import Collection, Query
+from assay.eval.runs.execution import Plan, Ready, describe_run
+from assay.eval.runs.latency import RETRIES, Latency
+from assay.eval.runs.manifest import count_rising
+from assay.eval.runs.rows import has_rising_scores
+from assay.eval.runs.searching import sample, search_plain
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring import measures
+from assay.eval.scoring.join import Retrieved, join
+from assay.retrievers.base import AssayError, Chunk, Retriever
 
 
 def search_unstored(
@@ -28,8 +28,9 @@ def search_unstored(
 ) -> StoredRun:
     """Return a run of which nothing is written, timed or placed: its rankings are those of others.
 
-    `retriever` has indexed the documents; `circumstances` are those of `eval.runs.environment`;
-    `sound` is that of `search`, here of several retrievers that may share chunks.
+    `retriever` has indexed the documents; `circumstances` are those of
+    `assay.eval.runs.environment`; `sound` is that of `search`, here of several retrievers that may
+    share chunks.
     """
     begin = time.perf_counter()
     queries = sample(collection.queries, plan.limit)

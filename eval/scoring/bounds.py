@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.scoring import measures
-from eval.scoring.calculation import ByQuery
-from eval.scoring.grid import Grid
-from eval.scoring.measures import Measure
+from assay.eval.scoring import measures
+from assay.eval.scoring.calculation import ByQuery
+from assay.eval.scoring.grid import Grid
+from assay.eval.scoring.measures import Measure
 
 Bools = NDArray[np.bool_]
 Counts = NDArray[np.int64]
@@ -172,7 +172,7 @@ def _try_numbers(
 
 
 def _count_places(grid: Grid, unjudged: Bools) -> int:
-    """Return how many places there may be: see `eval.scoring.join.fill_places`.
+    """Return how many places there may be: see `assay.eval.scoring.join.fill_places`.
 
     Not fewer than an ideal order takes.
     """

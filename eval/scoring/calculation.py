@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from eval.collections.collection import GoldItem
-from eval.scoring.join import JoinedHit, fill_places
-from retrievers.base import AssayError, Chunk
+from assay.eval.collections.collection import GoldItem
+from assay.eval.scoring.join import JoinedHit, fill_places
+from assay.retrievers.base import AssayError, Chunk
 
 Joined = Mapping[str, Sequence[JoinedHit]]
 Gold = Mapping[str, Sequence[GoldItem]]

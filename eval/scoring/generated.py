@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from eval.collections.collection import GoldItem
-from eval.scoring.calculation import ByQuery
-from eval.scoring.join import Retrieved, covers
-from eval.scoring.kinds import Kind
-from retrievers.base import AssayError
+from assay.eval.collections.collection import GoldItem
+from assay.eval.scoring.calculation import ByQuery
+from assay.eval.scoring.join import Retrieved, covers
+from assay.eval.scoring.kinds import Kind
+from assay.retrievers.base import AssayError
 
 NAMES = {
     "AnswerF1": "overlap of the tokens of answer and reference answer, F1, of the nearest one",

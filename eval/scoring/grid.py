@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.scoring.calculation import Gold, Joined, count_fitting
-from eval.scoring.measures import Measure
+from assay.eval.scoring.calculation import Gold, Joined, count_fitting
+from assay.eval.scoring.measures import Measure
 
 
 @dataclass(frozen=True)

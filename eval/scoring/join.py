@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from eval.collections.collection import GoldItem
-from retrievers.base import Chunk
+from assay.eval.collections.collection import GoldItem
+from assay.retrievers.base import Chunk
 
 NOT_THE_ITEM = "#chunk"
 RULE = (

@@ -24,9 +24,9 @@ class Kind:
     `name` is the one it is shown under. `meaning` says what a score counts; `{first}` stands for
     "the first k" or "all hits". `direction` says which scores are better. `digits` are the decimals
     a mean is shown with. `bounds` says how the lowest and the highest score are found that judging
-    the unjudged hits could give (see eval.scoring.bounds): of a `rising` measure one more relevant
-    hit never lowers the score; empty where no way is known. `within` is the range of a query's
-    score.
+    the unjudged hits could give (see assay.eval.scoring.bounds): of a `rising` measure one more
+    relevant hit never lowers the score; empty where no way is known. `within` is the range of a
+    query's score.
     """
 
     name: str

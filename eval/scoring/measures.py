@@ -6,8 +6,8 @@ asked for, ir-measures' (`Success@3`, `RR@10`, `R@20`) is taken too. Four more a
 chunks differ in length, `Tokens@k`, the tokens of the first k chunks, and `Recall@<n>tok`, recall
 within the chunks that fit into n tokens of a prompt; `hit_nDCG@k`, nDCG with a hit counting once
 however many gold items it covers; and `Empty`, 1 where nothing is returned, which is right for a
-query that nothing answers. Those of eval.scoring.generated are of a run's answers, if it has any.
-An installed package may add its own (see eval.scoring.own).
+query that nothing answers. Those of assay.eval.scoring.generated are of a run's answers, if it has
+any. An installed package may add its own (see assay.eval.scoring.own).
 """
 
 import re
@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
-from eval.scoring import calculation, generated, own, standard
-from eval.scoring.calculation import ByQuery, Gold, Joined, Qrels, Run, Scores
-from eval.scoring.kinds import ANY, KINDS, SHOWN, Bounds, Kind, Range, show_name
-from retrievers.base import AssayError
-from retrievers.base.suggestions import suggest
-from retrievers.settings.plugins import find_parts
+from assay.eval.scoring import calculation, generated, own, standard
+from assay.eval.scoring.calculation import ByQuery, Gold, Joined, Qrels, Run, Scores
+from assay.eval.scoring.kinds import ANY, KINDS, SHOWN, Bounds, Kind, Range, show_name
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.suggestions import suggest
+from assay.retrievers.settings.plugins import find_parts
 
 DEFAULT = (
     "Hit@1",

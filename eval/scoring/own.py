@@ -5,12 +5,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, get_args
 
-from eval.collections.collection import GoldItem
-from eval.scoring.calculation import ByQuery, Gold, Joined
-from eval.scoring.join import JoinedHit
-from eval.scoring.kinds import Direction
-from retrievers.base import AssayError
-from retrievers.settings.plugins import load_part
+from assay.eval.collections.collection import GoldItem
+from assay.eval.scoring.calculation import ByQuery, Gold, Joined
+from assay.eval.scoring.join import JoinedHit
+from assay.eval.scoring.kinds import Direction
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings.plugins import load_part
 
 GROUP = "assay.measures"
 

@@ -4,8 +4,8 @@ import math
 import re
 from typing import Any
 
-from eval.scoring.calculation import calculate
-from retrievers.base import AssayError
+from assay.eval.scoring.calculation import calculate
+from assay.retrievers.base import AssayError
 
 MOST = 1_000_000
 # A ranking with every sort of hit, and one of relevant hits only, on which some measures fail.

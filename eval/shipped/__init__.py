@@ -6,7 +6,7 @@ In a checkout both are folders at its root; a wheel holds them here.
 from pathlib import Path
 from typing import Literal
 
-from retrievers.base.installation import find_checkout
+from assay.retrievers.base.installation import find_checkout
 
 
 def find_shipped(folder: Literal["configs", "datasets"]) -> Path:

@@ -17,8 +17,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.statistics.estimates import SEED
-from eval.statistics.significance import RESAMPLES, TIE
+from assay.eval.statistics.estimates import SEED
+from assay.eval.statistics.significance import RESAMPLES, TIE
 
 # With up to 13 cases that moved, all 2^13 ways to choose signs are tried.
 MOST_ENUMERATED = 13

@@ -14,8 +14,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.statistics.estimates import SEED
-from eval.statistics.significance import POWER, TIE, spread
+from assay.eval.statistics.estimates import SEED
+from assay.eval.statistics.significance import POWER, TIE, spread
 
 DRAWS = 1000
 BISECTIONS = 12

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eval.statistics.estimates import ANY, TAIL, Estimate, Range
+from assay.eval.statistics.estimates import ANY, TAIL, Estimate, Range
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.statistics.estimates import SEED, TAIL, Estimate
-from eval.statistics.significance import TIE
+from assay.eval.statistics.estimates import SEED, TAIL, Estimate
+from assay.eval.statistics.significance import TIE
 
 RESAMPLES = 2_000
 Floats = NDArray[np.float64]

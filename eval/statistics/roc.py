@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.statistics.estimates import CONFIDENCE, RESAMPLES, SEED, Estimate
+from assay.eval.statistics.estimates import CONFIDENCE, RESAMPLES, SEED, Estimate
 
 RESAMPLES_AT_ONCE = 500
 

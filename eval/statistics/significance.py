@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from eval.statistics.estimates import SEED, TAIL
+from assay.eval.statistics.estimates import SEED, TAIL
 
 ALPHA = 0.05
 POWER = 0.8

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.analysis.attribution import FATES, attribute
-from eval.analysis.comparability import check_comparable
-from eval.analysis.means import estimate_changes, estimate_scores
-from eval.analysis.summary import explain_open
-from eval.runs.latency import TOTAL, LatencySample
-from eval.runs.stored import StoredRun
-from eval.scoring import measures
-from eval.statistics.estimates import (
+from assay.eval.analysis.attribution import FATES, attribute
+from assay.eval.analysis.comparability import check_comparable
+from assay.eval.analysis.means import estimate_changes, estimate_scores
+from assay.eval.analysis.summary import explain_open
+from assay.eval.runs.latency import TOTAL, LatencySample
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring import measures
+from assay.eval.statistics.estimates import (
     Estimate,
     OpenEstimate,
     estimate_mean,
@@ -22,9 +22,9 @@ from eval.statistics.estimates import (
     estimate_percentile,
     estimate_share,
 )
-from eval.statistics.significance import randomise
-from eval.targets.measurement_base import COMPLEMENT
-from eval.targets.measurements import (
+from assay.eval.statistics.significance import randomise
+from assay.eval.targets.measurement_base import COMPLEMENT
+from assay.eval.targets.measurements import (
     Change,
     Documents,
     Latency,
@@ -33,9 +33,9 @@ from eval.targets.measurements import (
     SlowestStage,
     Traced,
 )
-from eval.targets.results import Measured, Unit
-from retrievers.base import AssayError
-from retrievers.base.suggestions import suggest
+from assay.eval.targets.results import Measured, Unit
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.suggestions import suggest
 
 # Texts to vectors of length 1, a row each.
 Encode = Callable[[Sequence[str]], NDArray[np.floating]]

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from eval.scoring.measures import find
-from eval.targets.verdict import Levels, Limits
-from retrievers.settings import Settings
+from assay.eval.scoring.measures import find
+from assay.eval.targets.verdict import Levels, Limits
+from assay.retrievers.settings import Settings
 
 LARGEST = 1e9  # milliseconds of eleven days
 COMPLEMENT = "1-"  # before a measure: what is missing from 1, as in 1-Recall@20

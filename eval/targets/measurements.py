@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from eval.targets.measurement_base import BaseMeasurement, Scored, Timed
+from assay.eval.targets.measurement_base import BaseMeasurement, Scored, Timed
 
 
 class Score(Scored):

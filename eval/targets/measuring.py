@@ -8,21 +8,21 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.analysis.summary import explain_open
-from eval.collections.collection import Collection
-from eval.runs import environment
-from eval.runs.ingestion import Ingestion
-from eval.runs.latency import LatencySample
-from eval.runs.stored import StoredRun
-from eval.statistics.estimates import (
+from assay.eval.analysis.summary import explain_open
+from assay.eval.collections.collection import Collection
+from assay.eval.runs import environment
+from assay.eval.runs.ingestion import Ingestion
+from assay.eval.runs.latency import LatencySample
+from assay.eval.runs.stored import StoredRun
+from assay.eval.statistics.estimates import (
     Estimate,
     OpenEstimate,
     estimate_mean_ratio,
     estimate_percentile,
     estimate_percentile_ratio,
 )
-from eval.targets import figures
-from eval.targets.measurements import (
+from assay.eval.targets import figures
+from assay.eval.targets.measurements import (
     Change,
     Documents,
     Ingest,
@@ -35,12 +35,12 @@ from eval.targets.measurements import (
     Stale,
     Traced,
 )
-from eval.targets.output import describe_limits
-from eval.targets.results import Line, Measured, Results, TargetResult, Unit
-from eval.targets.settings import Target
-from eval.targets.staleness import count_stale
-from eval.targets.verdict import judge
-from retrievers.base import AssayError, Progress, Retriever
+from assay.eval.targets.output import describe_limits
+from assay.eval.targets.results import Line, Measured, Results, TargetResult, Unit
+from assay.eval.targets.settings import Target
+from assay.eval.targets.staleness import count_stale
+from assay.eval.targets.verdict import judge
+from assay.retrievers.base import AssayError, Progress, Retriever
 
 STALE_DEPTH = 10  # results of a search that are looked at
 UNITS: Mapping[type[Any], Unit] = {

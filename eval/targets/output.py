@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from eval.report.formats import amount, interval
-from eval.runs.files import encode_json, write_together
-from eval.targets.results import Line, Measured, Results, TargetResult, Unit
-from eval.targets.verdict import Levels, Limits, Verdict
-from retrievers.base import AssayError
-from retrievers.store.files import write_atomically
+from assay.eval.report.formats import amount, interval
+from assay.eval.runs.files import encode_json, write_together
+from assay.eval.targets.results import Line, Measured, Results, TargetResult, Unit
+from assay.eval.targets.verdict import Levels, Limits, Verdict
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.files import write_atomically
 
 BEGIN = "<!-- targets:begin -->"
 END = "<!-- targets:end -->"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from eval.targets.settings import Target
+from assay.eval.targets.settings import Target
 
 
 def describe_plan(targets: Mapping[str, Target]) -> Iterator[str]:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from eval.statistics.estimates import OpenEstimate, make_estimate
-from eval.targets.verdict import Level, Verdict, conclude
+from assay.eval.statistics.estimates import OpenEstimate, make_estimate
+from assay.eval.targets.verdict import Level, Verdict, conclude
 
 FORMAT = 1
 

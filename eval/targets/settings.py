@@ -4,9 +4,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
-from eval.targets.measurement_base import LARGEST
-from eval.targets.measurements import Measurement
-from retrievers.settings import Settings
+from assay.eval.targets.measurement_base import LARGEST
+from assay.eval.targets.measurements import Measurement
+from assay.retrievers.settings import Settings
 
 
 class Target(Settings):

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-from eval.collections.collection import Collection
-from retrievers.base import AssayError, Chunk, Document, Retriever
+from assay.eval.collections.collection import Collection
+from assay.retrievers.base import AssayError, Chunk, Document, Retriever
 
 
 @dataclass(frozen=True, slots=True)

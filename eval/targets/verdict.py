@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from eval.statistics.estimates import OpenEstimate
+from assay.eval.statistics.estimates import OpenEstimate
 
 Verdict = Literal["met", "missed", "cannot tell", "not measurable yet"]
 Level = Literal["alert", "page"]

@@ -1,9 +1,9 @@
 """The record of runs in MLflow."""
 
-from eval.tracking.comparison import log_comparison
-from eval.tracking.delivery import Logged, attempt, log, log_once
-from eval.tracking.record import metric_name
-from eval.tracking.store import TrackingError, redact, tracking_uri
+from assay.eval.tracking.comparison import log_comparison
+from assay.eval.tracking.delivery import Logged, attempt, log, log_once
+from assay.eval.tracking.record import metric_name
+from assay.eval.tracking.store import TrackingError, redact, tracking_uri
 
 __all__ = [
     "Logged",

@@ -4,10 +4,10 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from eval.runs.stored import StoredRun
-from eval.tracking.delivery import LOGGED, find_logged
-from eval.tracking.store import connect, tracking_uri
-from eval.tracking.writing import log_metrics
+from assay.eval.runs.stored import StoredRun
+from assay.eval.tracking.delivery import LOGGED, find_logged
+from assay.eval.tracking.store import connect, tracking_uri
+from assay.eval.tracking.writing import log_metrics
 
 
 def add_to_run(run: StoredRun, metrics: Mapping[str, float], file: Path) -> str | None:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from eval.runs.stored import StoredRun
-from eval.statistics.estimates import Estimate
-from eval.tracking.additions import add_to_run
-from eval.tracking.record import metric_name, with_interval
+from assay.eval.runs.stored import StoredRun
+from assay.eval.statistics.estimates import Estimate
+from assay.eval.tracking.additions import add_to_run
+from assay.eval.tracking.record import metric_name, with_interval
 
 
 def log_answers(run: StoredRun, means: Mapping[str, Estimate], file: Path) -> str | None:

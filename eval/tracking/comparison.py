@@ -5,15 +5,15 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from eval.analysis.comparison import Comparison
-from eval.analysis.summary import Summary
-from eval.runs.stored import StoredRun
-from eval.scoring.measures import choose_headline
-from eval.tracking.delivery import find_logged, find_noted, note_logged, send
-from eval.tracking.description import NOTE, add_link, describe_comparison, tag_source
-from eval.tracking.record import FigureRow, describe, metric_name, with_interval
-from eval.tracking.store import connect, find_experiment, redact, tracking_uri
-from eval.tracking.writing import log_table, log_values, mlflow_run
+from assay.eval.analysis.comparison import Comparison
+from assay.eval.analysis.summary import Summary
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring.measures import choose_headline
+from assay.eval.tracking.delivery import find_logged, find_noted, note_logged, send
+from assay.eval.tracking.description import NOTE, add_link, describe_comparison, tag_source
+from assay.eval.tracking.record import FigureRow, describe, metric_name, with_interval
+from assay.eval.tracking.store import connect, find_experiment, redact, tracking_uri
+from assay.eval.tracking.writing import log_table, log_values, mlflow_run
 
 COMPARISON = "assay.comparison"
 MEDIAN = 50  # the percentile of latency that comparisons are listed by

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from eval.analysis.comparison import Comparison
-from eval.analysis.summary import Summary
-from eval.runs.latency import TOTAL
-from eval.scoring.measures import choose_headline, find
-from eval.statistics.estimates import OpenEstimate
+from assay.eval.analysis.comparison import Comparison
+from assay.eval.analysis.summary import Summary
+from assay.eval.runs.latency import TOTAL
+from assay.eval.scoring.measures import choose_headline, find
+from assay.eval.statistics.estimates import OpenEstimate
 
 NOTE = "mlflow.note.content"
 REPORT = "report.html"

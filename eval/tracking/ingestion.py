@@ -3,10 +3,10 @@
 import shlex
 from pathlib import Path
 
-from eval.runs.ingestion import Ingestion
-from eval.tracking.delivery import log_result
-from eval.tracking.record import list_params, metric_name
-from eval.tracking.store import redact
+from assay.eval.runs.ingestion import Ingestion
+from assay.eval.tracking.delivery import log_result
+from assay.eval.tracking.record import list_params, metric_name
+from assay.eval.tracking.store import redact
 
 
 def log_ingestion(made: Ingestion, folder: Path) -> str:

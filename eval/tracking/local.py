@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eval.tracking.tables import lay_tables
+from assay.eval.tracking.tables import lay_tables
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient

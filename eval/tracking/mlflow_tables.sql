@@ -1,4 +1,4 @@
--- The tables of MLflow 3.17.2; `python -m eval.tracking.tables` writes this file.
+-- The tables of MLflow 3.17.2; `python -m assay.eval.tracking.tables` writes this file.
 BEGIN TRANSACTION;
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 

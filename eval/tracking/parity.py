@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from eval.parity.curve import Curve
-from eval.parity.results import Parity
-from eval.tracking.delivery import log_result
-from eval.tracking.record import list_params, metric_name, with_interval
-from eval.tracking.store import redact
+from assay.eval.parity.curve import Curve
+from assay.eval.parity.results import Parity
+from assay.eval.tracking.delivery import log_result
+from assay.eval.tracking.record import list_params, metric_name, with_interval
+from assay.eval.tracking.store import redact
 
 
 def log_parity(parity: Parity, folder: Path) -> str:

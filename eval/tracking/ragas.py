@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from eval.ragas.beside import Beside
-from eval.runs.stored import StoredRun
-from eval.tracking.additions import add_to_run
-from eval.tracking.record import metric_name, with_interval
+from assay.eval.ragas.beside import Beside
+from assay.eval.runs.stored import StoredRun
+from assay.eval.tracking.additions import add_to_run
+from assay.eval.tracking.record import metric_name, with_interval
 
 
 def log_ragas(run: StoredRun, found: Sequence[Beside], file: Path, group: str) -> str | None:

@@ -9,15 +9,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.analysis.exports import PER_QUERY
-from eval.analysis.summary import PERCENTILES
-from eval.runs.latency import TOTAL
-from eval.scoring.kinds import show_name
-from eval.scoring.measures import DEFAULT
-from eval.statistics.estimates import OpenEstimate, make_estimate
-from eval.tracking.local import database
-from eval.tracking.record import FIGURES, metric_name
-from eval.tracking.store import (
+from assay.eval.analysis.exports import PER_QUERY
+from assay.eval.analysis.summary import PERCENTILES
+from assay.eval.runs.latency import TOTAL
+from assay.eval.scoring.kinds import show_name
+from assay.eval.scoring.measures import DEFAULT
+from assay.eval.statistics.estimates import OpenEstimate, make_estimate
+from assay.eval.tracking.local import database
+from assay.eval.tracking.record import FIGURES, metric_name
+from assay.eval.tracking.store import (
     EXPERIMENT,
     TrackingError,
     connect,
@@ -67,7 +67,7 @@ class TrackedRun:
     @cached_property
     def measures(self) -> "DataFrame":
         """By measure: `mean`, the ends `low` and `high` of its 95 % interval, `n` queries."""
-        from eval.frames.tables import tabulate_estimates
+        from assay.eval.frames.tables import tabulate_estimates
 
         wanted = json.loads(self.config.get("measures", "null")) or DEFAULT
         names = {name: metric_name(name) for name in wanted if metric_name(name) in self.metrics}
@@ -77,7 +77,7 @@ class TrackedRun:
     @cached_property
     def latency(self) -> "DataFrame":
         """By percentile of the total: `ms`, the ends of its interval, `n`; empty if not timed."""
-        from eval.frames.tables import tabulate_estimates
+        from assay.eval.frames.tables import tabulate_estimates
 
         names = {f"p{percent}": f"latency_ms/{TOTAL}.p{percent}" for percent in PERCENTILES}
         timed = {key: self._estimate(name) for key, name in names.items() if name in self.metrics}

@@ -10,16 +10,16 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from eval.analysis.exports import ATTRIBUTION, ITEMS, PER_QUERY, QRELS, RUN
-from eval.analysis.summary import Summary
-from eval.runs.ann_recall import RECALL, find_recalls
-from eval.runs.flattening import flatten
-from eval.runs.latency import TOTAL
-from eval.runs.manifest import MANIFEST, CollectionFacts, Manifest
-from eval.scoring.measures import choose_headline
-from eval.statistics.estimates import OpenEstimate
-from eval.tracking.description import describe_run, tag_source
-from eval.tracking.store import redact
+from assay.eval.analysis.exports import ATTRIBUTION, ITEMS, PER_QUERY, QRELS, RUN
+from assay.eval.analysis.summary import Summary
+from assay.eval.runs.ann_recall import RECALL, find_recalls
+from assay.eval.runs.flattening import flatten
+from assay.eval.runs.latency import TOTAL
+from assay.eval.runs.manifest import MANIFEST, CollectionFacts, Manifest
+from assay.eval.scoring.measures import choose_headline
+from assay.eval.statistics.estimates import OpenEstimate
+from assay.eval.tracking.description import describe_run, tag_source
+from assay.eval.tracking.store import redact
 
 ARTIFACTS = (
     RUN,

@@ -12,9 +12,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO
 
-from eval.tracking.local import artifacts, database
-from eval.tracking.store import connect, find_page, redact
-from retrievers.base import AssayError
+from assay.eval.tracking.local import artifacts, database
+from assay.eval.tracking.store import connect, find_page, redact
+from assay.retrievers.base import AssayError
 
 HOST = "127.0.0.1"
 SECONDS_TO_START = 120

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from eval.tracking.local import SQLITE, artifacts, database, open_local
-from retrievers.base import AssayError
+from assay.eval.tracking.local import SQLITE, artifacts, database, open_local
+from assay.retrievers.base import AssayError
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from eval.tracking.delivery import LOGGED, find_children, find_logged, note_logged, send
-from eval.tracking.description import NOTE, add_link, describe_children, tag_source
-from eval.tracking.record import Record, metric_name
-from eval.tracking.store import connect, find_experiment, redact, tracking_uri
-from eval.tracking.writing import log_metrics, mlflow_run
-from retrievers.base import Progress
+from assay.eval.tracking.delivery import LOGGED, find_children, find_logged, note_logged, send
+from assay.eval.tracking.description import NOTE, add_link, describe_children, tag_source
+from assay.eval.tracking.record import Record, metric_name
+from assay.eval.tracking.store import connect, find_experiment, redact, tracking_uri
+from assay.eval.tracking.writing import log_metrics, mlflow_run
+from assay.retrievers.base import Progress
 
 SWEEP = "assay.sweep"
 

@@ -1,6 +1,6 @@
 """The tables of MLflow's SQLite store, as its migrations make them, ready to be laid into a file.
 
-`python -m eval.tracking.tables` writes them anew, for the MLflow that is installed.
+`python -m assay.eval.tracking.tables` writes them anew, for the MLflow that is installed.
 """
 
 import sqlite3
@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 FILE = Path(__file__).with_name("mlflow_tables.sql")
-HEAD = "-- The tables of MLflow {version}; `python -m eval.tracking.tables` writes this file."
+HEAD = "-- The tables of MLflow {version}; `python -m assay.eval.tracking.tables` writes this file."
 
 
 def lay_tables(path: Path) -> None:

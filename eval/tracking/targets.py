@@ -4,10 +4,10 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from eval.targets.results import Results
-from eval.tracking.delivery import log_result
-from eval.tracking.record import metric_name, with_interval
-from eval.tracking.store import redact
+from assay.eval.targets.results import Results
+from assay.eval.tracking.delivery import log_result
+from assay.eval.tracking.record import metric_name, with_interval
+from assay.eval.tracking.store import redact
 
 
 def log_targets(results: Results, files: Sequence[Path]) -> str:

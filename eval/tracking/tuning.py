@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.analysis.nested_cv import Tuning
-from eval.tracking.delivery import log_result
-from eval.tracking.record import list_params, metric_name, with_interval
-from eval.tracking.store import redact
+from assay.eval.analysis.nested_cv import Tuning
+from assay.eval.tracking.delivery import log_result
+from assay.eval.tracking.record import list_params, metric_name, with_interval
+from assay.eval.tracking.store import redact
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from eval.tracking.record import FIGURES, FIGURES_COLUMNS, FigureRow
-from retrievers.base import T
+from assay.eval.tracking.record import FIGURES, FIGURES_COLUMNS, FigureRow
+from assay.retrievers.base import T
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
-from retrievers.base.answers import NamedChunks
+from assay.retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
+from assay.retrievers.base.answers import NamedChunks
 
 
 class AdaptedRetriever(Retriever):

@@ -9,9 +9,9 @@ from itertools import islice, pairwise
 from operator import itemgetter
 from typing import Any
 
-from retrievers.base import AssayError, Chunk, Document, Hit
-from retrievers.base.quotes import Locator
-from retrievers.base.quotes import Place as Span
+from assay.retrievers.base import AssayError, Chunk, Document, Hit
+from assay.retrievers.base.quotes import Locator
+from assay.retrievers.base.quotes import Place as Span
 
 # The id of a passage or document, characters `start` to `end` of a document, or a text in one.
 Place = str | tuple[str, int, int] | tuple[str, str]
@@ -53,7 +53,7 @@ class NamedChunks:
     def find(self, place: Place) -> Chunk:
         """Return the chunk of a place; where ids or spans are equal, the prescribed passage.
 
-        A text is found in its document as quotes are: see `retrievers.base.quotes`. Raises
+        A text is found in its document as quotes are: see `assay.retrievers.base.quotes`. Raises
         AssayError, without saying whose answer it was, where there is no such place, or several.
         """
         if isinstance(place, str):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from retrievers.base import AssayError
+from assay.retrievers.base import AssayError
 
 BLOCK = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.S | re.M)
 UNCLOSED = re.compile(r"\ufeff?---[ \t]*\r?\n[\w-]+:[ \t]")
@@ -79,7 +79,7 @@ def read_frontmatter(text: str) -> Frontmatter:
 
 @lru_cache(maxsize=2**10)  # a document's is read where it is loaded, and where it is cut
 def _load(block: str) -> tuple[dict[str, Any], str]:
-    from retrievers.settings.files import parse_yaml
+    from assay.retrievers.settings.files import parse_yaml
 
     try:
         values = parse_yaml(block, "frontmatter", line=2)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from retrievers.base.frontmatter import frontmatter_end
+from assay.retrievers.base.frontmatter import frontmatter_end
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
 
-from retrievers.base import Document
-from retrievers.base.folding import Folded, fold, render
+from assay.retrievers.base import Document
+from assay.retrievers.base.folding import Folded, fold, render
 
 MOST = 50  # places counted for one quote
 WORD = re.compile(r"\w+")

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
-from retrievers.base import AssayError
-from retrievers.contextualisation.plans import CACHE_KIND, Plan, Request
-from retrievers.contextualisation.queue import Queue
-from retrievers.language_models.answers import AnswerCache, KeptAnswer
-from retrievers.language_models.base import LanguageModel, TooLongError
-from retrievers.language_models.client import CallSettings, LanguageModelClient, find_prices
-from retrievers.language_models.ledger import Account, Ledger
-from retrievers.settings import Workshop
+from assay.retrievers.base import AssayError
+from assay.retrievers.contextualisation.plans import CACHE_KIND, Plan, Request
+from assay.retrievers.contextualisation.queue import Queue
+from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
+from assay.retrievers.language_models.base import LanguageModel, TooLongError
+from assay.retrievers.language_models.client import CallSettings, LanguageModelClient, find_prices
+from assay.retrievers.language_models.ledger import Account, Ledger
+from assay.retrievers.settings import Workshop
 
 LEDGERS = "contexts-ledger"
 

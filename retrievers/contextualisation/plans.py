@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from retrievers.base import Chunk, Document
-from retrievers.contextualisation.prompts import (
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.contextualisation.prompts import (
     PROMPT_VERSION,
     View,
     describe,
@@ -13,12 +13,12 @@ from retrievers.contextualisation.prompts import (
     in_order,
     make_prompt,
 )
-from retrievers.language_models.answers import AnswerCache, KeptAnswer
-from retrievers.language_models.base import LanguageModel, Prompt
-from retrievers.language_models.estimates import Estimate
-from retrievers.language_models.prices import Prices
-from retrievers.store.cache import Cache
-from retrievers.store.digest import digest
+from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
+from assay.retrievers.language_models.base import LanguageModel, Prompt
+from assay.retrievers.language_models.estimates import Estimate
+from assay.retrievers.language_models.prices import Prices
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.digest import digest
 
 CACHE_KIND = "contexts"
 SMALLEST_WINDOW = 250  # tokens; a prompt that does not fit in fewer never will

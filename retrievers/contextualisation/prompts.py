@@ -8,8 +8,8 @@ and what surrounds the chunk.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from retrievers.base import Chunk, Document
-from retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Prompt
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Prompt
 
 PROMPT_VERSION = 1  # raise it when the words below change: contexts are kept by it
 DOCUMENT = "<document>\n{document}\n</document>"

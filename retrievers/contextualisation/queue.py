@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Sequence
 
-from retrievers.contextualisation.plans import Request
+from assay.retrievers.contextualisation.plans import Request
 
 
 class Queue:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, takewhile
 
-from retrievers.documents.blocks import Block
+from assay.retrievers.documents.blocks import Block
 
 _NAMED = re.compile(
     r"[ \t]*[*_]{0,3}(?:note|warning|tip|important|caution|danger|attention|hint)[*_]{0,3}:", re.I

@@ -4,10 +4,10 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from retrievers.documents.definitions import Definition, find_definitions
-from retrievers.documents.identifiers import split_title
-from retrievers.documents.references import Reference, find_references
-from retrievers.documents.structure import Structure
+from assay.retrievers.documents.definitions import Definition, find_definitions
+from assay.retrievers.documents.identifiers import split_title
+from assay.retrievers.documents.references import Reference, find_references
+from assay.retrievers.documents.structure import Structure
 
 KINDS = ("content", "definition", "requirement", "reference", "header", "frontmatter")
 

@@ -1,6 +1,6 @@
 r"""The rules every chunker keeps, as checks that any implementation can be put to.
 
-from retrievers.documents.conformance import check_chunker
+from assay.retrievers.documents.conformance import check_chunker
 def test_mine(): check_chunker(MyChunker())
 """
 
@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from retrievers.base import Chunk, Document
-from retrievers.conformance import make_rules, require
-from retrievers.documents.blocks import WHOLE, Section
-from retrievers.documents.chunk_kinds import KINDS
-from retrievers.documents.chunkers.base import Chunker, is_intact
-from retrievers.documents.structure import Structure, parse_document
-from retrievers.documents.tokens import Tokenize
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.conformance import make_rules, require
+from assay.retrievers.documents.blocks import WHOLE, Section
+from assay.retrievers.documents.chunk_kinds import KINDS
+from assay.retrievers.documents.chunkers.base import Chunker, is_intact
+from assay.retrievers.documents.structure import Structure, parse_document
+from assay.retrievers.documents.tokens import Tokenize
 
 _SENTENCE = "The harbour master keeps a list of berths and their depths. "
 _CODE = "```python\n# not a heading\nfor berth in berths:\n\n    print(berth.depth)\n```\n"

@@ -8,9 +8,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from retrievers.base import AssayError, Chunk, Context, Document
-from retrievers.base.frontmatter import frontmatter_end
-from retrievers.settings import Settings
+from assay.retrievers.base import AssayError, Chunk, Context, Document
+from assay.retrievers.base.frontmatter import frontmatter_end
+from assay.retrievers.settings import Settings
 
 Source = Literal["none", "collection", "headings", "opening"]
 SOURCES = {

@@ -17,11 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from retrievers.documents import converter
-from retrievers.documents.converters import MARKITDOWN, AnyConverter, CommandSettings, identify
-from retrievers.documents.encodings import NotTextError, decode
-from retrievers.store.cache import Cache
-from retrievers.store.digest import digest
+from assay.retrievers.documents import converter
+from assay.retrievers.documents.converters import (
+    MARKITDOWN,
+    AnyConverter,
+    CommandSettings,
+    identify,
+)
+from assay.retrievers.documents.encodings import NotTextError, decode
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.digest import digest
 
 TEXTS = (".md", ".markdown", ".txt")
 ARCHIVES = (".docx", ".epub", ".pptx", ".xlsx")
@@ -200,8 +205,7 @@ def _check(suffix: str, data: bytes) -> None:
 
 def _start() -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", converter.__name__],
-        cwd=Path(__file__).parents[2],
+        [sys.executable, "-P", "-m", converter.__name__],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

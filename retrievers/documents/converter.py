@@ -1,8 +1,8 @@
 """The process that converts: one request after another, until there are no more.
 
-It is started as `python -m retrievers.documents.converter` by `conversion` and may be killed at
-any moment. A request is a line of JSON, `{"suffix": ".pdf", "size": 1234}`, and as many bytes. An
-answer is a line of JSON: `text`, `title` and `seconds`, or a `reason` why there is none.
+It is started as `python -m assay.retrievers.documents.converter` by `conversion` and may be killed
+at any moment. A request is a line of JSON, `{"suffix": ".pdf", "size": 1234}`, and as many bytes.
+An answer is a line of JSON: `text`, `title` and `seconds`, or a `reason` why there is none.
 """
 
 import contextlib
@@ -15,8 +15,8 @@ import time
 import warnings
 from typing import Any
 
-from retrievers.documents.page_headings import mark_headings
-from retrievers.documents.web_pages import strip_surroundings
+from assay.retrievers.documents.page_headings import mark_headings
+from assay.retrievers.documents.web_pages import strip_surroundings
 
 BYTES_OF_MEMORY = 2 << 30
 CONVERTERS = {

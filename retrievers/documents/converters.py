@@ -13,12 +13,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from retrievers.base import AssayError
-from retrievers.documents import converter
-from retrievers.settings import Settings
-from retrievers.settings.trust import CODE
-from retrievers.store.digest import digest, digest_file
-from retrievers.store.sources import digest_imports
+from assay.retrievers.base import AssayError
+from assay.retrievers.documents import converter
+from assay.retrievers.settings import Settings
+from assay.retrievers.settings.trust import CODE
+from assay.retrievers.store.digest import digest, digest_file
+from assay.retrievers.store.sources import digest_imports
 
 PACKAGES = (
     "beautifulsoup4", "mammoth", "markdownify", "markitdown", "openpyxl", "pandas", "pdfminer.six",

@@ -9,18 +9,18 @@ from functools import cache, cached_property
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
-from retrievers.base import Chunk, Document, Progress
-from retrievers.documents.chunkers import Chunker, is_intact
-from retrievers.documents.tokens import AtBlanks, Tokenize, TokenMap
-from retrievers.settings import Workshop
-from retrievers.settings.parts import find_source
-from retrievers.store.cache import Gathered
-from retrievers.store.chunk_shelf import make_row, read_row
-from retrievers.store.digest import digest
-from retrievers.store.sources import digest_imports
+from assay.retrievers.base import Chunk, Document, Progress
+from assay.retrievers.documents.chunkers import Chunker, is_intact
+from assay.retrievers.documents.tokens import AtBlanks, Tokenize, TokenMap
+from assay.retrievers.settings import Workshop
+from assay.retrievers.settings.parts import find_source
+from assay.retrievers.store.cache import Gathered
+from assay.retrievers.store.chunk_shelf import make_row, read_row
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.sources import digest_imports
 
 if TYPE_CHECKING:
-    from retrievers.models.tokens import Tokenizer
+    from assay.retrievers.models.tokens import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Cutting:
 
     @cached_property
     def _tokenizer(self) -> "Tokenizer":
-        from retrievers.models.tokens import Tokenizer
+        from assay.retrievers.models.tokens import Tokenizer
 
         return Tokenizer(self._name, self._workshop)
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from operator import itemgetter
 
-from retrievers.documents.blocks import NOTES, WHOLE, Block
-from retrievers.documents.sentences import sentence_ends
-from retrievers.documents.structure import Structure
-from retrievers.documents.tokens import TokenMap
+from assay.retrievers.documents.blocks import NOTES, WHOLE, Block
+from assay.retrievers.documents.sentences import sentence_ends
+from assay.retrievers.documents.structure import Structure
+from assay.retrievers.documents.tokens import TokenMap
 
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\r?\n)+")
 _WORD = re.compile(r"(?<!\s)\s+(?=\S)")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from retrievers.base import AssayError
-from retrievers.documents.conversion import (
+from assay.retrievers.base import AssayError
+from assay.retrievers.documents.conversion import (
     FORMATS,
     TEXTS,
     BlankError,
@@ -17,8 +17,8 @@ from retrievers.documents.conversion import (
     Converted,
     Converter,
 )
-from retrievers.documents.converters import MARKITDOWN, AnyConverter
-from retrievers.settings import Workshop
+from assay.retrievers.documents.converters import MARKITDOWN, AnyConverter
+from assay.retrievers.settings import Workshop
 
 
 @dataclass(frozen=True, slots=True)

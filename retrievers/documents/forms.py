@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from retrievers.base import AssayError
-from retrievers.settings import Settings
-from retrievers.settings.errors import validate
-from retrievers.settings.files import read_mapping
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings import Settings
+from assay.retrievers.settings.errors import validate
+from assay.retrievers.settings.files import read_mapping
 
 FILE = Path(__file__).with_name("jurisdictions.yaml")
 

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from retrievers.documents.forms import FORMS
+from assay.retrievers.documents.forms import FORMS
 
 DASH = "[-\u2010-\u2015\u2212\ufe58\ufe63\uff0d]"
 # One label in brackets, as in (a), (1A), (a-1), (iv), (bb).

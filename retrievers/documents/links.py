@@ -8,10 +8,10 @@ from posixpath import dirname, join, normpath
 from typing import Literal
 from urllib.parse import unquote
 
-from retrievers.documents.blocks import Link
-from retrievers.documents.references import find_references
-from retrievers.documents.structure import Structure
-from retrievers.documents.targets import Place, Targets, is_named
+from assay.retrievers.documents.blocks import Link
+from assay.retrievers.documents.references import find_references
+from assay.retrievers.documents.structure import Structure
+from assay.retrievers.documents.targets import Place, Targets, is_named
 
 PointerKind = Literal["related", "wikilink", "transclusion", "reference", "link"]
 

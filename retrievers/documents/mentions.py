@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from retrievers.documents.identifiers import (
+from assay.retrievers.documents.identifiers import (
     ABBREVIATED,
     DASH,
     LABEL,
@@ -26,7 +26,7 @@ from retrievers.documents.identifiers import (
     name_division,
     write_pattern,
 )
-from retrievers.documents.numerals import ARABIC, ROMAN, count_on, read_number
+from assay.retrievers.documents.numerals import ARABIC, ROMAN, count_on, read_number
 
 # How sure a form is: an id as such, a number with a sign or name before it, or a number alone.
 Form = Literal["id", "signed", "named", "bare"]

@@ -12,8 +12,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from retrievers.documents.blocks import Section
-from retrievers.documents.identifiers import (
+from assay.retrievers.documents.blocks import Section
+from assay.retrievers.documents.identifiers import (
     ABBREVIATED,
     DASH,
     LABELS,
@@ -25,7 +25,7 @@ from retrievers.documents.identifiers import (
     join_id,
     write_pattern,
 )
-from retrievers.documents.paragraphs import Paragraph
+from assay.retrievers.documents.paragraphs import Paragraph
 
 LONGEST = 100  # characters of a title
 # Divisions that stand beside the text, whatever came before them.

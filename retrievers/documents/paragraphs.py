@@ -5,8 +5,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from retrievers.documents.blocks import Section
-from retrievers.documents.identifiers import LABEL, join_id
+from assay.retrievers.documents.blocks import Section
+from assay.retrievers.documents.identifiers import LABEL, join_id
 
 # A label at the head of a line, with at most a list marker or emphasis before it.
 _LINE = re.compile(rf"^([ \t]*)(?:[-+*] |[*_]{{1,2}})?((?:{LABEL}[ \t]*){{1,6}})", re.M)

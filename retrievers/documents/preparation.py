@@ -10,18 +10,23 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from retrievers.base import AssayError, Chunk, Document, Quiet
-from retrievers.base.frontmatter import read_frontmatter
-from retrievers.documents.chunkers import AnyChunker, StructureChunker, take_passages
-from retrievers.documents.contexts import ContextSettings, Source, contextualise
-from retrievers.documents.converters import AnyConverter
-from retrievers.documents.cuts import Cut, Cutting, Tally
-from retrievers.models.pins import DEFAULT_TOKENIZER
-from retrievers.settings import Settings, Workshop
-from retrievers.store.chunk_shelf import ChunkShelf, describe_shared, read_chunks, write_chunks
-from retrievers.store.digest import digest, digest_texts
-from retrievers.store.shelf import PassageShelf, Shelf, sort_places, take_block
-from retrievers.store.sources import digest_imports
+from assay.retrievers.base import AssayError, Chunk, Document, Quiet
+from assay.retrievers.base.frontmatter import read_frontmatter
+from assay.retrievers.documents.chunkers import AnyChunker, StructureChunker, take_passages
+from assay.retrievers.documents.contexts import ContextSettings, Source, contextualise
+from assay.retrievers.documents.converters import AnyConverter
+from assay.retrievers.documents.cuts import Cut, Cutting, Tally
+from assay.retrievers.models.pins import DEFAULT_TOKENIZER
+from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.store.chunk_shelf import (
+    ChunkShelf,
+    describe_shared,
+    read_chunks,
+    write_chunks,
+)
+from assay.retrievers.store.digest import digest, digest_texts
+from assay.retrievers.store.shelf import PassageShelf, Shelf, sort_places, take_block
+from assay.retrievers.store.sources import digest_imports
 
 BLOCK = 1 << 20  # characters of documents on a shelf that are held at once
 SHORTEST = 1 << 10  # for so many each counts at least

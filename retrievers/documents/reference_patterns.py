@@ -2,8 +2,8 @@
 
 import re
 
-from retrievers.documents.forms import FORMS
-from retrievers.documents.identifiers import (
+from assay.retrievers.documents.forms import FORMS
+from assay.retrievers.documents.identifiers import (
     ABBREVIATED,
     DASH,
     LABEL,

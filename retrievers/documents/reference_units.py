@@ -3,10 +3,10 @@
 import re
 from dataclasses import dataclass
 
-from retrievers.documents import reference_patterns as patterns
-from retrievers.documents.identifiers import DASH, LABEL, NAMES, join_id, name_division
-from retrievers.documents.numerals import count_on
-from retrievers.documents.paragraphs import label_styles
+from assay.retrievers.documents import reference_patterns as patterns
+from assay.retrievers.documents.identifiers import DASH, LABEL, NAMES, join_id, name_division
+from assay.retrievers.documents.numerals import count_on
+from assay.retrievers.documents.paragraphs import label_styles
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from retrievers.documents import reference_patterns as patterns
-from retrievers.documents.identifiers import DASH, join_id, split_title
-from retrievers.documents.numerals import count_on
-from retrievers.documents.paragraphs import label_styles
-from retrievers.documents.reference_units import (
+from assay.retrievers.documents import reference_patterns as patterns
+from assay.retrievers.documents.identifiers import DASH, join_id, split_title
+from assay.retrievers.documents.numerals import count_on
+from assay.retrievers.documents.paragraphs import label_styles
+from assay.retrievers.documents.reference_units import (
     Unit,
     divide,
     find_division,
@@ -23,7 +23,7 @@ from retrievers.documents.reference_units import (
     list_labels,
     reach,
 )
-from retrievers.documents.structure import Structure
+from assay.retrievers.documents.structure import Structure
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from retrievers.documents.identifiers import (
+from assay.retrievers.documents.identifiers import (
     ABBREVIATED,
     LABELS,
     NAMES,

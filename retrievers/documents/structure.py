@@ -12,20 +12,20 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from retrievers.base import Document
-from retrievers.base.frontmatter import Frontmatter, read_frontmatter
-from retrievers.base.markdown import (
+from assay.retrievers.base import Document
+from assay.retrievers.base.frontmatter import Frontmatter, read_frontmatter
+from assay.retrievers.base.markdown import (
     find_headings,
     is_plain,
     line_starts,
     read_links,
     tokenize,
 )
-from retrievers.documents.admonitions import find_bodies, mark_admonitions
-from retrievers.documents.blocks import VERBATIM, Block, BlockKind, Link, Section
-from retrievers.documents.identifiers import identify
-from retrievers.documents.numbered_lines import find_numbered_lines, find_numbered_texts
-from retrievers.documents.paragraphs import Paragraph, number_paragraphs
+from assay.retrievers.documents.admonitions import find_bodies, mark_admonitions
+from assay.retrievers.documents.blocks import VERBATIM, Block, BlockKind, Link, Section
+from assay.retrievers.documents.identifiers import identify
+from assay.retrievers.documents.numbered_lines import find_numbered_lines, find_numbered_texts
+from assay.retrievers.documents.paragraphs import Paragraph, number_paragraphs
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

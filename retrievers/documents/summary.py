@@ -2,8 +2,8 @@
 
 from bisect import bisect_right
 
-from retrievers.documents.sentences import sentence_ends
-from retrievers.documents.structure import Structure
+from assay.retrievers.documents.sentences import sentence_ends
+from assay.retrievers.documents.structure import Structure
 
 LONGEST = 300  # characters
 

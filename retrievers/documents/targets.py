@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from retrievers.documents.blocks import Section
-from retrievers.documents.paragraphs import Paragraph
-from retrievers.documents.references import Reference
-from retrievers.documents.structure import Structure
+from assay.retrievers.documents.blocks import Section
+from assay.retrievers.documents.paragraphs import Paragraph
+from assay.retrievers.documents.references import Reference
+from assay.retrievers.documents.structure import Structure
 
 
 @dataclass(frozen=True, slots=True)

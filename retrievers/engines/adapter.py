@@ -4,16 +4,16 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from retrievers.base import AssayError, IndexReport
-from retrievers.engines.bare import BareClient
-from retrievers.engines.base import Engine, StoreSettings, check_dimensions
-from retrievers.engines.capabilities import Search
-from retrievers.engines.recall import measure_recall
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored, ordered
-from retrievers.settings import Workshop, name_type
-from retrievers.store.digest import digest, digest_texts
-from retrievers.store.sources import digest_imports
+from assay.retrievers.base import AssayError, IndexReport
+from assay.retrievers.engines.bare import BareClient
+from assay.retrievers.engines.base import Engine, StoreSettings, check_dimensions
+from assay.retrievers.engines.capabilities import Search
+from assay.retrievers.engines.recall import measure_recall
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored, ordered
+from assay.retrievers.settings import Workshop, name_type
+from assay.retrievers.store.digest import digest, digest_texts
+from assay.retrievers.store.sources import digest_imports
 
 S = TypeVar("S", bound=StoreSettings)
 H = TypeVar("H")

@@ -4,7 +4,7 @@ import os
 import re
 from urllib.parse import urlsplit
 
-from retrievers.base import AssayError, cut
+from assay.retrievers.base import AssayError, cut
 
 _ADDRESS = re.compile(r"https?://[^@\s/?#]+(/[^@\s?#]*)?")
 LONGEST = 240

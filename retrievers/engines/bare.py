@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from retrievers.models.base import Vectors
+from assay.retrievers.models.base import Vectors
 
 # Sends what was made ready, and reads the answer so far that its ids and scores are there.
 Request = Callable[[], object]

@@ -6,15 +6,15 @@ from typing import Any, ClassVar, NamedTuple
 
 from pydantic import Field, model_validator
 
-from retrievers.base import AssayError, IndexReport
-from retrievers.engines.bare import BareClient
-from retrievers.engines.capabilities import SEARCHES, Capabilities, Search
-from retrievers.engines.formulas import Formula
-from retrievers.engines.live import LiveRows
-from retrievers.engines.words import WordKey, doubt_words
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Settings, Workshop
+from assay.retrievers.base import AssayError, IndexReport
+from assay.retrievers.engines.bare import BareClient
+from assay.retrievers.engines.capabilities import SEARCHES, Capabilities, Search
+from assay.retrievers.engines.formulas import Formula
+from assay.retrievers.engines.live import LiveRows
+from assay.retrievers.engines.words import WordKey, doubt_words
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Settings, Workshop
 
 
 class LegDepths(Settings):
@@ -123,7 +123,7 @@ class Engine(ABC):
         """What identifies the engine and its index, as JSON values; known after `index`.
 
         `engine`, `version`, `exact`, and where dense search is not exact `recall_against_exact`,
-        as `retrievers.engines.recall.measure_recall` gives it.
+        as `assay.retrievers.engines.recall.measure_recall` gives it.
         """
         return {}
 

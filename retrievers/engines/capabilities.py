@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Literal, get_args
 
-from retrievers.base import AssayError
-from retrievers.base.installation import hint_extra, read_version
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.installation import hint_extra, read_version
 
 Search = Literal["dense", "keyword", "hybrid"]
 SEARCHES: tuple[Search, ...] = get_args(Search)

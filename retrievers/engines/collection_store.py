@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from secrets import token_hex
 from typing import Any, Generic, TypeVar
 
-from retrievers.base import AssayError, Progress
-from retrievers.engines.servers import C
-from retrievers.models.base import Vectors
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.engines.servers import C
+from assay.retrievers.models.base import Vectors
 
 IN_FLIGHT = 4  # requests that store texts, at once
 

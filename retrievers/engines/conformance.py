@@ -13,11 +13,11 @@ from json import dumps
 
 import numpy as np
 
-from retrievers.base import AssayError
-from retrievers.conformance import ConformanceError, check_rules, make_rules, require
-from retrievers.engines.base import Engine, StoreSettings
-from retrievers.engines.capabilities import SEARCHES
-from retrievers.engines.conformance_sample import (
+from assay.retrievers.base import AssayError
+from assay.retrievers.conformance import ConformanceError, check_rules, make_rules, require
+from assay.retrievers.engines.base import Engine, StoreSettings
+from assay.retrievers.engines.capabilities import SEARCHES
+from assay.retrievers.engines.conformance_sample import (
     DIMENSIONS,
     FEW,
     ODD,
@@ -28,13 +28,13 @@ from retrievers.engines.conformance_sample import (
     search,
     search_fully,
 )
-from retrievers.engines.live_rules import (
+from assay.retrievers.engines.live_rules import (
     rows_are_found_by_their_labels,
     rows_are_searched_while_they_change,
     rows_change_for_the_next_search,
 )
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 Make = Callable[[], Engine]
 

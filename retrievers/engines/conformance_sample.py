@@ -5,10 +5,10 @@ from hashlib import blake2b
 
 import numpy as np
 
-from retrievers.engines.base import Engine
-from retrievers.engines.capabilities import Search
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.capabilities import Search
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
 
 DIMENSIONS = 32
 TOPICS = ("ferry", "harbour", "ticket", "winter", "refund", "lantern", "anchor", "tide")

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from retrievers.engines.adapter import Adapter, H, S, Stored
-from retrievers.engines.copies import allocated
-from retrievers.engines.file_integrity import check_seal, seal
-from retrievers.models.base import Vectors
-from retrievers.settings import Workshop
+from assay.retrievers.engines.adapter import Adapter, H, S, Stored
+from assay.retrievers.engines.copies import allocated
+from assay.retrievers.engines.file_integrity import check_seal, seal
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.settings import Workshop
 
 
 class EmbeddedEngine(Adapter[S, H]):

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from retrievers.base import AssayError
+from assay.retrievers.base import AssayError
 
 SEAL = "seal.json"
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from retrievers.engines.base import Engine, Lists
-from retrievers.engines.parity import Formulation, Observation
-from retrievers.models.base import Vectors
-from retrievers.ranking import best
+from assay.retrievers.engines.base import Engine, Lists
+from assay.retrievers.engines.parity import Formulation, Observation
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import best
 
 DEPTH = 100
 

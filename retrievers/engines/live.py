@@ -5,9 +5,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from retrievers.engines.copies import OwnFolder
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
+from assay.retrievers.engines.copies import OwnFolder
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
 
 
 class LiveRows(ABC):

@@ -6,11 +6,11 @@ from contextlib import closing
 
 import numpy as np
 
-from retrievers.base import AssayError
-from retrievers.conformance import ConformanceError, require
-from retrievers.engines.base import Engine
-from retrievers.engines.live import LiveRows
-from retrievers.models.base import Vectors
+from assay.retrievers.base import AssayError
+from assay.retrievers.conformance import ConformanceError, require
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.live import LiveRows
+from assay.retrievers.models.base import Vectors
 
 Make = Callable[[], Engine]
 

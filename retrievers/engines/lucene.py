@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from retrievers.engines.words import WordKey
-from retrievers.settings import Settings
+from assay.retrievers.engines.words import WordKey
+from assay.retrievers.settings import Settings
 
 Analyzer = Literal[
     "standard", "simple", "whitespace", "stop", "arabic", "armenian", "basque", "bengali",

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from retrievers.engines.base import Engine, StoreSettings
+from assay.retrievers.engines.base import Engine, StoreSettings
 
 # How a field of an engine's settings tells that it is of the keyword index.
 KEYWORD_INDEX = "the engine's keyword index"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from retrievers.engines.formulas import Formula
-from retrievers.ranking import Scored, ordered
+from assay.retrievers.engines.formulas import Formula
+from assay.retrievers.ranking import Scored, ordered
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from operator import attrgetter
 from statistics import median
 from typing import Any, Literal
 
-from retrievers.engines.base import Engine, LegDepths, Lists
-from retrievers.engines.formulas import (
+from assay.retrievers.engines.base import Engine, LegDepths, Lists
+from assay.retrievers.engines.formulas import (
     NORMALISATIONS,
     DeviationScores,
     Formula,
@@ -21,9 +21,9 @@ from retrievers.engines.formulas import (
     ScaledScores,
     SummedScores,
 )
-from retrievers.engines.ties import settle_ties
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored, best
+from assay.retrievers.engines.ties import settle_ties
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored, best
 
 Family = Literal[
     "stated",

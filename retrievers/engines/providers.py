@@ -4,7 +4,7 @@ from typing import Literal
 
 Strategy = Literal["native", "fallback", "refused"]
 
-CONTRACT = "retrievers.engines.base.Engine"
+CONTRACT = "assay.retrievers.engines.base.Engine"
 
 STRATEGIES: dict[str, Strategy] = {
     "azure-ai-search": "native",

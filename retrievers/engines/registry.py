@@ -4,29 +4,29 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from retrievers.engines.azure_ai_search.engine import AzureSearchSettings
-from retrievers.engines.azure_cosmos_nosql.engine import CosmosSettings
-from retrievers.engines.base import StoreSettings
-from retrievers.engines.chroma.engine import ChromaSettings
-from retrievers.engines.duckdb.engine import DuckDbSettings
-from retrievers.engines.elasticsearch.engine import ElasticsearchSettings
-from retrievers.engines.faiss.engine import FaissSettings
-from retrievers.engines.lancedb.engine import LanceDbSettings
-from retrievers.engines.milvus.engine import MilvusSettings
-from retrievers.engines.milvus.lite import MilvusLiteSettings
-from retrievers.engines.mongodb.engine import MongoSettings
-from retrievers.engines.opensearch.engine import OpenSearchSettings
-from retrievers.engines.pinecone.engine import PineconeSettings
-from retrievers.engines.postgres.engine import PostgresSettings
-from retrievers.engines.providers import STRATEGIES, describe_missing
-from retrievers.engines.qdrant.edge import QdrantEdgeSettings
-from retrievers.engines.qdrant.engine import QdrantSettings
-from retrievers.engines.redis.engine import RedisSettings
-from retrievers.engines.sqlite.engine import SqliteSettings
-from retrievers.engines.tantivy.engine import TantivySettings
-from retrievers.engines.weaviate.engine import WeaviateSettings
-from retrievers.engines.zvec.engine import ZvecSettings
-from retrievers.settings.parts import Part
+from assay.retrievers.engines.azure_ai_search.engine import AzureSearchSettings
+from assay.retrievers.engines.azure_cosmos_nosql.engine import CosmosSettings
+from assay.retrievers.engines.base import StoreSettings
+from assay.retrievers.engines.chroma.engine import ChromaSettings
+from assay.retrievers.engines.duckdb.engine import DuckDbSettings
+from assay.retrievers.engines.elasticsearch.engine import ElasticsearchSettings
+from assay.retrievers.engines.faiss.engine import FaissSettings
+from assay.retrievers.engines.lancedb.engine import LanceDbSettings
+from assay.retrievers.engines.milvus.engine import MilvusSettings
+from assay.retrievers.engines.milvus.lite import MilvusLiteSettings
+from assay.retrievers.engines.mongodb.engine import MongoSettings
+from assay.retrievers.engines.opensearch.engine import OpenSearchSettings
+from assay.retrievers.engines.pinecone.engine import PineconeSettings
+from assay.retrievers.engines.postgres.engine import PostgresSettings
+from assay.retrievers.engines.providers import STRATEGIES, describe_missing
+from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
+from assay.retrievers.engines.qdrant.engine import QdrantSettings
+from assay.retrievers.engines.redis.engine import RedisSettings
+from assay.retrievers.engines.sqlite.engine import SqliteSettings
+from assay.retrievers.engines.tantivy.engine import TantivySettings
+from assay.retrievers.engines.weaviate.engine import WeaviateSettings
+from assay.retrievers.engines.zvec.engine import ZvecSettings
+from assay.retrievers.settings.parts import Part
 
 _Own = Annotated[
     QdrantEdgeSettings

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from pydantic import Field
 
-from retrievers.settings import Settings
+from assay.retrievers.settings import Settings
 
 T = TypeVar("T")
 

@@ -4,10 +4,10 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Generic, NamedTuple
 
-from retrievers.engines.adapter import Adapter, S, Stored
-from retrievers.engines.collection_store import Collection, CollectionPlan
-from retrievers.engines.servers import C, name_index
-from retrievers.models.base import Vectors
+from assay.retrievers.engines.adapter import Adapter, S, Stored
+from assay.retrievers.engines.collection_store import Collection, CollectionPlan
+from assay.retrievers.engines.servers import C, name_index
+from assay.retrievers.models.base import Vectors
 
 
 class Opened(NamedTuple, Generic[C]):

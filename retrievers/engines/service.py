@@ -9,15 +9,15 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import Field
 
-from retrievers.base import AssayError
-from retrievers.engines.addresses import shorten
-from retrievers.engines.base import StoreSettings
-from retrievers.engines.collection_store import Collection, CollectionPlan
-from retrievers.engines.retries import MISREAD, PASSING, RetrySettings, call
-from retrievers.engines.server_engine import Opened, ServerEngine
-from retrievers.engines.service_collections import Notes, ServiceServer, ServiceStore
-from retrievers.engines.stated import StatedAdapter
-from retrievers.models.base import Vectors
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.addresses import shorten
+from assay.retrievers.engines.base import StoreSettings
+from assay.retrievers.engines.collection_store import Collection, CollectionPlan
+from assay.retrievers.engines.retries import MISREAD, PASSING, RetrySettings, call
+from assay.retrievers.engines.server_engine import Opened, ServerEngine
+from assay.retrievers.engines.service_collections import Notes, ServiceServer, ServiceStore
+from assay.retrievers.engines.stated import StatedAdapter
+from assay.retrievers.models.base import Vectors
 
 T = TypeVar("T")
 DENIED = (401, 403)

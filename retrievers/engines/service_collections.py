@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar
 
-from retrievers.base import AssayError, Progress
-from retrievers.engines.collection_store import Collection, CollectionPlan, VectorStore
-from retrievers.engines.servers import ConnectedServer, StoredIndex, is_index_name
-from retrievers.models.base import Vectors
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.engines.collection_store import Collection, CollectionPlan, VectorStore
+from assay.retrievers.engines.servers import ConnectedServer, StoredIndex, is_index_name
+from assay.retrievers.models.base import Vectors
 
 MADE_BY = "assay"
 FIELDS = {"key", "identity", "dimensions", "texts", "created", "complete"}

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from retrievers.engines.adapter import Adapter, H, S
-from retrievers.engines.formulas import Formula
+from assay.retrievers.engines.adapter import Adapter, H, S
+from assay.retrievers.engines.formulas import Formula
 
 
 class Stating(Protocol):

@@ -6,12 +6,12 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import Field
 
-from retrievers.engines.adapter import Adapter, H
-from retrievers.engines.bare import BareClient, Request
-from retrievers.engines.base import LegWeights, StoreSettings
-from retrievers.engines.formulas import Formula, ReciprocalRanks, ScaledScores
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
+from assay.retrievers.engines.adapter import Adapter, H
+from assay.retrievers.engines.bare import BareClient, Request
+from assay.retrievers.engines.base import LegWeights, StoreSettings
+from assay.retrievers.engines.formulas import Formula, ReciprocalRanks, ScaledScores
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
 
 RRF = "/ ($k + row_number() OVER (ORDER BY score DESC, position))"
 MIN_MAX = """* CASE WHEN max(score) OVER () > min(score) OVER ()

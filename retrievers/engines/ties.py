@@ -5,9 +5,9 @@ from itertools import groupby, product
 from math import inf
 from typing import NamedTuple
 
-from retrievers.engines.base import Lists
-from retrievers.engines.formulas import Formula
-from retrievers.ranking import Scored
+from assay.retrievers.engines.base import Lists
+from assay.retrievers.engines.formulas import Formula
+from assay.retrievers.ranking import Scored
 
 # Relative difference up to which scores of a list are equal: that of 32 bits, and some.
 EQUAL = 1e-6

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
-from retrievers.base.scripts import Unspaced, describe_unspaced, find_unspaced
+from assay.retrievers.base.scripts import Unspaced, describe_unspaced, find_unspaced
 
 LANGUAGES: Sequence[Unspaced] = get_args(Unspaced)
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from retrievers.language_models.base import Answer, Ending, LanguageModel, Prompt
-from retrievers.language_models.prices import Usage
-from retrievers.store.cache import Cache
-from retrievers.store.digest import digest
+from assay.retrievers.language_models.base import Answer, Ending, LanguageModel, Prompt
+from assay.retrievers.language_models.prices import Usage
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.digest import digest
 
 CACHE_KIND = "answers"
 

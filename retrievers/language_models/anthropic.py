@@ -4,10 +4,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from retrievers.language_models.base import Answer, LanguageModel, Prompt
-from retrievers.language_models.prices import Usage
-from retrievers.language_models.remote import RemoteModel, RemoteSettings, count
-from retrievers.settings import Workshop
+from assay.retrievers.language_models.base import Answer, LanguageModel, Prompt
+from assay.retrievers.language_models.prices import Usage
+from assay.retrievers.language_models.remote import RemoteModel, RemoteSettings, count
+from assay.retrievers.settings import Workshop
 
 
 class AnthropicSettings(RemoteSettings):

@@ -8,12 +8,12 @@ from typing import Protocol, Self, TypeVar
 
 from pydantic import Field
 
-from retrievers.base import AssayError
-from retrievers.engines.retries import count_wait
-from retrievers.language_models.base import TooLongError, UnansweredError
-from retrievers.language_models.ledger import Book
-from retrievers.language_models.prices import Usage
-from retrievers.settings import Settings
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.retries import count_wait
+from assay.retrievers.language_models.base import TooLongError, UnansweredError
+from assay.retrievers.language_models.ledger import Book
+from assay.retrievers.language_models.prices import Usage
+from assay.retrievers.settings import Settings
 
 T = TypeVar("T")
 

@@ -2,12 +2,12 @@
 
 from pydantic import Field
 
-from retrievers.base import AssayError
-from retrievers.language_models.answers import AnswerCache, KeptAnswer
-from retrievers.language_models.base import LanguageModel, Prompt
-from retrievers.language_models.calls import Calls, PaceSettings
-from retrievers.language_models.ledger import Book
-from retrievers.language_models.prices import Prices
+from assay.retrievers.base import AssayError
+from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
+from assay.retrievers.language_models.base import LanguageModel, Prompt
+from assay.retrievers.language_models.calls import Calls, PaceSettings
+from assay.retrievers.language_models.ledger import Book
+from assay.retrievers.language_models.prices import Prices
 
 
 class CallSettings(PaceSettings):

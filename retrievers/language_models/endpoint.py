@@ -14,9 +14,9 @@ from time import time
 from typing import Any
 from urllib.parse import urlsplit
 
-from retrievers.base import AssayError
-from retrievers.base.installation import hint_extra
-from retrievers.language_models.base import TooLongError, UnansweredError
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.installation import hint_extra
+from assay.retrievers.language_models.base import TooLongError, UnansweredError
 
 NO_KEY = "none"  # the SDKs want one all the same
 LONGEST_MESSAGE = 200

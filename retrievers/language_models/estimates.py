@@ -3,9 +3,9 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from retrievers.language_models.answers import AnswerCache, KeptAnswer
-from retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, LanguageModel, Prompt
-from retrievers.language_models.prices import Prices, Usage
+from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
+from assay.retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, LanguageModel, Prompt
+from assay.retrievers.language_models.prices import Prices, Usage
 
 
 @dataclass

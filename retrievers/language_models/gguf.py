@@ -7,14 +7,20 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from retrievers.base import AssayError
-from retrievers.base.installation import hint_extra
-from retrievers.language_models.base import Answer, LanguageModel, Limits, Prompt, TooLongError
-from retrievers.language_models.prices import FREE, Usage
-from retrievers.models.packages import PinnedModel
-from retrievers.models.wheels import fetch
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest, digest_file
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.installation import hint_extra
+from assay.retrievers.language_models.base import (
+    Answer,
+    LanguageModel,
+    Limits,
+    Prompt,
+    TooLongError,
+)
+from assay.retrievers.language_models.prices import FREE, Usage
+from assay.retrievers.models.packages import PinnedModel
+from assay.retrievers.models.wheels import fetch
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest, digest_file
 
 QUIET = -1
 

@@ -15,9 +15,9 @@ from typing import Any, Protocol, Self
 
 from filelock import FileLock, Timeout
 
-from retrievers.base import AssayError
-from retrievers.language_models.prices import Prices, Usage
-from retrievers.store.files import append, writing
+from assay.retrievers.base import AssayError
+from assay.retrievers.language_models.prices import Prices, Usage
+from assay.retrievers.store.files import append, writing
 
 
 @dataclass(frozen=True, slots=True)

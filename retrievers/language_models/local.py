@@ -4,13 +4,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from retrievers.language_models.base import LanguageModel, Limits
-from retrievers.language_models.gguf import GgufModel
-from retrievers.language_models.transformers import TransformersModel
-from retrievers.models.files import locate
-from retrievers.models.pins import DEFAULT_LANGUAGE_MODEL, find_pinned
-from retrievers.settings import Settings, Workshop
-from retrievers.store.paths import parse_path
+from assay.retrievers.language_models.base import LanguageModel, Limits
+from assay.retrievers.language_models.gguf import GgufModel
+from assay.retrievers.language_models.transformers import TransformersModel
+from assay.retrievers.models.files import locate
+from assay.retrievers.models.pins import DEFAULT_LANGUAGE_MODEL, find_pinned
+from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.store.paths import parse_path
 
 
 class LocalSettings(Settings):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from retrievers.settings import Settings
+from assay.retrievers.settings import Settings
 
 MILLION = 1_000_000
 # The providers' public lists, standard tier, without surcharges for regions.

@@ -1,8 +1,8 @@
 """The providers of language models."""
 
-from retrievers.language_models.anthropic import AnthropicSettings
-from retrievers.language_models.local import LocalSettings
-from retrievers.language_models.openai import OpenAiSettings
+from assay.retrievers.language_models.anthropic import AnthropicSettings
+from assay.retrievers.language_models.local import LocalSettings
+from assay.retrievers.language_models.openai import OpenAiSettings
 
 LanguageModelSettings = AnthropicSettings | OpenAiSettings | LocalSettings
 PROVIDERS: dict[str, type[LanguageModelSettings]] = {

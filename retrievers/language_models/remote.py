@@ -7,13 +7,18 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from retrievers.base import AssayError
-from retrievers.language_models.base import Answer, LanguageModel, Prompt
-from retrievers.language_models.endpoint import Endpoint, RefusedError, check_url, name_variable
-from retrievers.language_models.prices import Usage, find_known
-from retrievers.settings import Settings, name_type
-from retrievers.settings.trust import ADDRESS, VARIABLE
-from retrievers.store.digest import digest
+from assay.retrievers.base import AssayError
+from assay.retrievers.language_models.base import Answer, LanguageModel, Prompt
+from assay.retrievers.language_models.endpoint import (
+    Endpoint,
+    RefusedError,
+    check_url,
+    name_variable,
+)
+from assay.retrievers.language_models.prices import Usage, find_known
+from assay.retrievers.settings import Settings, name_type
+from assay.retrievers.settings.trust import ADDRESS, VARIABLE
+from assay.retrievers.store.digest import digest
 
 USUAL_WINDOW = 100_000  # where nothing is known of a model
 

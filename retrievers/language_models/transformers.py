@@ -2,13 +2,19 @@
 
 from typing import Any
 
-from retrievers.base import AssayError
-from retrievers.language_models.base import Answer, LanguageModel, Limits, Prompt, TooLongError
-from retrievers.language_models.prices import FREE, Usage
-from retrievers.models.files import ModelFiles
-from retrievers.models.hub import quieten
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest
+from assay.retrievers.base import AssayError
+from assay.retrievers.language_models.base import (
+    Answer,
+    LanguageModel,
+    Limits,
+    Prompt,
+    TooLongError,
+)
+from assay.retrievers.language_models.prices import FREE, Usage
+from assay.retrievers.models.files import ModelFiles
+from assay.retrievers.models.hub import quieten
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
 
 
 class TransformersModel(LanguageModel):

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from retrievers.base import IndexReport
-from retrievers.corpus import Corpus
-from retrievers.ranking import Scored
-from retrievers.settings import Settings, Workshop
+from assay.retrievers.base import IndexReport
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Settings, Workshop
 
 # What a leg goes by. A pipeline's `mode` chooses among its legs by it.
 Kind = Literal["semantic", "keyword", "exact", "graph", "hybrid"]

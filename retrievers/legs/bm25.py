@@ -22,8 +22,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from retrievers.store.arrays import ArrayFile
-from retrievers.text.term_counts import ENTRIES, TermCounts
+from assay.retrievers.store.arrays import ArrayFile
+from assay.retrievers.text.term_counts import ENTRIES, TermCounts
 
 Variant = Literal["okapi", "lucene"]
 # What every leg scores by where its config says nothing else: docs/defaults.md has the reasons.

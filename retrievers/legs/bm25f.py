@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retrievers.legs.bm25 import Formula, lucene_idf, okapi_idf
+from assay.retrievers.legs.bm25 import Formula, lucene_idf, okapi_idf
 
 ARRAYS = ("data", "indices", "indptr")
 

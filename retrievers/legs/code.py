@@ -13,19 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from retrievers.base import IndexReport
-from retrievers.base.installation import read_version
-from retrievers.corpus import Corpus
-from retrievers.documents.code import CodeSpan, find_code, name_language
-from retrievers.legs import bm25
-from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from retrievers.legs.bm25 import Bm25sScorer, Formula
-from retrievers.ranking import best_matches
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest
-from retrievers.store.sources import digest_imports
-from retrievers.text.code import CodeAnalyzer
-from retrievers.text.term_counts import count_terms, load_counts
+from assay.retrievers.base import IndexReport
+from assay.retrievers.base.installation import read_version
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.code import CodeSpan, find_code, name_language
+from assay.retrievers.legs import bm25
+from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from assay.retrievers.legs.bm25 import Bm25sScorer, Formula
+from assay.retrievers.ranking import best_matches
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.sources import digest_imports
+from assay.retrievers.text.code import CodeAnalyzer
+from assay.retrievers.text.term_counts import count_terms, load_counts
 
 LANGUAGE = re.compile(r"(?<!\S)lang:(\S+)")
 

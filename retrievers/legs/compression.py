@@ -12,9 +12,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from retrievers.base import AssayError
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored, best, ordered
+from assay.retrievers.base import AssayError
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored, best, ordered
 
 Quantisation = Literal["none", "int8", "binary"]
 

@@ -1,6 +1,6 @@
 """The rules every leg keeps, as checks that any can be put to.
 
-from retrievers.legs.conformance import check_leg
+from assay.retrievers.legs.conformance import check_leg
 def test_mine(): check_leg(MySettings())
 """
 
@@ -8,13 +8,13 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from retrievers.base import Chunk
-from retrievers.conformance import ConformanceError, check_rules, make_rules, require
-from retrievers.conformance_sample import DOCUMENTS, ODD_QUERIES, QUERIES
-from retrievers.corpus import Corpus
-from retrievers.legs.base import Leg, LegResult, LegSettings
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.retrievers.base import Chunk
+from assay.retrievers.conformance import ConformanceError, check_rules, make_rules, require
+from assay.retrievers.conformance_sample import DOCUMENTS, ODD_QUERIES, QUERIES
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.legs.base import Leg, LegResult, LegSettings
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 Make = Callable[[], Leg]
 

@@ -7,15 +7,15 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from retrievers.base import IndexReport
-from retrievers.corpus import Corpus
-from retrievers.documents.identifiers import identify
-from retrievers.fusion import RrfSettings
-from retrievers.glossary import Entry, Glossary, read_words
-from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
-from retrievers.text.tokens import fold
+from assay.retrievers.base import IndexReport
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.identifiers import identify
+from assay.retrievers.fusion import RrfSettings
+from assay.retrievers.glossary import Entry, Glossary, read_words
+from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
+from assay.retrievers.text.tokens import fold
 
 ALIKE = 0.5  # share of words that a context and a title have in common, from which they are one
 LONGEST = 300  # characters of a query that can ask for a definition

@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from retrievers import charges
-from retrievers.base import IndexReport
-from retrievers.corpus import Corpus
-from retrievers.engines.recall import measure_recall
-from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from retrievers.legs.compression import CompressedVectors, Quantisation
-from retrievers.legs.reading import find_bill, find_window, split
-from retrievers.models.base import Vectors
-from retrievers.models.caching import Encoded
-from retrievers.models.encoders import EncoderSettings
-from retrievers.models.registry import AnyEncoder
-from retrievers.models.tokens import Tokenizer
-from retrievers.ranking import Scored, best
-from retrievers.settings import Workshop
+from assay.retrievers import charges
+from assay.retrievers.base import IndexReport
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.engines.recall import measure_recall
+from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from assay.retrievers.legs.compression import CompressedVectors, Quantisation
+from assay.retrievers.legs.reading import find_bill, find_window, split
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.models.caching import Encoded
+from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.models.registry import AnyEncoder
+from assay.retrievers.models.tokens import Tokenizer
+from assay.retrievers.ranking import Scored, best
+from assay.retrievers.settings import Workshop
 
 
 class DenseLegSettings(LegSettings):

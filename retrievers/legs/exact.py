@@ -10,15 +10,15 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from retrievers.base import IndexReport
-from retrievers.corpus import Corpus
-from retrievers.fusion import RrfSettings
-from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from retrievers.legs.headings import Headed, HeadingIndex
-from retrievers.legs.phrases import Match, PhraseIndex, read_name, read_phrases
-from retrievers.legs.sections import Found, SectionIndex
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.retrievers.base import IndexReport
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.fusion import RrfSettings
+from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from assay.retrievers.legs.headings import Headed, HeadingIndex
+from assay.retrievers.legs.phrases import Match, PhraseIndex, read_name, read_phrases
+from assay.retrievers.legs.sections import Found, SectionIndex
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 
 class ExactLegSettings(LegSettings):

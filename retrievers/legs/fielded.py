@@ -7,20 +7,20 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from retrievers.base import Chunk, IndexReport
-from retrievers.base.frontmatter import Frontmatter
-from retrievers.corpus import Corpus
-from retrievers.documents.summary import summarise
-from retrievers.legs import bm25
-from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from retrievers.legs.bm25f import FieldScorer, FieldTerms
-from retrievers.ranking import best_matches
-from retrievers.settings import Settings, Workshop
-from retrievers.store.digest import digest
-from retrievers.store.sources import digest_imports
-from retrievers.text import analyzers
-from retrievers.text.analyzers import AnalyzerSettings
-from retrievers.text.languages import LanguageAnalyzerSettings
+from assay.retrievers.base import Chunk, IndexReport
+from assay.retrievers.base.frontmatter import Frontmatter
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.summary import summarise
+from assay.retrievers.legs import bm25
+from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from assay.retrievers.legs.bm25f import FieldScorer, FieldTerms
+from assay.retrievers.ranking import best_matches
+from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.sources import digest_imports
+from assay.retrievers.text import analyzers
+from assay.retrievers.text.analyzers import AnalyzerSettings
+from assay.retrievers.text.languages import LanguageAnalyzerSettings
 
 FieldName = Literal[
     "title", "headings", "keywords", "description", "tags", "aliases", "author", "category",

@@ -9,16 +9,16 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from retrievers.base import Chunk, IndexReport
-from retrievers.corpus import Corpus
-from retrievers.documents.links import Names, PointerKind, find_pointers
-from retrievers.fusion import RrfSettings
-from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from retrievers.ranking import Scored, ordered
-from retrievers.settings import Settings, Workshop
-from retrievers.store.cache import Folder
-from retrievers.store.digest import digest
-from retrievers.store.sources import digest_imports
+from assay.retrievers.base import Chunk, IndexReport
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.links import Names, PointerKind, find_pointers
+from assay.retrievers.fusion import RrfSettings
+from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from assay.retrievers.ranking import Scored, ordered
+from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.store.cache import Folder
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.sources import digest_imports
 
 Edge = tuple[int, int, PointerKind]  # positions of two chunks, and how one points at the other
 

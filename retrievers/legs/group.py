@@ -7,12 +7,12 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from retrievers.base import AssayError, Hit, IndexReport, Placed, StageTrace
-from retrievers.corpus import Corpus
-from retrievers.fusion import RrfSettings
-from retrievers.legs.base import Leg, LegResult, LegSettings
-from retrievers.query.base import Request
-from retrievers.ranking import Scored
+from assay.retrievers.base import AssayError, Hit, IndexReport, Placed, StageTrace
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.fusion import RrfSettings
+from assay.retrievers.legs.base import Leg, LegResult, LegSettings
+from assay.retrievers.query.base import Request
+from assay.retrievers.ranking import Scored
 
 UNPLACED: Mapping[str, Placed] = MappingProxyType({})
 

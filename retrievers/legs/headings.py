@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from retrievers.corpus import Corpus
-from retrievers.documents.blocks import Section
-from retrievers.documents.identifiers import split_title
-from retrievers.legs.phrases import normalise
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.blocks import Section
+from assay.retrievers.documents.identifiers import split_title
+from assay.retrievers.legs.phrases import normalise
 
 # A heading of more sections than these, as Overview or Notes, names none of them.
 FEW = 5

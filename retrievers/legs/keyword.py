@@ -6,11 +6,11 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from retrievers.base import IndexReport
-from retrievers.base.installation import read_version
-from retrievers.corpus import Corpus
-from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from retrievers.legs.bm25 import (
+from assay.retrievers.base import IndexReport
+from assay.retrievers.base.installation import read_version
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from assay.retrievers.legs.bm25 import (
     K1,
     VARIANT,
     B,
@@ -21,14 +21,14 @@ from retrievers.legs.bm25 import (
     Variant,
     okapi_idf,
 )
-from retrievers.ranking import best_matches
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest
-from retrievers.store.sources import digest_imports
-from retrievers.text import analyzers
-from retrievers.text.analyzers import AnalyzerSettings
-from retrievers.text.languages import LanguageAnalyzerSettings
-from retrievers.text.term_counts import TermCounts
+from assay.retrievers.ranking import best_matches
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.sources import digest_imports
+from assay.retrievers.text import analyzers
+from assay.retrievers.text.analyzers import AnalyzerSettings
+from assay.retrievers.text.languages import LanguageAnalyzerSettings
+from assay.retrievers.text.term_counts import TermCounts
 
 TINY = 100  # chunks; in more of them few words stand in exactly half
 

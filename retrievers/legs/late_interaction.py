@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from retrievers.base import IndexReport
-from retrievers.base.installation import read_version
-from retrievers.corpus import Corpus
-from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from retrievers.models.base import Vectors
-from retrievers.models.token_vectors import TokenEncoderSettings
-from retrievers.ranking import best
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest
-from retrievers.store.sources import digest_imports
+from assay.retrievers.base import IndexReport
+from assay.retrievers.base.installation import read_version
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.models.token_vectors import TokenEncoderSettings
+from assay.retrievers.ranking import best
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.sources import digest_imports
 
 ROWS_PER_BLOCK = 16_384  # token vectors that a search turns into floats at a time, at the least
 # Products of matrices differ in their last bits by where a row stands; equal chunks have to tie.

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from retrievers.corpus import Corpus
-from retrievers.legs.base import Leg, LegResult, LegSettings
-from retrievers.settings.parts import find_source
-from retrievers.store.cache import Cache
-from retrievers.store.chunk_shelf import ChunkShelf
-from retrievers.store.digest import digest
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.legs.base import Leg, LegResult, LegSettings
+from assay.retrievers.settings.parts import find_source
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.chunk_shelf import ChunkShelf
+from assay.retrievers.store.digest import digest
 
 KIND = "leg_lists"
 Asked = tuple[tuple[str, ...], int]  # texts; the depth where a list depends on it, else 0

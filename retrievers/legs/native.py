@@ -8,22 +8,22 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from retrievers import charges
-from retrievers.base import IndexReport
-from retrievers.corpus import Corpus
-from retrievers.engines.base import Engine
-from retrievers.engines.capabilities import Search
-from retrievers.engines.qdrant.edge import QdrantEdgeSettings
-from retrievers.engines.registry import EngineSettings
-from retrievers.engines.retries import count_retries
-from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from retrievers.legs.reading import find_bill
-from retrievers.models.base import Vectors
-from retrievers.models.caching import CachingEncoder
-from retrievers.models.encoders import EncoderSettings
-from retrievers.models.registry import AnyEncoder
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.retrievers import charges
+from assay.retrievers.base import IndexReport
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.capabilities import Search
+from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
+from assay.retrievers.engines.registry import EngineSettings
+from assay.retrievers.engines.retries import count_retries
+from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from assay.retrievers.legs.reading import find_bill
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.models.caching import CachingEncoder
+from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.models.registry import AnyEncoder
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 NO_VECTOR = np.empty(0, np.float32)
 Warn = Callable[[Sequence[str]], None]

@@ -6,23 +6,23 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from retrievers.base import IndexReport, Progress
-from retrievers.corpus import Corpus
-from retrievers.engines.collection_store import CollectionPlan
-from retrievers.engines.lucene import SORTED, LuceneBm25Settings, make_body, match
-from retrievers.engines.opensearch.client import OpenSearchClient, OpenSearchConnection
-from retrievers.engines.opensearch.features import LEG
-from retrievers.engines.opensearch.index import INDEX_NAME, OpenSearchIndexStore
-from retrievers.engines.opensearch.queries import search
-from retrievers.engines.opensearch.server import OpenSearchServer
-from retrievers.engines.opensearch.versions import check_version
-from retrievers.engines.retries import count_retries
-from retrievers.engines.servers import name_index
-from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from retrievers.ranking import ordered
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest
-from retrievers.store.sources import digest_imports
+from assay.retrievers.base import IndexReport, Progress
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.engines.collection_store import CollectionPlan
+from assay.retrievers.engines.lucene import SORTED, LuceneBm25Settings, make_body, match
+from assay.retrievers.engines.opensearch.client import OpenSearchClient, OpenSearchConnection
+from assay.retrievers.engines.opensearch.features import LEG
+from assay.retrievers.engines.opensearch.index import INDEX_NAME, OpenSearchIndexStore
+from assay.retrievers.engines.opensearch.queries import search
+from assay.retrievers.engines.opensearch.server import OpenSearchServer
+from assay.retrievers.engines.opensearch.versions import check_version
+from assay.retrievers.engines.retries import count_retries
+from assay.retrievers.engines.servers import name_index
+from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from assay.retrievers.ranking import ordered
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.sources import digest_imports
 
 
 class OpenSearchLegSettings(OpenSearchConnection, LegSettings):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from retrievers.text.tokens import fold
+from assay.retrievers.text.tokens import fold
 
 _QUOTED = re.compile(r"(?<![^\W_])(?:\"([^\"]+)\"|[“„”]([^“”„\"]+)[”“]|«([^«»]+)»)(?![^\W_])")
 # Quotation marks and the marks of Markdown are no part of what a person sees or types.

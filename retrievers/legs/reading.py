@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from retrievers.base import Quiet
-from retrievers.legs.base import LegSettings
-from retrievers.models.caching import CachingEncoder
-from retrievers.models.encoders import EncoderChoice
-from retrievers.models.sparse import CachingSparseEncoder, SparseEncoderSettings
-from retrievers.models.token_vectors import CachingTokenEncoder, TokenEncoderSettings
-from retrievers.models.tokens import Tokenizer
-from retrievers.settings import Workshop
+from assay.retrievers.base import Quiet
+from assay.retrievers.legs.base import LegSettings
+from assay.retrievers.models.caching import CachingEncoder
+from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.sparse import CachingSparseEncoder, SparseEncoderSettings
+from assay.retrievers.models.token_vectors import CachingTokenEncoder, TokenEncoderSettings
+from assay.retrievers.models.tokens import Tokenizer
+from assay.retrievers.settings import Workshop
 
 Reader = CachingEncoder | CachingSparseEncoder | CachingTokenEncoder
 

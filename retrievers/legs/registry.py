@@ -4,23 +4,23 @@ from typing import Annotated
 
 from pydantic import Field
 
-from retrievers.legs.base import LegSettings
-from retrievers.legs.code import CodeLegSettings
-from retrievers.legs.definitions import DefinitionsLegSettings
-from retrievers.legs.dense import DenseLegSettings
-from retrievers.legs.exact import ExactLegSettings
-from retrievers.legs.fielded import FieldedLegSettings
-from retrievers.legs.graph import GraphLegSettings
-from retrievers.legs.keyword import KeywordLegSettings
-from retrievers.legs.late_interaction import LateInteractionLegSettings
-from retrievers.legs.native import (
+from assay.retrievers.legs.base import LegSettings
+from assay.retrievers.legs.code import CodeLegSettings
+from assay.retrievers.legs.definitions import DefinitionsLegSettings
+from assay.retrievers.legs.dense import DenseLegSettings
+from assay.retrievers.legs.exact import ExactLegSettings
+from assay.retrievers.legs.fielded import FieldedLegSettings
+from assay.retrievers.legs.graph import GraphLegSettings
+from assay.retrievers.legs.keyword import KeywordLegSettings
+from assay.retrievers.legs.late_interaction import LateInteractionLegSettings
+from assay.retrievers.legs.native import (
     EngineDenseSettings,
     EngineKeywordSettings,
     NativeHybridSettings,
 )
-from retrievers.legs.opensearch import OpenSearchLegSettings
-from retrievers.legs.sparse import SparseLegSettings
-from retrievers.settings.parts import Part
+from assay.retrievers.legs.opensearch import OpenSearchLegSettings
+from assay.retrievers.legs.sparse import SparseLegSettings
+from assay.retrievers.settings.parts import Part
 
 _Own = Annotated[
     DenseLegSettings

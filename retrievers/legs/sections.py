@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from retrievers.base import Chunk
-from retrievers.corpus import Corpus
-from retrievers.documents.identifiers import NAMES, NUMBER, identify, split_title
-from retrievers.documents.mentions import Mention, read_mentions, spell
-from retrievers.documents.structure import parse
-from retrievers.text.tokens import WORDS, fold
+from assay.retrievers.base import Chunk
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.identifiers import NAMES, NUMBER, identify, split_title
+from assay.retrievers.documents.mentions import Mention, read_mentions, spell
+from assay.retrievers.documents.structure import parse
+from assay.retrievers.text.tokens import WORDS, fold
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)", re.M)
 

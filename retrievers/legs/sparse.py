@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from retrievers.base import IndexReport
-from retrievers.corpus import Corpus
-from retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from retrievers.models.sparse import SparseEncoderSettings
-from retrievers.models.sparse_base import SparseVector
-from retrievers.ranking import best_matches
-from retrievers.settings import Workshop
+from assay.retrievers.base import IndexReport
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from assay.retrievers.models.sparse import SparseEncoderSettings
+from assay.retrievers.models.sparse_base import SparseVector
+from assay.retrievers.ranking import best_matches
+from assay.retrievers.settings import Workshop
 
 
 class SparseLegSettings(LegSettings):

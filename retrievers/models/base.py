@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retrievers.language_models.prices import FREE, Prices, Usage
-from retrievers.store.digest import Texts
+from assay.retrievers.language_models.prices import FREE, Prices, Usage
+from assay.retrievers.store.digest import Texts
 
 Vectors = NDArray[np.float32]
 

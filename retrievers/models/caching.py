@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from retrievers import charges
-from retrievers.base import AssayError
-from retrievers.engines.retries import count_wait
-from retrievers.language_models.prices import FREE, Prices, Usage
-from retrievers.models.base import (
+from assay.retrievers import charges
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.retries import count_wait
+from assay.retrievers.language_models.prices import FREE, Prices, Usage
+from assay.retrievers.models.base import (
     TEXTS_PER_PART,
     Encoder,
     Passages,
     Vectors,
     list_documents,
 )
-from retrievers.models.vector_cache import (
+from assay.retrievers.models.vector_cache import (
     NUMBER,
     PART,
     SECONDS_KIND,
@@ -29,10 +29,10 @@ from retrievers.models.vector_cache import (
     Lookup,
     VectorCache,
 )
-from retrievers.settings import Spread, Workshop
-from retrievers.store.arrays import ArrayFile
-from retrievers.store.cache import Gathered
-from retrievers.store.digest import digest, digest_texts
+from assay.retrievers.settings import Spread, Workshop
+from assay.retrievers.store.arrays import ArrayFile
+from assay.retrievers.store.cache import Gathered
+from assay.retrievers.store.digest import digest, digest_texts
 
 MAPPED_KIND = "vectors"  # of all texts of a large corpus, in their order
 VECTORS = "vectors.npy"

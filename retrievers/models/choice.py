@@ -5,9 +5,9 @@ from typing import Any, Literal
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core.core_schema import CoreSchema
 
-from retrievers.base import AssayError
-from retrievers.models.files import ModelFiles
-from retrievers.settings import Settings
+from assay.retrievers.base import AssayError
+from assay.retrievers.models.files import ModelFiles
+from assay.retrievers.settings import Settings
 
 
 class ModelSettings(Settings):

@@ -1,6 +1,6 @@
 """The rules every encoder and every cross-encoder keeps, as checks that any can be put to.
 
-from retrievers.models.conformance import check_encoder
+from assay.retrievers.models.conformance import check_encoder
 def test_mine(): check_encoder(MySettings())
 """
 
@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from retrievers.conformance import check_rules, make_rules, require
-from retrievers.conformance_sample import ODD_QUERIES, QUERIES
-from retrievers.models.base import CrossEncoder, Encoder
-from retrievers.models.cross_encoders import CrossEncoderChoice
-from retrievers.models.encoders import EncoderChoice
-from retrievers.settings import Workshop
+from assay.retrievers.conformance import check_rules, make_rules, require
+from assay.retrievers.conformance_sample import ODD_QUERIES, QUERIES
+from assay.retrievers.models.base import CrossEncoder, Encoder
+from assay.retrievers.models.cross_encoders import CrossEncoderChoice
+from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.settings import Workshop
 
 MakeEncoder = Callable[[], Encoder]
 MakeCrossEncoder = Callable[[], CrossEncoder]

@@ -7,15 +7,15 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from retrievers.base import AssayError
-from retrievers.models.base import CrossEncoder
-from retrievers.models.choice import ModelSettings, check_tokens
-from retrievers.models.files import locate
-from retrievers.models.onnx import OnnxCrossEncoder
-from retrievers.models.pins import DEFAULT_CROSS_ENCODER
-from retrievers.models.served.names import explain_served
-from retrievers.models.st import StCrossEncoder
-from retrievers.settings import Settings, Workshop
+from assay.retrievers.base import AssayError
+from assay.retrievers.models.base import CrossEncoder
+from assay.retrievers.models.choice import ModelSettings, check_tokens
+from assay.retrievers.models.files import locate
+from assay.retrievers.models.onnx import OnnxCrossEncoder
+from assay.retrievers.models.pins import DEFAULT_CROSS_ENCODER
+from assay.retrievers.models.served.names import explain_served
+from assay.retrievers.models.st import StCrossEncoder
+from assay.retrievers.settings import Settings, Workshop
 
 # Scores keep so far from 0 and 1 that there is room above and below them.
 ROOM = 1e-9

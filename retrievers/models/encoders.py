@@ -5,19 +5,19 @@ from dataclasses import replace
 
 from pydantic import Field, field_validator
 
-from retrievers.base import AssayError
-from retrievers.models.base import Encoder
-from retrievers.models.caching import CachingEncoder
-from retrievers.models.choice import ModelSettings, check_tokens
-from retrievers.models.files import ModelFiles, locate
-from retrievers.models.onnx import OnnxEncoder
-from retrievers.models.packages import Pooling
-from retrievers.models.pins import DEFAULT_ENCODER
-from retrievers.models.recipes import Recipe
-from retrievers.models.served.names import explain_served
-from retrievers.models.st import StEncoder, StRecipe
-from retrievers.settings import Settings, Workshop
-from retrievers.settings.parts import find_source
+from assay.retrievers.base import AssayError
+from assay.retrievers.models.base import Encoder
+from assay.retrievers.models.caching import CachingEncoder
+from assay.retrievers.models.choice import ModelSettings, check_tokens
+from assay.retrievers.models.files import ModelFiles, locate
+from assay.retrievers.models.onnx import OnnxEncoder
+from assay.retrievers.models.packages import Pooling
+from assay.retrievers.models.pins import DEFAULT_ENCODER
+from assay.retrievers.models.recipes import Recipe
+from assay.retrievers.models.served.names import explain_served
+from assay.retrievers.models.st import StEncoder, StRecipe
+from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.settings.parts import find_source
 
 
 class EncoderChoice(Settings, ABC):

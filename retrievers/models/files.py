@@ -7,17 +7,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from retrievers.base import AssayError
-from retrievers.base.installation import hint_extra, read_version
-from retrievers.base.suggestions import suggest
-from retrievers.models import hub
-from retrievers.models.packages import Kind, PinnedModel
-from retrievers.models.pins import find_pinned, pinned_names
-from retrievers.models.recipes import Recipe, read_recipe
-from retrievers.models.wheels import fetch
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest, digest_file
-from retrievers.store.paths import parse_path
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.installation import hint_extra, read_version
+from assay.retrievers.base.suggestions import suggest
+from assay.retrievers.models import hub
+from assay.retrievers.models.packages import Kind, PinnedModel
+from assay.retrievers.models.pins import find_pinned, pinned_names
+from assay.retrievers.models.recipes import Recipe, read_recipe
+from assay.retrievers.models.wheels import fetch
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest, digest_file
+from assay.retrievers.store.paths import parse_path
 
 
 class ModelFiles(ABC):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from retrievers.models.onnx_files import CONTRIB, Graph, GraphWriter, Tensor, read_graph
+from assay.retrievers.models.onnx_files import CONTRIB, Graph, GraphWriter, Tensor, read_graph
 
 REVISION = 1  # raise it when the graph below comes to give other numbers
 EPSILON = 1e-12

@@ -4,10 +4,10 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
-from retrievers.base import AssayError
-from retrievers.models.packages import PinnedModel
-from retrievers.store.digest import digest_file
-from retrievers.store.files import write_atomically
+from assay.retrievers.base import AssayError
+from assay.retrievers.models.packages import PinnedModel
+from assay.retrievers.store.digest import digest_file
+from assay.retrievers.store.files import write_atomically
 
 # Beside the files. Hidden, since it tells of this machine, and no digest of a folder is to hold it.
 VERIFIED = ".verified.json"

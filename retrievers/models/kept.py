@@ -10,10 +10,10 @@ from functools import partial
 from math import fsum
 from typing import Any, ClassVar, Generic, TypeVar
 
-from retrievers.models.sparse_base import SparseEncoder
-from retrievers.models.token_base import TokenEncoder
-from retrievers.settings import Spread, Workshop
-from retrievers.store.digest import digest
+from assay.retrievers.models.sparse_base import SparseEncoder
+from assay.retrievers.models.token_base import TokenEncoder
+from assay.retrievers.settings import Spread, Workshop
+from assay.retrievers.store.digest import digest
 
 SECONDS = struct.Struct("<d")
 TEXTS_PER_WRITE = 64  # what a killed run loses at most, and what is held in memory

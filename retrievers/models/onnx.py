@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from retrievers.base import AssayError
-from retrievers.models import fused_bert
-from retrievers.models.base import CrossEncoder, Encoder, Vectors
-from retrievers.models.files import ModelFiles
-from retrievers.models.recipes import Recipe
-from retrievers.store.digest import digest
+from assay.retrievers.base import AssayError
+from assay.retrievers.models import fused_bert
+from assay.retrievers.models.base import CrossEncoder, Encoder, Vectors
+from assay.retrievers.models.files import ModelFiles
+from assay.retrievers.models.recipes import Recipe
+from assay.retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to give other vectors or scores
 

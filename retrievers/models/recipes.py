@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from retrievers.base import AssayError
-from retrievers.models.packages import Pooling
+from assay.retrievers.base import AssayError
+from assay.retrievers.models.packages import Pooling
 
 KNOWN_MODULES = ("Transformer", "Pooling", "Normalize")
 USUAL_TOKENS = 512

@@ -5,17 +5,17 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag
 
-from retrievers.models.cross_encoders import CrossEncoderChoice, CrossEncoderSettings
-from retrievers.models.encoders import EncoderChoice, EncoderSettings
-from retrievers.models.served.cohere import CohereEncoderSettings, CohereRerankerSettings
-from retrievers.models.served.gemini import GeminiEncoderSettings
-from retrievers.models.served.jina import JinaEncoderSettings, JinaRerankerSettings
-from retrievers.models.served.listwise import ListwiseSettings
-from retrievers.models.served.openai import OpenAiEncoderSettings
-from retrievers.models.served.pairwise import PairwiseSettings
-from retrievers.models.served.tei import TeiEncoderSettings, TeiRerankerSettings
-from retrievers.models.served.voyage import VoyageEncoderSettings, VoyageRerankerSettings
-from retrievers.settings.parts import Part
+from assay.retrievers.models.cross_encoders import CrossEncoderChoice, CrossEncoderSettings
+from assay.retrievers.models.encoders import EncoderChoice, EncoderSettings
+from assay.retrievers.models.served.cohere import CohereEncoderSettings, CohereRerankerSettings
+from assay.retrievers.models.served.gemini import GeminiEncoderSettings
+from assay.retrievers.models.served.jina import JinaEncoderSettings, JinaRerankerSettings
+from assay.retrievers.models.served.listwise import ListwiseSettings
+from assay.retrievers.models.served.openai import OpenAiEncoderSettings
+from assay.retrievers.models.served.pairwise import PairwiseSettings
+from assay.retrievers.models.served.tei import TeiEncoderSettings, TeiRerankerSettings
+from assay.retrievers.models.served.voyage import VoyageEncoderSettings, VoyageRerankerSettings
+from assay.retrievers.settings.parts import Part
 
 HERE, SERVED = "here", "served"
 

@@ -7,18 +7,18 @@ from typing import Any
 
 from pydantic import Field
 
-from retrievers.base import AssayError
-from retrievers.models import splade
-from retrievers.models.choice import ModelSettings, check_tokens
-from retrievers.models.files import ModelFiles, locate
-from retrievers.models.kept import KeptEncoder
-from retrievers.models.onnx import OnnxModel, WrittenGraph, map_texts
-from retrievers.models.packages import Kind
-from retrievers.models.pins import DEFAULT_SPARSE_ENCODER, find_pinned, pinned_names
-from retrievers.models.sparse_base import SparseEncoder, SparseVector
-from retrievers.models.sparse_st import StSparseEncoder
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest
+from assay.retrievers.base import AssayError
+from assay.retrievers.models import splade
+from assay.retrievers.models.choice import ModelSettings, check_tokens
+from assay.retrievers.models.files import ModelFiles, locate
+from assay.retrievers.models.kept import KeptEncoder
+from assay.retrievers.models.onnx import OnnxModel, WrittenGraph, map_texts
+from assay.retrievers.models.packages import Kind
+from assay.retrievers.models.pins import DEFAULT_SPARSE_ENCODER, find_pinned, pinned_names
+from assay.retrievers.models.sparse_base import SparseEncoder, SparseVector
+from assay.retrievers.models.sparse_st import StSparseEncoder
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
 
 CACHE_KIND = "sparse_embeddings"
 KIND: Kind = "sparse-encoder"

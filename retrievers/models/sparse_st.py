@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from retrievers.base import Progress
-from retrievers.models.files import ModelFiles
-from retrievers.models.sparse_base import SparseEncoder, SparseVector
-from retrievers.models.st import PACKAGES, StModel
-from retrievers.store.digest import digest
+from assay.retrievers.base import Progress
+from assay.retrievers.models.files import ModelFiles
+from assay.retrievers.models.sparse_base import SparseEncoder, SparseVector
+from assay.retrievers.models.st import PACKAGES, StModel
+from assay.retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to give other vectors
 

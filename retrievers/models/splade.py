@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from retrievers.models.onnx_files import CONTRIB, GraphWriter, Tensor
-from retrievers.models.safetensors import read_weights
+from assay.retrievers.models.onnx_files import CONTRIB, GraphWriter, Tensor
+from assay.retrievers.models.safetensors import read_weights
 
 REVISION = 1  # raise it when the graph below comes to give other numbers
 EPSILON = 1e-12

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from retrievers.base import AssayError, Progress
-from retrievers.models.base import CrossEncoder, Encoder, Vectors
-from retrievers.models.files import ModelFiles
-from retrievers.models.hub import quieten
-from retrievers.store.digest import digest
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.models.base import CrossEncoder, Encoder, Vectors
+from assay.retrievers.models.files import ModelFiles
+from assay.retrievers.models.hub import quieten
+from assay.retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to give other vectors or scores
 BATCH_ON_ACCELERATOR = 32

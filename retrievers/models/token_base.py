@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from retrievers.models.base import Vectors
+from assay.retrievers.models.base import Vectors
 
 
 class TokenEncoder(ABC):

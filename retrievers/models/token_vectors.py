@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from retrievers.base import AssayError
-from retrievers.models.base import Vectors
-from retrievers.models.choice import ModelSettings, check_tokens
-from retrievers.models.files import ModelFiles, locate
-from retrievers.models.kept import KeptEncoder
-from retrievers.models.onnx import OnnxModel, choose_graph, map_texts
-from retrievers.models.pins import DEFAULT_ENCODER
-from retrievers.models.recipes import Recipe
-from retrievers.models.token_base import TokenEncoder
-from retrievers.models.token_vectors_st import StTokenEncoder
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest
+from assay.retrievers.base import AssayError
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.models.choice import ModelSettings, check_tokens
+from assay.retrievers.models.files import ModelFiles, locate
+from assay.retrievers.models.kept import KeptEncoder
+from assay.retrievers.models.onnx import OnnxModel, choose_graph, map_texts
+from assay.retrievers.models.pins import DEFAULT_ENCODER
+from assay.retrievers.models.recipes import Recipe
+from assay.retrievers.models.token_base import TokenEncoder
+from assay.retrievers.models.token_vectors_st import StTokenEncoder
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to give other vectors
 CACHE_KIND = "token_vectors"

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from retrievers.base import AssayError, Progress
-from retrievers.models.base import Vectors
-from retrievers.models.files import ModelFiles
-from retrievers.models.st import PACKAGES, StModel
-from retrievers.models.token_base import TokenEncoder
-from retrievers.store.digest import digest
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.models.files import ModelFiles
+from assay.retrievers.models.st import PACKAGES, StModel
+from assay.retrievers.models.token_base import TokenEncoder
+from assay.retrievers.store.digest import digest
 
 KIND = "MultiVectorEncoder"
 PROBE = "a text"

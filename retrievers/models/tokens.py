@@ -4,13 +4,13 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from retrievers.base import AssayError
-from retrievers.base.suggestions import suggest
-from retrievers.models.pins import DEFAULT_TOKENIZER, list_pinned, pinned_names
-from retrievers.models.wheels import fetch
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest_file
-from retrievers.store.paths import parse_path
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.suggestions import suggest
+from assay.retrievers.models.pins import DEFAULT_TOKENIZER, list_pinned, pinned_names
+from assay.retrievers.models.wheels import fetch
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest_file
+from assay.retrievers.store.paths import parse_path
 
 
 class Tokenizer:

@@ -8,10 +8,10 @@ from struct import Struct
 
 import numpy as np
 
-from retrievers.base import AssayError
-from retrievers.models.base import Encoder, Passages, Vectors, list_apart, list_documents
-from retrievers.store.cache import Cache
-from retrievers.store.digest import digest
+from assay.retrievers.base import AssayError
+from assay.retrievers.models.base import Encoder, Passages, Vectors, list_apart, list_documents
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.digest import digest
 
 VECTORS_KIND = "embeddings"
 SECONDS_KIND = "embedding_seconds"  # of each vector, by the same key

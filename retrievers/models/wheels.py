@@ -10,13 +10,13 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from retrievers.base import AssayError, Progress
-from retrievers.models.integrity import find_damage
-from retrievers.models.packages import PinnedFile, PinnedModel, Source, Wheel
-from retrievers.models.pins import list_pinned
-from retrievers.settings import Workshop
-from retrievers.store.cache import META, Cache, Folder
-from retrievers.store.digest import digest
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.models.integrity import find_damage
+from assay.retrievers.models.packages import PinnedFile, PinnedModel, Source, Wheel
+from assay.retrievers.models.pins import list_pinned
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import META, Cache, Folder
+from assay.retrievers.store.digest import digest
 
 MEGABYTE = 1_000_000
 CACHE_KIND = "models"

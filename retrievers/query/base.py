@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from retrievers.corpus import Corpus
-from retrievers.legs.base import Kind, LegSettings
-from retrievers.settings import Settings, Workshop
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.legs.base import Kind, LegSettings
+from assay.retrievers.settings import Settings, Workshop
 
 
 @dataclass(frozen=True, slots=True)

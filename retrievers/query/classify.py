@@ -7,9 +7,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from retrievers.legs.base import Kind
-from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
-from retrievers.settings import Workshop
+from assay.retrievers.legs.base import Kind
+from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
+from assay.retrievers.settings import Workshop
 
 QueryType = Literal["factual", "navigational", "exploratory"]
 

@@ -1,6 +1,6 @@
 """The rules every query step keeps, as checks that any can be put to.
 
-from retrievers.query.conformance import check_query_step
+from assay.retrievers.query.conformance import check_query_step
 def test_mine(): check_query_step(MySettings())
 """
 
@@ -8,11 +8,11 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from retrievers.conformance import ConformanceError, check_rules, make_rules, require
-from retrievers.conformance_sample import ODD_QUERIES, QUERIES
-from retrievers.legs.conformance import make_corpus
-from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request
-from retrievers.settings import Workshop
+from assay.retrievers.conformance import ConformanceError, check_rules, make_rules, require
+from assay.retrievers.conformance_sample import ODD_QUERIES, QUERIES
+from assay.retrievers.legs.conformance import make_corpus
+from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request
+from assay.retrievers.settings import Workshop
 
 Make = Callable[[], QueryStep]
 

@@ -10,16 +10,16 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from retrievers.corpus import Corpus
-from retrievers.legs.base import Kind
-from retrievers.models.base import Vectors
-from retrievers.models.caching import CachingEncoder
-from retrievers.models.encoders import EncoderSettings
-from retrievers.models.registry import AnyEncoder
-from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
-from retrievers.query.words import Words
-from retrievers.settings import Workshop
-from retrievers.text.languages import Language
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.legs.base import Kind
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.models.caching import CachingEncoder
+from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.models.registry import AnyEncoder
+from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
+from assay.retrievers.query.words import Words
+from assay.retrievers.settings import Workshop
+from assay.retrievers.text.languages import Language
 
 
 class ExpandSettings(QueryStepSettings):

@@ -10,12 +10,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from retrievers.corpus import Corpus
-from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
-from retrievers.settings import Workshop
-from retrievers.settings.trust import NeedsNoTrust
-from retrievers.stages.recency import find_date
-from retrievers.text.tokens import fold
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
+from assay.retrievers.settings import Workshop
+from assay.retrievers.settings.trust import NeedsNoTrust
+from assay.retrievers.stages.recency import find_date
+from assay.retrievers.text.tokens import fold
 
 IN_QUERY = re.compile(
     r"(?<!\S)(category|author|tags?|language|after|before|path):(?:\"([^\"]*)\"|(\S+))",

@@ -13,10 +13,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from retrievers.language_models.base import Prompt
-from retrievers.legs.base import LegSettings
-from retrievers.query.base import Request
-from retrievers.query.writing import WritingSettings
+from assay.retrievers.language_models.base import Prompt
+from assay.retrievers.legs.base import LegSettings
+from assay.retrievers.query.base import Request
+from assay.retrievers.query.writing import WritingSettings
 
 TOKENS_PER_WORD = 2
 MARKS = 20  # tokens that a passage's tags take

@@ -12,9 +12,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from retrievers.language_models.base import Prompt
-from retrievers.query.base import Request
-from retrievers.query.writing import WritingSettings
+from assay.retrievers.language_models.base import Prompt
+from assay.retrievers.query.base import Request
+from assay.retrievers.query.writing import WritingSettings
 
 TOKENS_PER_QUERY = 60
 # What lists begin their lines with.

@@ -4,14 +4,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from retrievers.query.base import QueryStepSettings
-from retrievers.query.classify import ClassifySettings
-from retrievers.query.expand import ExpandSettings
-from retrievers.query.filter import FilterSettings
-from retrievers.query.hyde import HydeSettings
-from retrievers.query.multi_query import MultiQuerySettings
-from retrievers.query.synonyms import SynonymsSettings
-from retrievers.settings.parts import Part
+from assay.retrievers.query.base import QueryStepSettings
+from assay.retrievers.query.classify import ClassifySettings
+from assay.retrievers.query.expand import ExpandSettings
+from assay.retrievers.query.filter import FilterSettings
+from assay.retrievers.query.hyde import HydeSettings
+from assay.retrievers.query.multi_query import MultiQuerySettings
+from assay.retrievers.query.synonyms import SynonymsSettings
+from assay.retrievers.settings.parts import Part
 
 _Own = Annotated[
     FilterSettings

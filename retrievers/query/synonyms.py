@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from retrievers.legs.base import Kind
-from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
-from retrievers.query.wordnet import WordNet
-from retrievers.query.words import Words
-from retrievers.settings import Workshop
-from retrievers.settings.trust import PLACE
-from retrievers.text.tokens import fold
+from assay.retrievers.legs.base import Kind
+from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
+from assay.retrievers.query.wordnet import WordNet
+from assay.retrievers.query.words import Words
+from assay.retrievers.settings import Workshop
+from assay.retrievers.settings.trust import PLACE
+from assay.retrievers.text.tokens import fold
 
 # What is quoted, in backticks or in double quotes, is meant as it stands.
 QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^“”]*”")

@@ -12,9 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from retrievers.base import AssayError
-from retrievers.store.digest import digest, digest_file
-from retrievers.store.paths import parse_path
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.digest import digest, digest_file
+from assay.retrievers.store.paths import parse_path
 
 # Parts of speech in the order their senses are listed, each with the endings that its inflected
 # forms have and what stands there in the base form.

@@ -2,8 +2,8 @@
 
 import re
 
-from retrievers.text.languages import STOP_WORDS, Language, LanguageAnalyzerSettings
-from retrievers.text.tokens import fold
+from assay.retrievers.text.languages import STOP_WORDS, Language, LanguageAnalyzerSettings
+from assay.retrievers.text.tokens import fold
 
 # A name may have hyphens and underscores in it, and digits after its first letter.
 TERM = re.compile(r"(?<![\w-])[^\W\d_][\w-]*\w(?![\w-])")

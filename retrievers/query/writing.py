@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from retrievers import charges
-from retrievers.base import AssayError, cut
-from retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Prompt, TooLongError
-from retrievers.language_models.prices import Usage
-from retrievers.language_models.search_model import SearchModel, SearchModelSettings
-from retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
-from retrievers.settings import Workshop
+from assay.retrievers import charges
+from assay.retrievers.base import AssayError, cut
+from assay.retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Prompt, TooLongError
+from assay.retrievers.language_models.prices import Usage
+from assay.retrievers.language_models.search_model import SearchModel, SearchModelSettings
+from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
+from assay.retrievers.settings import Workshop
 
 SHOWN = 60  # characters of each text in a note
 PURPOSE = "query step"  # whose budget it is

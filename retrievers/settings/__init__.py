@@ -1,7 +1,7 @@
 """Typed settings: what a YAML file may say, and what is told where it says something else."""
 
-from retrievers.settings.base import Settings, Spread, Workshop, name_type
-from retrievers.settings.errors import explain_error, explain_errors, validate
+from assay.retrievers.settings.base import Settings, Spread, Workshop, name_type
+from assay.retrievers.settings.errors import explain_error, explain_errors, validate
 
 __all__ = [
     "Settings",

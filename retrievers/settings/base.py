@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Protocol, get_args
 from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationInfo, field_validator
 from pydantic_core.core_schema import CoreSchema
 
-from retrievers.base import Progress, Quiet
-from retrievers.store.cache import Cache
+from assay.retrievers.base import Progress, Quiet
+from assay.retrievers.store.cache import Cache
 
 # Given an encoder behind its cache and texts, yields the position of each text once it is kept.
 Spread = Callable[[Any, Sequence[str]], Iterator[int]]
@@ -41,7 +41,7 @@ class Settings(BaseModel):
 
     @classmethod
     def own_values(cls, key: str) -> tuple[Any, ...]:
-        """Return the values of `key` that need no trust: see `retrievers.settings.trust`."""
+        """Return the values of `key` that need no trust: see `assay.retrievers.settings.trust`."""
         return (cls.model_fields[key].default,)
 
     @classmethod

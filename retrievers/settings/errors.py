@@ -7,9 +7,15 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from retrievers.base import AssayError, cut
-from retrievers.base.suggestions import suggest
-from retrievers.settings.kinds import descend, find_member, list_fields, list_models, list_tags
+from assay.retrievers.base import AssayError, cut
+from assay.retrievers.base.suggestions import suggest
+from assay.retrievers.settings.kinds import (
+    descend,
+    find_member,
+    list_fields,
+    list_models,
+    list_tags,
+)
 
 M = TypeVar("M", bound=BaseModel)
 

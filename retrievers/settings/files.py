@@ -12,10 +12,10 @@ from typing import Any
 
 import yaml
 
-from retrievers.base import AssayError
-from retrievers.base.suggestions import suggest
-from retrievers.settings.trust import check_values
-from retrievers.store.paths import parse_path
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.suggestions import suggest
+from assay.retrievers.settings.trust import check_values
+from assay.retrievers.store.paths import parse_path
 
 DEPTH = 100
 REPEATED = 100_000  # nodes that aliases may stand for, all together

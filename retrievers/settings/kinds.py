@@ -6,7 +6,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from retrievers.settings.parts import Part, find_part
+from assay.retrievers.settings.parts import Part, find_part
 
 
 def resolve_key(kind: Any, values: Mapping[str, Any], key: str) -> Any:

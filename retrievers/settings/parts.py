@@ -1,8 +1,8 @@
 """Fields of settings where one of several parts stands: one of this project, or one plugged in.
 
 A part plugged in is named by `{type: python, class: "package.module:Class"}`, or where a package
-gives it a name (see `retrievers.settings.plugins`) by that as its `type`. The keys beside are those
-of the class.
+gives it a name (see `assay.retrievers.settings.plugins`) by that as its `type`. The keys beside are
+those of the class.
 """
 
 import sys
@@ -15,10 +15,10 @@ from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, Vali
 from pydantic import create_model as make_class
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError, core_schema
 
-from retrievers.base import AssayError
-from retrievers.settings.base import Settings
-from retrievers.settings.plugins import find_parts, load_class, load_part
-from retrievers.store.digest import digest_file
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings.base import Settings
+from assay.retrievers.settings.plugins import find_parts, load_class, load_part
+from assay.retrievers.store.digest import digest_file
 
 PYTHON = "python"
 

@@ -14,8 +14,8 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, Field
 
-from retrievers.base import AssayError
-from retrievers.base.suggestions import suggest
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.suggestions import suggest
 
 T = TypeVar("T")
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from retrievers.base import AssayError, cut
-from retrievers.settings.base import Settings
-from retrievers.settings.kinds import list_tags
-from retrievers.settings.parts import PYTHON
-from retrievers.settings.plugins import import_named
+from assay.retrievers.base import AssayError, cut
+from assay.retrievers.settings.base import Settings
+from assay.retrievers.settings.kinds import list_tags
+from assay.retrievers.settings.parts import PYTHON
+from assay.retrievers.settings.plugins import import_named
 
 SWITCH = "ASSAY_TRUST"
 PROJECT = Path(__file__).resolve().parents[2]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
-from retrievers.base import Hit
-from retrievers.corpus import Corpus
-from retrievers.settings import Settings, Workshop
+from assay.retrievers.base import Hit
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.settings import Settings, Workshop
 
 # Whether the scores a stage puts out are on a scale from 0 to 1: as those it was given; calibrated
 # fused ones; its own, which tell how well a query is answered; no more.

@@ -7,10 +7,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from retrievers.base import Hit
-from retrievers.corpus import Corpus
-from retrievers.settings import Workshop
-from retrievers.stages.base import Scale, Stage, StageResult, StageSettings, descend
+from assay.retrievers.base import Hit
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.base import Scale, Stage, StageResult, StageSettings, descend
 
 # e^700 is the last that a float holds, and 1 / (1 + e^700) still leaves room for lesser scores.
 LARGEST_EXPONENT = 700.0

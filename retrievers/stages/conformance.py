@@ -1,6 +1,6 @@
 """The rules every stage keeps, as checks that any can be put to.
 
-from retrievers.stages.conformance import check_stage
+from assay.retrievers.stages.conformance import check_stage
 def test_mine(): check_stage(MySettings())
 """
 
@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from retrievers.base import Hit
-from retrievers.conformance import ConformanceError, check_rules, make_rules, require
-from retrievers.conformance_sample import DOCUMENTS, ODD_QUERIES, QUERIES
-from retrievers.legs.conformance import make_corpus
-from retrievers.settings import Workshop
-from retrievers.stages.base import Stage, StageSettings
+from assay.retrievers.base import Hit
+from assay.retrievers.conformance import ConformanceError, check_rules, make_rules, require
+from assay.retrievers.conformance_sample import DOCUMENTS, ODD_QUERIES, QUERIES
+from assay.retrievers.legs.conformance import make_corpus
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.base import Stage, StageSettings
 
 Make = Callable[[], Stage]
 

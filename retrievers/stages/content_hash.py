@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Literal
 
-from retrievers.base import Chunk, Hit
-from retrievers.corpus import Corpus
-from retrievers.settings import Workshop
-from retrievers.stages.base import Stage, StageResult, StageSettings
+from assay.retrievers.base import Chunk, Hit
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.base import Stage, StageResult, StageSettings
 
 
 class ContentHashSettings(StageSettings):

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from retrievers.base import Chunk, Hit
-from retrievers.base.markdown import tokenize
-from retrievers.corpus import Corpus
-from retrievers.documents.chunkers.base import ID_DIGITS
-from retrievers.documents.sentences import sentence_ends
-from retrievers.models.pins import DEFAULT_TOKENIZER
-from retrievers.settings import Workshop
-from retrievers.stages.base import Stage, StageResult, StageSettings
-from retrievers.store.digest import digest
-from retrievers.store.sources import digest_imports
+from assay.retrievers.base import Chunk, Hit
+from assay.retrievers.base.markdown import tokenize
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.chunkers.base import ID_DIGITS
+from assay.retrievers.documents.sentences import sentence_ends
+from assay.retrievers.models.pins import DEFAULT_TOKENIZER
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.base import Stage, StageResult, StageSettings
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.sources import digest_imports
 
 if TYPE_CHECKING:
-    from retrievers.models.tokens import Tokenizer
+    from assay.retrievers.models.tokens import Tokenizer
 
 CACHE_KIND = "tokens"
 SEPARATOR = "\n\n---\n\n"
@@ -52,7 +52,7 @@ class ContextSettings(StageSettings):
 
     def build(self, workshop: Workshop) -> Stage:
         """Return the stage, its tokenizer loaded."""
-        from retrievers.models.tokens import Tokenizer
+        from assay.retrievers.models.tokens import Tokenizer
 
         return Context(self, Tokenizer(self.tokenizer, workshop), workshop)
 

@@ -7,11 +7,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from retrievers.base import Chunk, Definition, Hit
-from retrievers.corpus import Corpus
-from retrievers.glossary import Entry, Glossary, read_words
-from retrievers.settings import Workshop
-from retrievers.stages.base import Stage, StageResult, StageSettings
+from assay.retrievers.base import Chunk, Definition, Hit
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.glossary import Entry, Glossary, read_words
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.base import Stage, StageResult, StageSettings
 
 
 class DefinitionsSettings(StageSettings):

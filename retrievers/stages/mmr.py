@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from retrievers.base import Hit
-from retrievers.corpus import Corpus
-from retrievers.models.encoders import EncoderSettings
-from retrievers.models.registry import AnyEncoder
-from retrievers.normalisation import normalise_min_max
-from retrievers.settings import Workshop
-from retrievers.stages.base import (
+from assay.retrievers.base import Hit
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.models.registry import AnyEncoder
+from assay.retrievers.normalisation import normalise_min_max
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.base import (
     Comparison,
     Scale,
     Stage,
@@ -23,7 +23,7 @@ from retrievers.stages.base import (
     descend,
     part_pinned,
 )
-from retrievers.stages.similarity import Similarity
+from assay.retrievers.stages.similarity import Similarity
 
 
 class MmrSettings(StageSettings):

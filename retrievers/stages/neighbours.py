@@ -5,10 +5,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from retrievers.base import Chunk, Hit
-from retrievers.corpus import Corpus
-from retrievers.settings import Workshop
-from retrievers.stages.base import (
+from assay.retrievers.base import Chunk, Hit
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.base import (
     Comparison,
     Stage,
     StageResult,

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from retrievers.base import Hit
-from retrievers.corpus import Corpus
-from retrievers.settings import Workshop
-from retrievers.stages.base import Stage, StageResult, StageSettings
-from retrievers.stages.content_hash import hash_content
-from retrievers.stages.similarity import keep_unlike
+from assay.retrievers.base import Hit
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.base import Stage, StageResult, StageSettings
+from assay.retrievers.stages.content_hash import hash_content
+from assay.retrievers.stages.similarity import keep_unlike
 
 Unit = Literal["word", "character"]
 

@@ -7,13 +7,13 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Literal
 
-from retrievers.base import Chunk, Document, Hit
-from retrievers.corpus import Corpus
-from retrievers.documents.chunkers.base import ID_DIGITS
-from retrievers.settings import Workshop
-from retrievers.stages.base import Stage, StageResult, StageSettings, descend
-from retrievers.store.chunk_shelf import ChunkShelf
-from retrievers.store.digest import digest
+from assay.retrievers.base import Chunk, Document, Hit
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.chunkers.base import ID_DIGITS
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.base import Stage, StageResult, StageSettings, descend
+from assay.retrievers.store.chunk_shelf import ChunkShelf
+from assay.retrievers.store.digest import digest
 
 Span = tuple[int, int]
 

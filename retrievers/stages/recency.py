@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from retrievers.base import Hit
-from retrievers.base.frontmatter import Frontmatter
-from retrievers.corpus import Corpus
-from retrievers.settings import Settings, Workshop
-from retrievers.stages.base import Stage, StageResult, StageSettings, part_pinned
+from assay.retrievers.base import Hit
+from assay.retrievers.base.frontmatter import Frontmatter
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.stages.base import Stage, StageResult, StageSettings, part_pinned
 
 # Where a document's frontmatter dates it, the best first.
 FIELDS = ("modified", "updated", "date", "created")

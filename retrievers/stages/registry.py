@@ -4,21 +4,21 @@ from typing import Annotated
 
 from pydantic import Field
 
-from retrievers.settings.parts import Part
-from retrievers.stages.base import StageSettings
-from retrievers.stages.calibrate import CalibrateSettings
-from retrievers.stages.content_hash import ContentHashSettings
-from retrievers.stages.context import ContextSettings
-from retrievers.stages.definitions import DefinitionsSettings
-from retrievers.stages.mmr import MmrSettings
-from retrievers.stages.neighbours import NeighboursSettings
-from retrievers.stages.ngram import NgramSettings
-from retrievers.stages.parents import ParentsSettings
-from retrievers.stages.per_document import PerDocumentSettings
-from retrievers.stages.recency import RecencySettings
-from retrievers.stages.rerank import RerankSettings
-from retrievers.stages.semantic import SemanticSettings
-from retrievers.stages.threshold import ThresholdSettings
+from assay.retrievers.settings.parts import Part
+from assay.retrievers.stages.base import StageSettings
+from assay.retrievers.stages.calibrate import CalibrateSettings
+from assay.retrievers.stages.content_hash import ContentHashSettings
+from assay.retrievers.stages.context import ContextSettings
+from assay.retrievers.stages.definitions import DefinitionsSettings
+from assay.retrievers.stages.mmr import MmrSettings
+from assay.retrievers.stages.neighbours import NeighboursSettings
+from assay.retrievers.stages.ngram import NgramSettings
+from assay.retrievers.stages.parents import ParentsSettings
+from assay.retrievers.stages.per_document import PerDocumentSettings
+from assay.retrievers.stages.recency import RecencySettings
+from assay.retrievers.stages.rerank import RerankSettings
+from assay.retrievers.stages.semantic import SemanticSettings
+from assay.retrievers.stages.threshold import ThresholdSettings
 
 _Own = Annotated[
     RecencySettings

@@ -9,16 +9,16 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from retrievers import charges
-from retrievers.base import Hit
-from retrievers.engines.retries import count_wait
-from retrievers.language_models.prices import FREE, Usage
-from retrievers.models.base import CrossEncoder
-from retrievers.models.cross_encoders import CrossEncoderSettings
-from retrievers.models.registry import AnyCrossEncoder
-from retrievers.settings import Workshop
-from retrievers.settings.parts import find_source
-from retrievers.stages.base import (
+from assay.retrievers import charges
+from assay.retrievers.base import Hit
+from assay.retrievers.engines.retries import count_wait
+from assay.retrievers.language_models.prices import FREE, Usage
+from assay.retrievers.models.base import CrossEncoder
+from assay.retrievers.models.cross_encoders import CrossEncoderSettings
+from assay.retrievers.models.registry import AnyCrossEncoder
+from assay.retrievers.settings import Workshop
+from assay.retrievers.settings.parts import find_source
+from assay.retrievers.stages.base import (
     Scale,
     Stage,
     StageResult,
@@ -26,8 +26,8 @@ from retrievers.stages.base import (
     descend,
     part_pinned,
 )
-from retrievers.store.cache import Cache
-from retrievers.store.digest import digest
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.digest import digest
 
 CACHE_KIND = "rerank"
 UNITS_KIND = "rerank_units"  # what a service billed for each pair, by the same key

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from retrievers.fusion import FusionSettings
-from retrievers.legs.base import Kind
-from retrievers.stages.base import Comparison, StageSettings
+from assay.retrievers.fusion import FusionSettings
+from assay.retrievers.legs.base import Kind
+from assay.retrievers.stages.base import Comparison, StageSettings
 
 
 def find_unscaled(

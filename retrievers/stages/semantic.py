@@ -5,14 +5,14 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from retrievers.base import Hit
-from retrievers.corpus import Corpus
-from retrievers.models.caching import CachingEncoder
-from retrievers.models.encoders import EncoderSettings
-from retrievers.models.registry import AnyEncoder
-from retrievers.settings import Workshop
-from retrievers.stages.base import Stage, StageResult, StageSettings
-from retrievers.stages.similarity import Similarity, keep_unlike
+from assay.retrievers.base import Hit
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.models.caching import CachingEncoder
+from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.models.registry import AnyEncoder
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.base import Stage, StageResult, StageSettings
+from assay.retrievers.stages.similarity import Similarity, keep_unlike
 
 
 class SemanticSettings(StageSettings):

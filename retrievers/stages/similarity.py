@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retrievers.base import Hit
-from retrievers.corpus import Corpus
-from retrievers.models.base import Vectors
-from retrievers.models.caching import CachingEncoder
+from assay.retrievers.base import Hit
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.models.caching import CachingEncoder
 
 
 class Similarity:

@@ -5,9 +5,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from retrievers.base import Hit
-from retrievers.settings import Workshop
-from retrievers.stages.base import Comparison, Stage, StageResult, StageSettings
+from assay.retrievers.base import Hit
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.base import Comparison, Stage, StageResult, StageSettings
 
 
 class ThresholdSettings(StageSettings):

@@ -18,10 +18,10 @@ from typing import Self, TypeVar
 
 from filelock import FileLock
 
-from retrievers.base import AssayError
-from retrievers.base.suggestions import suggest
-from retrievers.store.database import Database
-from retrievers.store.files import writing
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.suggestions import suggest
+from assay.retrievers.store.database import Database
+from assay.retrievers.store.files import writing
 
 T = TypeVar("T")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from retrievers.base import AssayError, Chunk
-from retrievers.store.shelf import ById, Shelf, sort_places
+from assay.retrievers.base import AssayError, Chunk
+from assay.retrievers.store.shelf import ById, Shelf, sort_places
 
 if TYPE_CHECKING:
     import numpy as np

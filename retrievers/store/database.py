@@ -16,8 +16,8 @@ from typing import ClassVar, TypeVar
 
 from filelock import BaseFileLock, FileLock
 
-from retrievers.base import AssayError
-from retrievers.store.files import writing
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.files import writing
 
 T = TypeVar("T")
 

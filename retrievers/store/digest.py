@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from retrievers.store.shelf import Lazy
+from assay.retrievers.store.shelf import Lazy
 
 
 def digest(*parts: Any) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from retrievers.base import AssayError, explain_os_error
+from assay.retrievers.base import AssayError, explain_os_error
 
 LONGEST = 60  # characters of a name that the file in the making bears: file systems take 255 bytes
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from retrievers.base import AssayError
-from retrievers.store.cache import default_root
-from retrievers.store.digest import digest
-from retrievers.store.files import writing
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.cache import default_root
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.files import writing
 
 FOLDER = ".locks"
 PATIENCE = 1.0  # seconds of waiting before it is said

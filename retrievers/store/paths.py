@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from retrievers.base import AssayError, cut
+from assay.retrievers.base import AssayError, cut
 
 WITHIN = "x" * 64  # a file that may be looked for in a folder that is named
 

@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from retrievers.store.digest import digest
+from assay.retrievers.store.digest import digest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("retrievers", "eval")
+PACKAGE = "assay"
 # An import statement at any depth. A line of a docstring that looks like one does no harm.
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([^\n]+))",
@@ -79,7 +79,7 @@ def read_root(module: str) -> Source:
     A module without a file, such as a notebook's, has an empty one.
     """
     path: Path | None
-    if module.partition(".")[0] in PACKAGES:
+    if module.partition(".")[0] == PACKAGE:
         if (path := find_file(module)) is None:
             raise LookupError(f"there is no module {module}")
     else:
@@ -91,11 +91,16 @@ def read_root(module: str) -> Source:
 @cache
 def find_file(module: str) -> Path | None:
     """Return the file of a module of this project; None where it is none."""
-    if module.partition(".")[0] not in PACKAGES:
+    if module.partition(".")[0] != PACKAGE:
         return None
-    path = ROOT.joinpath(*module.split("."))
+    path = find_place(module)
     files = (path.with_suffix(".py"), path / "__init__.py")
     return next((file for file in files if file.is_file()), None)
+
+
+def find_place(module: str) -> Path:
+    """Return the path of a module or package of this project, without a suffix."""
+    return ROOT.joinpath(*module.split(".")[1:])
 
 
 @cache
@@ -104,7 +109,7 @@ def list_files(package: str) -> tuple[Path, ...]:
 
     Raises LookupError where there is no such package.
     """
-    paths = sorted(ROOT.joinpath(*package.split(".")).rglob("*"))
+    paths = sorted(find_place(package).rglob("*"))
     files = tuple(path for path in paths if "__pycache__" not in path.parts and path.is_file())
     if not files:
         raise LookupError(f"there is no package {package}")
@@ -118,7 +123,7 @@ def read_source(path: Path) -> Source:
     identity = hashlib.sha256(content).hexdigest()
     if path.suffix != ".py":
         return Source(identity, frozenset(), ())
-    parts = path.relative_to(ROOT).parent.parts if path.is_relative_to(ROOT) else ()
+    parts = (PACKAGE, *path.relative_to(ROOT).parent.parts) if path.is_relative_to(ROOT) else ()
     data = {path.with_name(name.decode()) for name in _DATA.findall(content)} if parts else ()
     return Source(
         identity,

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field
 
-from retrievers.base.installation import read_version
-from retrievers.base.scripts import Unspaced, describe_unspaced, find_unspaced
-from retrievers.base.suggestions import suggest
-from retrievers.text.code import CodeAnalyzerSettings
-from retrievers.text.languages import Language, LanguageAnalyzerSettings
-from retrievers.text.plain import PlainAnalyzerSettings, WordsAnalyzerSettings
-from retrievers.text.unspaced import UnspacedAnalyzerSettings
+from assay.retrievers.base.installation import read_version
+from assay.retrievers.base.scripts import Unspaced, describe_unspaced, find_unspaced
+from assay.retrievers.base.suggestions import suggest
+from assay.retrievers.text.code import CodeAnalyzerSettings
+from assay.retrievers.text.languages import Language, LanguageAnalyzerSettings
+from assay.retrievers.text.plain import PlainAnalyzerSettings, WordsAnalyzerSettings
+from assay.retrievers.text.unspaced import UnspacedAnalyzerSettings
 
 Plain = Literal["plain", "words", "code"]
 NAMES = (*get_args(Plain), *get_args(Unspaced), *get_args(Language))

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Literal
 
-from retrievers.settings import Settings
-from retrievers.text.base import Analyzer
-from retrievers.text.tokens import CODE, LONGEST_SPLIT, Memo, fold, normalise, split_name
+from assay.retrievers.settings import Settings
+from assay.retrievers.text.base import Analyzer
+from assay.retrievers.text.tokens import CODE, LONGEST_SPLIT, Memo, fold, normalise, split_name
 
 
 class CodeAnalyzerSettings(Settings):

@@ -8,10 +8,10 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from retrievers.base import AssayError
-from retrievers.settings import Settings
-from retrievers.text.base import Analyzer
-from retrievers.text.tokens import (
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings import Settings
+from assay.retrievers.text.base import Analyzer
+from assay.retrievers.text.tokens import (
     JOINED,
     LONGEST_SPLIT,
     MEMBERS,

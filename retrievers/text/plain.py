@@ -3,9 +3,9 @@
 import re
 from typing import Literal
 
-from retrievers.settings import Settings
-from retrievers.text.base import Analyzer
-from retrievers.text.tokens import WORDS, fold
+from assay.retrievers.settings import Settings
+from assay.retrievers.text.base import Analyzer
+from assay.retrievers.text.tokens import WORDS, fold
 
 
 class PlainAnalyzerSettings(Settings):

@@ -15,13 +15,13 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from retrievers.settings import Workshop
-from retrievers.store.arrays import ArrayFile
-from retrievers.store.digest import digest
-from retrievers.store.shelf import take_block
-from retrievers.store.sources import digest_imports
-from retrievers.text import analyzers
-from retrievers.text.analyzers import AnyAnalyzerSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.arrays import ArrayFile
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.shelf import take_block
+from assay.retrievers.store.sources import digest_imports
+from assay.retrievers.text import analyzers
+from assay.retrievers.text.analyzers import AnyAnalyzerSettings
 
 ARRAYS = ("passages", "counts", "starts", "lengths")
 VOCABULARY = "vocabulary.json"

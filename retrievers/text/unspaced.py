@@ -15,13 +15,13 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from retrievers.base import AssayError
-from retrievers.base.installation import hint_extra
-from retrievers.base.scripts import HAN, HANGUL, KANA, Unspaced
-from retrievers.settings import Settings
-from retrievers.text.base import Analyzer
-from retrievers.text.languages import LanguageAnalyzerSettings
-from retrievers.text.tokens import fold, normalise
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.installation import hint_extra
+from assay.retrievers.base.scripts import HAN, HANGUL, KANA, Unspaced
+from assay.retrievers.settings import Settings
+from assay.retrievers.text.base import Analyzer
+from assay.retrievers.text.languages import LanguageAnalyzerSettings
+from assay.retrievers.text.tokens import fold, normalise
 
 # A consonant of Thai with the vowels and signs around it, of which none stands alone.
 CLUSTER = "[\u0e40-\u0e44]?[\u0e01-\u0e2e][\u0e30-\u0e3a\u0e45\u0e47-\u0e4e]*"

@@ -3,22 +3,22 @@
 PAGE = "docs/api.md"
 OBJECTS = {
     "Functions": [
-        "eval.api.run",
-        "eval.api.compare",
-        "eval.api.search",
-        "eval.api.ingest",
-        "eval.api.load_runs",
-        "eval.api.load_tracked_runs",
+        "assay.eval.api.run",
+        "assay.eval.api.compare",
+        "assay.eval.api.search",
+        "assay.eval.api.ingest",
+        "assay.eval.api.load_runs",
+        "assay.eval.api.load_tracked_runs",
     ],
     "What they return": [
-        "eval.frames.run.Result",
-        "eval.frames.comparison.ComparisonResult",
-        "eval.frames.search.SearchResult",
-        "eval.frames.ingestion.IngestionResult",
-        "eval.tracking.reading.TrackedRun",
+        "assay.eval.frames.run.Result",
+        "assay.eval.frames.comparison.ComparisonResult",
+        "assay.eval.frames.search.SearchResult",
+        "assay.eval.frames.ingestion.IngestionResult",
+        "assay.eval.tracking.reading.TrackedRun",
     ],
     "The contract of a retriever": [
-        f"retrievers.base.{name}"
+        f"assay.retrievers.base.{name}"
         for name in (
             "Retriever",
             "Document",
@@ -34,14 +34,14 @@ OBJECTS = {
         )
     ],
     "Tests of parts of your own": [
-        "retrievers.conformance.check_retriever",
-        "retrievers.documents.conformance.check_chunker",
-        "retrievers.engines.conformance.check_engine",
-        "retrievers.legs.conformance.check_leg",
-        "retrievers.models.conformance.check_cross_encoder",
-        "retrievers.models.conformance.check_encoder",
-        "retrievers.query.conformance.check_query_step",
-        "retrievers.stages.conformance.check_stage",
+        "assay.retrievers.conformance.check_retriever",
+        "assay.retrievers.documents.conformance.check_chunker",
+        "assay.retrievers.engines.conformance.check_engine",
+        "assay.retrievers.legs.conformance.check_leg",
+        "assay.retrievers.models.conformance.check_cross_encoder",
+        "assay.retrievers.models.conformance.check_encoder",
+        "assay.retrievers.query.conformance.check_query_step",
+        "assay.retrievers.stages.conformance.check_stage",
     ],
 }
 INTRODUCTION = """\
@@ -50,7 +50,7 @@ title: Python API
 ---
 # Reference of the Python API
 
-`from eval import run, compare, search, ingest, load_runs, load_tracked_runs` are the functions;
+`from assay import run, compare, search, ingest, load_runs, load_tracked_runs` are the functions;
 [python.md](python.md) shows them at work. Bad input raises `AssayError`, whose message is one line.
 """
 

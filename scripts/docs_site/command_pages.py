@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import click
 
-from eval.cli.main import COMMANDS, assay
+from assay.eval.cli.main import COMMANDS, assay
 
 COMMAND_FOLDER = "docs/commands"
 HEAD = """\

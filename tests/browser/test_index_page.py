@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from browsing import check_contrast, overflow
 
-from eval.analysis.run_list import RunRow
-from eval.report.index import write_index
+from assay.eval.analysis.run_list import RunRow
+from assay.eval.report.index import write_index
 
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 

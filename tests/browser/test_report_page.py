@@ -7,8 +7,8 @@ import pytest
 from browsing import DESKTOP, PHONE, check_contrast, overflow
 from report_sample import DOCUMENTS, HOSTILE, QUERIES, make_run
 
-from eval.analysis.summary import summarise
-from eval.report import write
+from assay.eval.analysis.summary import summarise
+from assay.eval.report import write
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from eval.cli.main import main
-from eval.runs.stored import load
-from retrievers.legs.base import LegResult
-from retrievers.legs.keyword import KeywordLeg
+from assay.eval.cli.main import main
+from assay.eval.runs.stored import load
+from assay.retrievers.legs.base import LegResult
+from assay.retrievers.legs.keyword import KeywordLeg
 
 HYBRID = """name: faulty
 retriever:
@@ -32,7 +32,7 @@ def config(tmp_path: Path) -> Path:
 @pytest.fixture
 def cache(tmp_path: Path) -> Path:
     """A cache of this test's own, but for the models and what they have embedded."""
-    from retrievers.store.cache import default_root
+    from assay.retrievers.store.cache import default_root
 
     root = tmp_path / "cache"
     root.mkdir()

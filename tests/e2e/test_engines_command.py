@@ -9,9 +9,9 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from eval.experiments.engine_settings import list_engines
-from retrievers.engines.providers import STRATEGIES
-from retrievers.engines.registry import TYPES
+from assay.eval.experiments.engine_settings import list_engines
+from assay.retrievers.engines.providers import STRATEGIES
+from assay.retrievers.engines.registry import TYPES
 
 pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
 osmem = pytest.importorskip("osmem_server", reason="osmem-server is not installed")

@@ -84,7 +84,7 @@ def test_a_service_that_does_not_answer(assay) -> None:
 def test_a_class_that_is_not_there(assay) -> None:
     run = ("run", "examples/word_overlap.yaml", "latency.queries=0")
     check(assay(*run, "retriever.path=examples.word_overlap:Nothing"), "Nothing")
-    check(assay(*run, "retriever.path=json:JSONDecoder"), "retrievers.base.Retriever")
+    check(assay(*run, "retriever.path=json:JSONDecoder"), "assay.retrievers.base.Retriever")
 
 
 def test_unknown_runs_and_commands(assay) -> None:

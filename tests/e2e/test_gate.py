@@ -201,6 +201,7 @@ def older(tmp_path: Path) -> Path:
     folder.mkdir()
     for name in ("eval", "configs", "datasets"):
         (folder / name).symlink_to(ROOT / name)
+    shutil.copytree(ROOT / "assay", folder / "assay", symlinks=True)
     shutil.copytree(ROOT / "retrievers", folder / "retrievers")
     source = folder / "retrievers" / "pipeline.py"
     signature = "def search(self, query: str, k: int) -> Ranking:\n"
@@ -217,7 +218,7 @@ def test_latency_against_a_checkout_and_a_config(
     assert [item["verdict"] for item in faster["latency"]] == ["pass", "pass"]
     assert all(item["ratio"]["high"] < 0.5 for item in faster["latency"])
     (tmp_path / "instant.py").write_text(
-        "from retrievers.base import IndexReport, Ranking, Retriever\n"
+        "from assay.retrievers.base import IndexReport, Ranking, Retriever\n"
         "class Instant(Retriever):\n"
         "    def index(self, documents): return IndexReport(0)\n"
         "    def search(self, query, k): return Ranking(())\n"

@@ -113,7 +113,7 @@ def test_from_a_folder_of_documents_to_the_gate(
     compared = installed("assay", *compare)
     assert "mine against bm25" in compared
     installed("assay", "baseline", "accept", "mine")
-    code = "from eval import run; print(run('bm25', collection='./judged', track=False).id)"
+    code = "from assay import run; print(run('bm25', collection='./judged', track=False).id)"
     again = installed("python", "-c", code).split()[-1]
     assert again.startswith("bm25-judged-")
 
@@ -135,6 +135,31 @@ def test_from_a_folder_of_documents_to_the_gate(
     assert manifest["environment"]["git"] == {}
     head = installed("git", "rev-parse", "HEAD").strip()
     assert manifest["environment"]["repository"] == head
+
+
+def test_packages_of_the_users_own_hide_nothing(
+    installed: Callable[..., str], tmp_path: Path
+) -> None:
+    """Beside `eval`, `retrievers` and `tests` of theirs; `datasets` is that of Hugging Face."""
+    here = tmp_path / "theirs"
+    for name in ("eval", "retrievers", "tests"):
+        (here / name).mkdir()
+        (here / name / "__init__.py").write_text("WHOSE = 'theirs'\n")
+    (here / "docs").mkdir()
+    (here / "docs/dogs.md").write_text(DOCUMENTS["dogs"])
+    (here / "questions.csv").write_text("question,quote\nWhere do dogs stay?,Dogs stay on deck\n")
+    installed("assay", "init", "docs", "--questions", "questions.csv", "--output", "judged")
+    code = """
+import eval, retrievers, tests, datasets
+from assay import compare, run
+from assay.retrievers.base import Retriever
+from eval import WHOSE
+print(WHOSE, retrievers.WHOSE, tests.WHOSE, datasets.__name__, hasattr(datasets, "Dataset"))
+print(run("bm25", collection="./judged", track=False).id)
+"""
+    first, second = installed("python", "-c", code).splitlines()[-2:]
+    assert first == "theirs theirs theirs datasets True"
+    assert second.startswith("bm25-judged-")
 
 
 def test_the_job_installs_a_wheel_that_lies_in_the_repository(
@@ -187,7 +212,7 @@ def test_what_ships_is_there(installed: Callable[..., str]) -> None:
 
 def read_extras() -> list[str]:
     """Return the extras that hints name: in the sources, of engines, of languages and of SDKs."""
-    from eval.experiments.engine_settings import list_engines
+    from assay.eval.experiments.engine_settings import list_engines
 
     files = [path for room in ("eval", "retrievers") for path in ROOT.glob(f"{room}/**/*.py")]
     hint = re.compile(r"hint_extra\([\"']([\w-]+)")
@@ -210,7 +235,7 @@ def test_every_hint_of_a_wheel_can_be_followed(
     """By pip, from the wheel and what is installed here: all extras but that of torch."""
     extras = read_extras()
     assert {"ragas", "st", "irds", "redis", "weaviate", "otel", "local-llm"} <= set(extras)
-    code = "import sys; from retrievers.base.installation import hint_extra\n"
+    code = "import sys; from assay.retrievers.base.installation import hint_extra\n"
     code += "for extra in sys.argv[1:]: print(hint_extra(extra))"
     lines = installed("python", "-c", code, *extras).splitlines()
     commands = [shlex.split(line.partition(": ")[2]) for line in lines]

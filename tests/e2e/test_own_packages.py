@@ -14,7 +14,7 @@ from tests.small_project import write_project
 
 THEIRS = "raise RuntimeError('this is no package of Assay')\n"
 PLUGIN = """
-from retrievers.base import IndexReport, Ranking, Retriever
+from assay.retrievers.base import IndexReport, Ranking, Retriever
 class Nothing(Retriever):
     def index(self, documents): return IndexReport(0)
     def search(self, query, k): return Ranking(())

@@ -19,7 +19,7 @@ import json
 import os
 import urllib.request
 
-from retrievers.base import Chunk, Hit, IndexReport, Ranking, Retriever
+from assay.retrievers.base import Chunk, Hit, IndexReport, Ranking, Retriever
 
 
 class Paid(Retriever):

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from eval.cli.parity import parity
-from eval.experiments import engine_settings as subjects
-from eval.report import engines
+from assay.eval.cli.parity import parity
+from assay.eval.experiments import engine_settings as subjects
+from assay.eval.report import engines
 
 Assay = Callable[..., Any]
 

@@ -13,8 +13,8 @@ from own_cache import make_cache
 from processes import ROOT, finish, start
 from scripted_questions import write
 
-from eval.cli.questions import questions
-from eval.collections import load
+from assay.eval.cli.questions import questions
+from assay.eval.collections import load
 
 ANSWERED = 7  # before the kill; all later calls hang
 

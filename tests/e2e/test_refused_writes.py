@@ -15,7 +15,7 @@ from refused_writes import COMMANDS
 from small_project import write_project
 from unprivileged import ROOT, forbid_writing, run_unprivileged
 
-from eval.cli.main import assay
+from assay.eval.cli.main import assay
 
 
 def call(*words: str) -> str:

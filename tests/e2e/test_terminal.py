@@ -57,8 +57,8 @@ def test_texts_move_no_cursor_beside_a_bar(tmp_path: Path) -> None:
     script = tmp_path / "hostile.py"
     script.write_text(f"""
 import sys
-from eval.cli.streams import safe_streams
-from eval.progress import ConsoleProgress
+from assay.eval.cli.streams import safe_streams
+from assay.eval.progress import ConsoleProgress
 
 hostile = {HOSTILE!r}
 with safe_streams():

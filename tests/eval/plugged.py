@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.scoring import measures
+from assay.eval.scoring import measures
 
 
 def install(folder: Path, monkeypatch: pytest.MonkeyPatch, group: str, **parts: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ablation_sample import DENSE_PART, RERANK, make_ablation, observe, row
 
-from eval.analysis.ablation_variants import (
+from assay.eval.analysis.ablation_variants import (
     Part,
     Variant,
     list_parts,
@@ -16,13 +16,13 @@ from eval.analysis.ablation_variants import (
     plan_additions,
     plan_removals,
 )
-from eval.analysis.ablation_weighing import judge, time_part, weigh
-from eval.cli.ablate import _explain as explain
-from eval.experiments.ablation import caution, check
-from eval.report.ablation import write
-from eval.statistics.estimates import OpenEstimate
-from retrievers.legs.base import LegSettings
-from retrievers.legs.registry import LEGS
+from assay.eval.analysis.ablation_weighing import judge, time_part, weigh
+from assay.eval.cli.ablate import _explain as explain
+from assay.eval.experiments.ablation import caution, check
+from assay.eval.report.ablation import write
+from assay.eval.statistics.estimates import OpenEstimate
+from assay.retrievers.legs.base import LegSettings
+from assay.retrievers.legs.registry import LEGS
 
 BM25 = {"type": "bm25"}
 DENSE = {"type": "dense"}

@@ -24,13 +24,13 @@ from language_model_server import (
 )
 from small_project import QUERIES, write_project
 
-from eval.cli.main import assay
-from eval.collections.collection import GoldItem
-from eval.experiments.answer_prompts import read_answer
-from eval.scoring.generated import KINDS, Given, Wanted, score, split_tokens
-from eval.scoring.join import Retrieved
-from eval.scoring.measures import find
-from retrievers.base import AssayError, Chunk
+from assay.eval.cli.main import assay
+from assay.eval.collections.collection import GoldItem
+from assay.eval.experiments.answer_prompts import read_answer
+from assay.eval.scoring.generated import KINDS, Given, Wanted, score, split_tokens
+from assay.eval.scoring.join import Retrieved
+from assay.eval.scoring.measures import find
+from assay.retrievers.base import AssayError, Chunk
 
 ASKED = ("--provider", "openai", "--model", "m", "--prices", "1,1,1,10", "--no-track")
 UNANSWERED = {"q9": "word0 price"}
@@ -246,7 +246,7 @@ FAULTS: dict[str, tuple[Reaction, str]] = {
 def test_a_fault_is_one_line_and_what_was_answered_is_kept(
     server: LanguageModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("retrievers.language_models.calls.LONGEST_BACKOFF", 0.01)
+    monkeypatch.setattr("assay.retrievers.language_models.calls.LONGEST_BACKOFF", 0.01)
     for fault, (reaction, said) in FAULTS.items():
         words = ("answer", "mine", *ASKED[:3], fault, *ASKED[4:], "--concurrency", "1")
         begin = len(server.calls)

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from planned_runs import Planned, make_collection
 
-from eval.analysis.answering import examine_answering, find_unanswered
-from eval.analysis.summary import summarise
-from eval.collections.collection import Collection
-from eval.report import write
-from eval.runs.execution import Plan, execute
-from eval.runs.latency import LatencySettings
-from eval.runs.stored import StoredRun
-from retrievers.base import Quiet, Ranking, StageTrace
+from assay.eval.analysis.answering import examine_answering, find_unanswered
+from assay.eval.analysis.summary import summarise
+from assay.eval.collections.collection import Collection
+from assay.eval.report import write
+from assay.eval.runs.execution import Plan, execute
+from assay.eval.runs.latency import LatencySettings
+from assay.eval.runs.stored import StoredRun
+from assay.retrievers.base import Quiet, Ranking, StageTrace
 
 # Of queries 0 to 5 the last two have texts of grade 1 alone, where 2 answers.
 GRADES = [2, 3, 2, 2, 1, 1]

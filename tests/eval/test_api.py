@@ -11,12 +11,12 @@ from pandas import DataFrame, read_csv
 from processes import ROOT
 from test_layout import HEAVY
 
-from eval import compare, load_runs, load_tracked_runs, run, search
-from eval.api import documents, runs, stored_runs
-from eval.frames.run import Result
-from eval.frames.tables import render
-from eval.runs import environment
-from retrievers.base import AssayError
+from assay import compare, load_runs, load_tracked_runs, run, search
+from assay.eval.api import documents, runs, stored_runs
+from assay.eval.frames.run import Result
+from assay.eval.frames.tables import render
+from assay.eval.runs import environment
+from assay.retrievers.base import AssayError
 
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 SMALL = "dataset=harbourline"
@@ -40,16 +40,16 @@ def few() -> Result:
 
 
 def test_the_package_is_light_until_the_api_is_used() -> None:
-    code = "import sys, eval; print(*sys.modules)"
+    code = "import sys, assay; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     loaded = set(done.stdout.split())
-    assert "eval" in loaded
-    assert not loaded & (HEAVY | {"eval.api"})
+    assert "assay" in loaded
+    assert not loaded & (HEAVY | {"assay.eval.api"})
 
 
 def test_a_name_that_is_not_there() -> None:
     with pytest.raises(ImportError, match="nothing_of_the_kind"):
-        from eval import nothing_of_the_kind  # noqa: F401
+        from assay.eval import nothing_of_the_kind  # noqa: F401
 
 
 def test_the_examples_of_the_functions() -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from report_sample import make_run
 
-from eval import report
-from eval.analysis.summary import Summary, summarise
-from eval.cli.table import print_summary
-from eval.runs.ann_recall import find_recalls
-from eval.tracking.record import describe
+from assay.eval import report
+from assay.eval.analysis.summary import Summary, summarise
+from assay.eval.cli.table import print_summary
+from assay.eval.runs.ann_recall import find_recalls
+from assay.eval.tracking.record import describe
 
 FACTS = {
     "legs": {

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from planned_runs import make_collection, make_run
 
-from eval.analysis.attribution import FATES, Attribution, ItemFate, attribute
-from eval.analysis.oracle import UNION
-from eval.collections.collection import GoldItem
-from eval.runs.gold_ranks import Placement
-from eval.runs.stored import StoredRun
-from eval.scoring import measures
-from retrievers.base import Chunk, Hit, Ranking, StageTrace
+from assay.eval.analysis.attribution import FATES, Attribution, ItemFate, attribute
+from assay.eval.analysis.oracle import UNION
+from assay.eval.collections.collection import GoldItem
+from assay.eval.runs.gold_ranks import Placement
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring import measures
+from assay.retrievers.base import Chunk, Hit, Ranking, StageTrace
 
 COUNT = 40
 KINDS = {"fusion": "fusion", "dense": "leg", "keyword": "leg"}

@@ -9,13 +9,13 @@ import pytest
 from processes import ROOT
 from report_sample import HOSTILE, QUERIES, make_run
 
-from eval.analysis.attribution import FATES, Attribution, ItemFate
-from eval.analysis.exports import export
-from eval.analysis.summary import Summary, summarise
-from eval.collections.collection import GoldItem
-from eval.report import write
-from eval.report.attribution import AttributionView, view_attribution
-from eval.statistics.estimates import Estimate
+from assay.eval.analysis.attribution import FATES, Attribution, ItemFate
+from assay.eval.analysis.exports import export
+from assay.eval.analysis.summary import Summary, summarise
+from assay.eval.collections.collection import GoldItem
+from assay.eval.report import write
+from assay.eval.report.attribution import AttributionView, view_attribution
+from assay.eval.statistics.estimates import Estimate
 
 ONE = Estimate(1.0, 1.0, 1.0, 1)
 GOLD = GoldItem("q", "d", "d", 0, 10, 1)

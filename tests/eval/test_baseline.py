@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from planned_runs import make_collection, make_run
 
-from eval.gate import baseline
-from eval.runs import environment
-from eval.runs.stored import StoredRun
-from retrievers.base import AssayError
+from assay.eval.gate import baseline
+from assay.eval.runs import environment
+from assay.eval.runs.stored import StoredRun
+from assay.retrievers.base import AssayError
 
 RANKS = [1, 3, 0, 2, 1, 6]
 MEASURES = ["nDCG@10", "MRR@10"]

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from processes import ASSAY
 
-from eval.collections.authoring import author, worksheet
-from eval.collections.catalog import find_card
-from eval.collections.check import check
-from eval.collections.loading import load
-from retrievers.store.locks import changing
+from assay.eval.collections.authoring import author, worksheet
+from assay.eval.collections.catalog import find_card
+from assay.eval.collections.check import check
+from assay.eval.collections.loading import load
+from assay.retrievers.store.locks import changing
 
 ROUNDS, PROCESSES = 8, 4
 

@@ -11,10 +11,10 @@ from typing import ClassVar
 import pytest
 from click.testing import CliRunner, Result
 
-from eval.cli.check import check
-from eval.collections.loading import load
-from retrievers.base import AssayError
-from retrievers.conformance_sample import ODD_QUERIES
+from assay.eval.cli.check import check
+from assay.eval.collections.loading import load
+from assay.retrievers.base import AssayError
+from assay.retrievers.conformance_sample import ODD_QUERIES
 
 MODULE = """
 from dataclasses import replace
@@ -201,7 +201,7 @@ def test_a_service_is_blamed_for_its_own_faults_alone(
     ("what", "words"),
     [
         ("http://127.0.0.1:9/", "http://127.0.0.1:9/: query .*refused"),
-        ("json:JSONDecoder", "no subclass of retrievers.base.Retriever"),
+        ("json:JSONDecoder", "no subclass of assay.retrievers.base.Retriever"),
         ("examples.abbreviation_step:AbbreviationSettings", "words: missing"),
         ("nothing.yaml", "no such config"),
         ("nothing", "must be package.module:name"),

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from eval.collections import catalog, find_card, list_cards, load
-from eval.collections.card import Download
-from eval.collections.card_files import read_card
-from eval.collections.download import fetch, folder_of
-from eval.collections.formats.beir import BeirCard
-from eval.collections.formats.native import NativeCard
-from eval.collections.location import find_data, why_unavailable
-from retrievers.base import AssayError
+from assay.eval.collections import catalog, find_card, list_cards, load
+from assay.eval.collections.card import Download
+from assay.eval.collections.card_files import read_card
+from assay.eval.collections.download import fetch, folder_of
+from assay.eval.collections.formats.beir import BeirCard
+from assay.eval.collections.formats.native import NativeCard
+from assay.eval.collections.location import find_data, why_unavailable
+from assay.retrievers.base import AssayError
 
 MINIMAL = "name: tiny\ntitle: Tiny\nformat: native\n"
 

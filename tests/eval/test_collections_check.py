@@ -9,11 +9,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.collections import check, find_card, load
-from eval.collections.card_files import read_card
-from eval.collections.digests import replace_block, seal
-from eval.collections.problems import summarise
-from retrievers.base import AssayError
+from assay.eval.collections import check, find_card, load
+from assay.eval.collections.card_files import read_card
+from assay.eval.collections.digests import replace_block, seal
+from assay.eval.collections.problems import summarise
+from assay.retrievers.base import AssayError
 
 
 def write_jsonl(path: Path, *rows: dict[str, Any] | str) -> None:

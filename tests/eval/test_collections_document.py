@@ -7,8 +7,8 @@ import pytest
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from eval.collections.card import Card, Download, Sizes
-from eval.collections.formats.registry import FORMATS
+from assay.eval.collections.card import Card, Download, Sizes
+from assay.eval.collections.formats.registry import FORMATS
 
 PAGE = Path(__file__).parents[2] / "docs" / "collections.md"
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from eval.collections import load
-from eval.collections.card_files import parse_card, read_card
-from eval.collections.check import check
-from eval.collections.collection import GoldItem
-from eval.collections.formats.irds import IrdsCard, _make_document
-from retrievers.base import AssayError, Context, Document, Passage
+from assay.eval.collections import load
+from assay.eval.collections.card_files import parse_card, read_card
+from assay.eval.collections.check import check
+from assay.eval.collections.collection import GoldItem
+from assay.eval.collections.formats.irds import IrdsCard, _make_document
+from assay.retrievers.base import AssayError, Context, Document, Passage
 
 
 def write_jsonl(path: Path, *rows: dict[str, Any]) -> None:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.collections import load
-from retrievers.base import AssayError, Context
-from retrievers.base.frontmatter import read_frontmatter
-from retrievers.base.markdown import find_title, read_headings
+from assay.eval.collections import load
+from assay.retrievers.base import AssayError, Context
+from assay.retrievers.base.frontmatter import read_frontmatter
+from assay.retrievers.base.markdown import find_title, read_headings
 
 GUIDE = """\
 ---

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from plugged import install
 
-from eval.collections.card_files import read_card
-from eval.collections.check import check
-from eval.collections.digests import seal
-from eval.collections.loading import load_card
-from eval.collections.location import why_unavailable
-from retrievers.base import AssayError
+from assay.eval.collections.card_files import read_card
+from assay.eval.collections.check import check
+from assay.eval.collections.digests import seal
+from assay.eval.collections.loading import load_card
+from assay.eval.collections.location import why_unavailable
+from assay.retrievers.base import AssayError
 
 CARD = "name: faq\ntitle: FAQ\nformat: faq\n"
 ROWS = """{"_id": "q1", "text": "When is high water?", "answer": "Twice a day."}
@@ -19,7 +19,7 @@ ROWS = """{"_id": "q1", "text": "When is high water?", "answer": "Twice a day."}
 """
 OWN = "examples.faq_format:FaqSource"
 WRONG = """
-from eval.collections.formats.source import Source
+from assay.eval.collections.formats.source import Source
 
 class NoCard(Source):
     def documents(self): ...
@@ -84,7 +84,7 @@ def test_a_format_that_is_not_installed_is_told(folder, plug) -> None:
     [
         ("NoCard", "`card_class` must be a subclass of Card"),
         ("Half", "does not define documents, gold, queries"),
-        ("Other", "no subclass of eval.collections.formats.source.Source"),
+        ("Other", "no subclass of assay.eval.collections.formats.source.Source"),
         ("Missing", "has no Missing"),
     ],
 )

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from retrievers.base import Document
-from retrievers.base.folding import fold, render
-from retrievers.base.quotes import Locator, Place
+from assay.retrievers.base import Document
+from assay.retrievers.base.folding import fold, render
+from assay.retrievers.base.quotes import Locator, Place
 
 VARIANTS = {
     "-": "-–—‐−",

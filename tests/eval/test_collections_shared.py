@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from eval.collections import Collection, check, find_card, load
+from assay.eval.collections import Collection, check, find_card, load
 
 SETS = (
     "anthropic_codebase",

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from planned_runs import make_collection, make_run
 
-from eval.analysis.comparison import compare
-from eval.analysis.latency_pairs import pair_latencies
-from eval.cli.compare import _explain as explain
-from eval.report.comparison.circumstances import describe_method
-from eval.runs.interleaved_timing import InterleavedTiming
-from eval.statistics.estimates import Estimate, estimate_mean, estimate_percentile_ratio
-from eval.statistics.significance import detectable, randomise
-from retrievers.base import AssayError
+from assay.eval.analysis.comparison import compare
+from assay.eval.analysis.latency_pairs import pair_latencies
+from assay.eval.cli.compare import _explain as explain
+from assay.eval.report.comparison.circumstances import describe_method
+from assay.eval.runs.interleaved_timing import InterleavedTiming
+from assay.eval.statistics.estimates import Estimate, estimate_mean, estimate_percentile_ratio
+from assay.eval.statistics.significance import detectable, randomise
+from assay.retrievers.base import AssayError
 
 BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
 OTHER = [1, 1, 2, 1, 1, 1, 4, 1, 0, 1] * 4

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from processes import pipelines
 
-from eval.experiments.config import RunConfig, load_config, make_schema
-from retrievers.base import AssayError
+from assay.eval.experiments.config import RunConfig, load_config, make_schema
+from assay.retrievers.base import AssayError
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from eval import progress as console
-from eval.progress import ConsoleProgress
+from assay.eval import progress as console
+from assay.eval.progress import ConsoleProgress
 
 
 class Terminal(io.StringIO):

@@ -9,9 +9,9 @@ from click.testing import CliRunner, Result
 from language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
 from own_cache import make_cache
 
-from eval.cli.contexts import contexts
-from eval.collections.loading import load
-from retrievers.base import AssayError
+from assay.eval.cli.contexts import contexts
+from assay.eval.collections.loading import load
+from assay.retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[2]
 PRICES = "1,1.25,0.1,5"

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from planned_runs import make_collection
 
-from eval.runs.contract import check_ranking
-from eval.runs.execution import Plan, execute
-from eval.runs.latency import LatencySettings
-from retrievers.base import (
+from assay.eval.runs.contract import check_ranking
+from assay.eval.runs.execution import Plan, execute
+from assay.eval.runs.latency import LatencySettings
+from assay.retrievers.base import (
     AssayError,
     Chunk,
     Document,
@@ -68,7 +68,7 @@ LIES = {
     "before": (lambda hits: swap(hits, start=-1), "rank 2: the span -1–"),
     "text": (lambda hits: swap(hits, text="other"), "rank 2: the text is not that of the span 0–"),
     "too many": (lambda hits: Ranking(tuple(hits * 4)), "12 hits were returned, 10 were asked for"),
-    "a list": (lambda hits: hits, "search returned a list, not a retrievers.base.Ranking"),
+    "a list": (lambda hits: hits, "search returned a list, not an assay.retrievers.base.Ranking"),
     "nothing": (lambda hits: None, "search returned nothing"),
     "fails": (lambda hits: {}["key"], "KeyError: 'key'"),
 }

@@ -12,17 +12,17 @@ from language_model_server import KEY, LanguageModelServer, Say
 from model_server import ModelServer
 from small_project import QUERIES, write_project
 
-from eval import report
-from eval.analysis.cost import dollars, tell_queries
-from eval.analysis.grid_search import Figures
-from eval.analysis.summary import Summary, summarise
-from eval.cli.main import assay
-from eval.cli.table import print_summary
-from eval.experiments.config import RunConfig
-from eval.experiments.dry_run import estimate_run
-from eval.experiments.run import make_run
-from eval.tracking.record import describe
-from retrievers.base import Quiet
+from assay.eval import report
+from assay.eval.analysis.cost import dollars, tell_queries
+from assay.eval.analysis.grid_search import Figures
+from assay.eval.analysis.summary import Summary, summarise
+from assay.eval.cli.main import assay
+from assay.eval.cli.table import print_summary
+from assay.eval.experiments.config import RunConfig
+from assay.eval.experiments.dry_run import estimate_run
+from assay.eval.experiments.run import make_run
+from assay.eval.tracking.record import describe
+from assay.retrievers.base import Quiet
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from eval.cli.dataset import dataset
-from eval.collections import catalog
-from retrievers.base import AssayError
+from assay.eval.cli.dataset import dataset
+from assay.eval.collections import catalog
+from assay.retrievers.base import AssayError
 
 CARD = "name: tiny\ntitle: Tiny set\nformat: native\nlicence: CC0\n"
 

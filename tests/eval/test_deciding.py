@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from planned_runs import make_collection, make_run
 
-from eval.analysis.deciding import (
+from assay.eval.analysis.deciding import (
     OPEN,
     Contest,
     believe,
@@ -24,12 +24,12 @@ from eval.analysis.deciding import (
     order,
     score,
 )
-from eval.analysis.decision import decide
-from eval.analysis.pooling import make_pool
-from eval.cli.pool import pool
-from eval.collections.authoring import worksheet
-from eval.collections.collection import GoldItem
-from retrievers.base import AssayError
+from assay.eval.analysis.decision import decide
+from assay.eval.analysis.pooling import make_pool
+from assay.eval.cli.pool import pool
+from assay.eval.collections.authoring import worksheet
+from assay.eval.collections.collection import GoldItem
+from assay.retrievers.base import AssayError
 
 RANKS = {"good": [1, 2] * 8, "poor": [2, 1] * 8}
 

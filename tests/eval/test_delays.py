@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from nagle_server import serve_slowly
 from report_sample import make_run
 
-from eval.analysis.summary import summarise
-from eval.cli.table import print_summary
-from eval.report.view import make_view
-from eval.runs.delays import LEAST, describe_delays, find_delay
-from eval.runs.latency import TOTAL, LatencySample, LatencySettings, collect_times, measure
-from eval.runs.python_retrievers import FunctionRetriever
-from retrievers.base import Quiet
-from retrievers.pipeline_shape import PipelineShape
+from assay.eval.analysis.summary import summarise
+from assay.eval.cli.table import print_summary
+from assay.eval.report.view import make_view
+from assay.eval.runs.delays import LEAST, describe_delays, find_delay
+from assay.eval.runs.latency import TOTAL, LatencySample, LatencySettings, collect_times, measure
+from assay.eval.runs.python_retrievers import FunctionRetriever
+from assay.retrievers.base import Quiet
+from assay.retrievers.pipeline_shape import PipelineShape
 
 
 def make_times(wait: float, waiting: int, others: int, usual: float = 4.0) -> list[float]:

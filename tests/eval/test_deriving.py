@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.collections.authoring.known_item_queries import (
+from assay.eval.collections.authoring.known_item_queries import (
     TYPES,
     Derived,
     derive,
     read_keywords,
 )
-from eval.collections.authoring.near_duplicates import edit, plant
-from eval.collections.formats.native import make_document
-from retrievers.base import AssayError, Document
-from retrievers.base.frontmatter import frontmatter_end
-from retrievers.base.markdown import read_headings
-from retrievers.base.quotes import Place
+from assay.eval.collections.authoring.near_duplicates import edit, plant
+from assay.eval.collections.formats.native import make_document
+from assay.retrievers.base import AssayError, Document
+from assay.retrievers.base.frontmatter import frontmatter_end
+from assay.retrievers.base.markdown import read_headings
+from assay.retrievers.base.quotes import Place
 
 GUIDE = """---
 title: Setup Guide

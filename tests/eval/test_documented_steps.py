@@ -11,8 +11,8 @@ from language_model_server import KEY, Call, LanguageModelServer, Say
 from processes import ROOT
 from small_project import QUERIES, write_project
 
-from eval.cli.main import assay
-from retrievers.store.cache import default_root
+from assay.eval.cli.main import assay
+from assay.retrievers.store.cache import default_root
 
 pytest.importorskip("openai", reason="needs the extra `openai`")
 

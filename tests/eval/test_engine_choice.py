@@ -11,22 +11,22 @@ from click.testing import CliRunner
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from eval.cli import options
-from eval.experiments.config import load_config
-from eval.experiments.engine_choice import choose_engine
-from eval.experiments.engine_settings import list_engines, read_engine
-from eval.experiments.experiment import make_experiment
-from eval.experiments.grid_search import list_tasks, read_sweep
-from eval.experiments.named_configs import add_engines, is_config, split_engine
-from eval.experiments.runner import Task
-from eval.experiments.tuned_config import render_changes
-from eval.runs.environment import PACKAGES
-from retrievers.base import AssayError, Quiet
-from retrievers.engines.formulas import ReciprocalRanks
-from retrievers.engines.providers import STRATEGIES
-from retrievers.engines.registry import TYPES
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.eval.cli import options
+from assay.eval.experiments.config import load_config
+from assay.eval.experiments.engine_choice import choose_engine
+from assay.eval.experiments.engine_settings import list_engines, read_engine
+from assay.eval.experiments.experiment import make_experiment
+from assay.eval.experiments.grid_search import list_tasks, read_sweep
+from assay.eval.experiments.named_configs import add_engines, is_config, split_engine
+from assay.eval.experiments.runner import Task
+from assay.eval.experiments.tuned_config import render_changes
+from assay.eval.runs.environment import PACKAGES
+from assay.retrievers.base import AssayError, Quiet
+from assay.retrievers.engines.formulas import ReciprocalRanks
+from assay.retrievers.engines.providers import STRATEGIES
+from assay.retrievers.engines.registry import TYPES
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "configs"

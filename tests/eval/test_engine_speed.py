@@ -9,23 +9,23 @@ from typing import Any, cast
 
 import pytest
 
-from eval.collections.collection import Query
-from eval.experiments import store_changes
-from eval.experiments.client_checks import check_client
-from eval.experiments.engine_settings import is_usable, list_engines, read_engine
-from eval.experiments.synthetic_corpus import scatter
-from eval.parity.changes import ChangesResult, Sight
-from eval.parity.clients import ADAPTER, BOUND, CLIENT, CONTROL, compare_client
-from eval.parity.load import ROUNDS, WARM_UP, load_by_turns
-from retrievers.base import AssayError, Quiet
-from retrievers.engines.bare import BareClient
-from retrievers.engines.conformance_sample import encode, index
-from retrievers.engines.faiss.live import FaissRows
-from retrievers.engines.live_rules import make_vectors
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.eval.collections.collection import Query
+from assay.eval.experiments import store_changes
+from assay.eval.experiments.client_checks import check_client
+from assay.eval.experiments.engine_settings import is_usable, list_engines, read_engine
+from assay.eval.experiments.synthetic_corpus import scatter
+from assay.eval.parity.changes import ChangesResult, Sight
+from assay.eval.parity.clients import ADAPTER, BOUND, CLIENT, CONTROL, compare_client
+from assay.eval.parity.load import ROUNDS, WARM_UP, load_by_turns
+from assay.retrievers.base import AssayError, Quiet
+from assay.retrievers.engines.bare import BareClient
+from assay.retrievers.engines.conformance_sample import encode, index
+from assay.retrievers.engines.faiss.live import FaissRows
+from assay.retrievers.engines.live_rules import make_vectors
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 FEW = ("cats run fast", "the dog", "a running cat and a cat", "nothing", "dogs and cats")
 HERE = [engine for engine in list_engines() if not engine.settings.capabilities.address]

@@ -10,13 +10,13 @@ import pytest
 from pandas import DataFrame
 from processes import ROOT
 
-from eval import compare, load_runs, run, search
-from eval.collections import load
-from eval.collections.in_memory import make_collection
-from eval.experiments.config import load_config
-from eval.runs import code_identity
-from retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
-from retrievers.base.answers import read_answer
+from assay import compare, load_runs, run, search
+from assay.eval.collections import load
+from assay.eval.collections.in_memory import make_collection
+from assay.eval.experiments.config import load_config
+from assay.eval.runs import code_identity
+from assay.retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
+from assay.retrievers.base.answers import read_answer
 
 DOCUMENTS = {
     "d1": "The ferry sails twice a day.",

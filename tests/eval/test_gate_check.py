@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from eval.gate import calibration as gate_check
-from eval.gate.settings import GateSettings
-from retrievers.base import Quiet
+from assay.eval.gate import calibration as gate_check
+from assay.eval.gate.settings import GateSettings
+from assay.retrievers.base import Quiet
 
 SETTINGS = GateSettings(measures={"nDCG@10": 0.02, "MRR@10": 0.02})
 

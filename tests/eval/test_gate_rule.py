@@ -8,12 +8,12 @@ import pytest
 from planned_runs import make_run
 from processes import ROOT
 
-from eval.experiments.gate import load_settings
-from eval.gate import output as gate_output
-from eval.gate.baseline import Baseline, make
-from eval.gate.rule import judge, judge_latency
-from eval.gate.settings import GateSettings, LatencyLimits, MustNotBreak
-from retrievers.base import AssayError
+from assay.eval.experiments.gate import load_settings
+from assay.eval.gate import output as gate_output
+from assay.eval.gate.baseline import Baseline, make
+from assay.eval.gate.rule import judge, judge_latency
+from assay.eval.gate.settings import GateSettings, LatencyLimits, MustNotBreak
+from assay.retrievers.base import AssayError
 
 RANKS = [1, 2, 4, 3, 1, 5, 2, 1, 9, 2] * 6
 SETTINGS_OF_20 = GateSettings(measures={"MRR@10": 0.02})

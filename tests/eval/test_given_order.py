@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 from pandas import DataFrame
 from planned_runs import make_collection
 
-from eval.collections.collection import GoldItem
-from eval.experiments.config import RunConfig
-from eval.runs.answers import list_answers
-from eval.runs.python_retrievers import FunctionRetriever, ObjectRetriever
-from eval.runs.replay import Replay
-from eval.runs.run_files import make_run_file, read_run_file
-from eval.runs.unstored import score_queries
-from retrievers.base import Chunk, Document, Hit, IndexReport, Ranking, Retriever
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.eval.collections.collection import GoldItem
+from assay.eval.experiments.config import RunConfig
+from assay.eval.runs.answers import list_answers
+from assay.eval.runs.python_retrievers import FunctionRetriever, ObjectRetriever
+from assay.eval.runs.replay import Replay
+from assay.eval.runs.run_files import make_run_file, read_run_file
+from assay.eval.runs.unstored import score_queries
+from assay.retrievers.base import Chunk, Document, Hit, IndexReport, Ranking, Retriever
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 COUNT = 6
 GRADES = {"d2": 1, "d4": 2}

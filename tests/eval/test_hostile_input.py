@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from eval.collections.authoring.questions import read_questions
-from eval.collections.formats.reading import read_jsonl, read_trec_qrels
-from eval.collections.problems import Problems
-from eval.experiments.config import make_config, make_schema
-from eval.runs.run_folder import RunFolder
-from retrievers.base import AssayError, Ranking
+from assay.eval.collections.authoring.questions import read_questions
+from assay.eval.collections.formats.reading import read_jsonl, read_trec_qrels
+from assay.eval.collections.problems import Problems
+from assay.eval.experiments.config import make_config, make_schema
+from assay.eval.runs.run_folder import RunFolder
+from assay.retrievers.base import AssayError, Ranking
 
 LEG = {"type": "bm25"}
 BASE = {"name": "x", "retriever": {"legs": {"words": LEG}}}

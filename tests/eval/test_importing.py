@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from heard import Heard
 
-from eval.experiments import importing
-from eval.experiments.importing import import_runs
-from eval.runs.execution import Outcome
-from eval.runs.trec_runs import Ties
-from retrievers.base import AssayError
+from assay.eval.experiments import importing
+from assay.eval.experiments.importing import import_runs
+from assay.eval.runs.execution import Outcome
+from assay.eval.runs.trec_runs import Ties
+from assay.retrievers.base import AssayError
 
 CARD = """name: small
 title: Small

@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pandas import NA, DataFrame
 
-from eval.collections.in_memory import make_collection
-from eval.collections.loading import load
-from eval.experiments.experiment import make_experiment
-from eval.runs.unstored import score_queries
-from retrievers.base import AssayError, Quiet
+from assay.eval.collections.in_memory import make_collection
+from assay.eval.collections.loading import load
+from assay.eval.experiments.experiment import make_experiment
+from assay.eval.runs.unstored import score_queries
+from assay.retrievers.base import AssayError, Quiet
 
 DOCUMENTS = {"d1": "The ferry sails twice a day.", "d2": "Dogs travel on the open deck."}
 QUERIES = {"q1": "when does the ferry sail", "q2": "dogs"}

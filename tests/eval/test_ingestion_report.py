@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_sample import make_run
 
-from eval.analysis.summary import summarise
-from eval.report import ingestion as report
-from eval.report import write as write_run
-from eval.report.histogram import bin_rows, draw_bars
-from eval.runs.ingestion import DocumentFacts, Ingestion, SkippedFile
-from eval.tracking.ingestion import metrics
-from eval.tracking.record import describe
+from assay.eval.analysis.summary import summarise
+from assay.eval.report import ingestion as report
+from assay.eval.report import write as write_run
+from assay.eval.report.histogram import bin_rows, draw_bars
+from assay.eval.runs.ingestion import DocumentFacts, Ingestion, SkippedFile
+from assay.eval.tracking.ingestion import metrics
+from assay.eval.tracking.record import describe
 
 STAGES = {"convert": 4.0, "chunk": 1.0, "context": 50.0, "embed": 10.0, "keyword.keyword": 2.0}
 HOSTILE = "<script>alert('x')</script>|`a`*b*.pdf"

@@ -12,11 +12,11 @@ import yaml
 from click.testing import CliRunner, Result
 from originals import write_docx
 
-from eval.cli.init import init
-from eval.collections import check, find_card, load
-from eval.experiments.config import load_config
-from eval.statistics.significance import detectable
-from retrievers.base import AssayError
+from assay.eval.cli.init import init
+from assay.eval.collections import check, find_card, load
+from assay.eval.experiments.config import load_config
+from assay.eval.statistics.significance import detectable
+from assay.retrievers.base import AssayError
 
 GUIDE = "---\ntitle: Setup Guide\n---\n# Setup\n\nInstall the **client** — it needs “root”.\n"
 REFUNDS = "Refunds take 14 days.\nCall us.\nRefunds take 14 days.\n"
@@ -273,7 +273,7 @@ def test_the_pipeline_is_a_config(here: Path) -> None:
     config = yaml.safe_load(text)
     assert (config["name"], config["dataset"]) == ("my-docs", "my-docs")
     assert set(config["retriever"]) == {"legs", "fusion", "stages"}
-    from retrievers.config import PipelineConfig
+    from assay.retrievers.config import PipelineConfig
 
     PipelineConfig.model_validate({key: value for key, value in config.items() if key != "dataset"})
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from eval.runs.interleaved_timing import LEAST_QUERIES, Contender, alternate, interleave
-from eval.statistics.estimates import estimate_percentile_ratio
-from retrievers.base import AssayError, Quiet
+from assay.eval.runs.interleaved_timing import LEAST_QUERIES, Contender, alternate, interleave
+from assay.eval.statistics.estimates import estimate_percentile_ratio
+from assay.retrievers.base import AssayError, Quiet
 
 WORKER = """
 import json, sys

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from eval.collections.collection import GoldItem
-from eval.scoring import measures
-from eval.scoring.join import JoinedHit, Retrieved, covers, fill_places, join
-from retrievers.base import Chunk
+from assay.eval.collections.collection import GoldItem
+from assay.eval.scoring import measures
+from assay.eval.scoring.join import JoinedHit, Retrieved, covers, fill_places, join
+from assay.retrievers.base import Chunk
 
 
 def chunk(start: int, end: int, doc: str = "d", id_: str = "") -> Chunk:

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 from planned_runs import make_run
 
-from eval.analysis.summary import Summary, summarise
-from eval.collections.collection import Collection
-from eval.collections.formats import kept_gold
-from eval.collections.formats.native import NativeSource
-from eval.collections.loading import load
-from eval.experiments import kept_summaries
-from eval.experiments.kept_summaries import summarise_kept
-from eval.runs.stored import StoredRun, open_run
-from eval.runs.stored import load as load_run
-from eval.tracking.local import holds
-from retrievers.base import AssayError
+from assay.eval.analysis.summary import Summary, summarise
+from assay.eval.collections.collection import Collection
+from assay.eval.collections.formats import kept_gold
+from assay.eval.collections.formats.native import NativeSource
+from assay.eval.collections.loading import load
+from assay.eval.experiments import kept_summaries
+from assay.eval.experiments.kept_summaries import summarise_kept
+from assay.eval.runs.stored import StoredRun, open_run
+from assay.eval.runs.stored import load as load_run
+from assay.eval.tracking.local import holds
+from assay.retrievers.base import AssayError
 
 MEASURES = ("nDCG@10", "Hit@1", "Recall@2000tok", "Tokens@10")
 

@@ -16,24 +16,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shelving import leave_in_files, load_both
 
-from eval.collections.card_files import read_card
-from eval.collections.check import check
-from eval.collections.formats import beir, mapped
-from eval.collections.loading import load
-from eval.experiments.config import load_config
-from eval.experiments.point_order import take_in_order
-from eval.runs.gold_ranks import Placement, Placer
-from eval.runs.unstored import score_queries
-from retrievers.base import AssayError, Chunk, Document
-from retrievers.config import PipelineConfig
-from retrievers.corpus import Corpus
-from retrievers.documents.preparation import DocumentSettings, prepare
-from retrievers.settings import Workshop
-from retrievers.store import shelf
-from retrievers.store.cache import Cache
-from retrievers.store.digest import digest, digest_texts
-from retrievers.store.shelf import Names, PassageShelf, Shelf
-from retrievers.variants import Variants
+from assay.eval.collections.card_files import read_card
+from assay.eval.collections.check import check
+from assay.eval.collections.formats import beir, mapped
+from assay.eval.collections.loading import load
+from assay.eval.experiments.config import load_config
+from assay.eval.experiments.point_order import take_in_order
+from assay.eval.runs.gold_ranks import Placement, Placer
+from assay.eval.runs.unstored import score_queries
+from assay.retrievers.base import AssayError, Chunk, Document
+from assay.retrievers.config import PipelineConfig
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.preparation import DocumentSettings, prepare
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store import shelf
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.digest import digest, digest_texts
+from assay.retrievers.store.shelf import Names, PassageShelf, Shelf
+from assay.retrievers.variants import Variants
 
 IDS = st.text("ab\u00e9\u4e00\U0001f600", min_size=1, max_size=4)
 TEXTS = st.text("ab \u00e9\n\u2028", max_size=12)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from eval.collections.authoring import worksheet
-from eval.collections.authoring.questions import read_questions
-from eval.collections.formats.reading import read_beir_qrels, read_jsonl, read_trec_qrels
-from eval.collections.problems import Problems
-from eval.runs.run_files import read_run_file
-from retrievers.base import AssayError
+from assay.eval.collections.authoring import worksheet
+from assay.eval.collections.authoring.questions import read_questions
+from assay.eval.collections.formats.reading import read_beir_qrels, read_jsonl, read_trec_qrels
+from assay.eval.collections.problems import Problems
+from assay.eval.runs.run_files import read_run_file
+from assay.retrievers.base import AssayError
 
 SIZE = 1_000_000
 MOST = 40  # bytes of memory a byte of the line, where it is of a million cells

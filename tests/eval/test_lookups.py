@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner, Result
 from processes import ROOT
 
-from eval.cli.dataset import dataset
-from eval.collections import check, find_card, load
-from retrievers.base import AssayError
+from assay.eval.cli.dataset import dataset
+from assay.eval.collections import check, find_card, load
+from assay.retrievers.base import AssayError
 
 DOCUMENT = "---\ntitle: Setup Guide\n---\n# Setup\n\nCall `getToken`.\n"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import permutation_test
 
-from eval.statistics.max_t import FamilyTest, randomise_drops, randomise_family
+from assay.eval.statistics.max_t import FamilyTest, randomise_drops, randomise_family
 
 
 def enumerate_rows(differences: np.ndarray) -> list[float]:

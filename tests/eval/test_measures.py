@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.collections.collection import GoldItem
-from eval.gate.settings import GateSettings, MustNotBreak
-from eval.scoring import measures
-from eval.scoring.calculation import qrels, run
-from eval.scoring.join import JoinedHit
-from eval.scoring.kinds import show_name
-from retrievers.base import AssayError, Chunk
+from assay.eval.collections.collection import GoldItem
+from assay.eval.gate.settings import GateSettings, MustNotBreak
+from assay.eval.scoring import measures
+from assay.eval.scoring.calculation import qrels, run
+from assay.eval.scoring.join import JoinedHit
+from assay.eval.scoring.kinds import show_name
+from assay.retrievers.base import AssayError, Chunk
 
 WRONG = (
     "", "@", "@5", "P@", "P@@5", "P@5@3", "P()@5@", "5", "P;R@5", "P@-1", "P@0", "P@1.5",

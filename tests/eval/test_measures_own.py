@@ -7,19 +7,19 @@ import pytest
 from planned_runs import make_collection, make_run
 from plugged import install
 
-from eval.analysis.comparison import compare
-from eval.analysis.summary import summarise
-from eval.experiments.config import load_config
-from eval.gate.settings import GateSettings
-from eval.report import write
-from eval.scoring import measures
-from retrievers.base import AssayError
+from assay.eval.analysis.comparison import compare
+from assay.eval.analysis.summary import summarise
+from assay.eval.experiments.config import load_config
+from assay.eval.gate.settings import GateSettings
+from assay.eval.report import write
+from assay.eval.scoring import measures
+from assay.retrievers.base import AssayError
 
 RANKS = (1, 3, 0, 12, 2, 7, 1, 1)
 BETTER = (1, 1, 1, 3, 1, 2, 1, 1)
 OWN = "examples.first_rank:FirstRank"
 WRONG = """
-from eval.scoring.own import OwnMeasure
+from assay.eval.scoring.own import OwnMeasure
 
 class Part(OwnMeasure):
     name = "{name}"
@@ -82,7 +82,7 @@ def test_of_which_less_is_better_is_not_gated(plug) -> None:
         ("Part", {"direction": "up"}, "`direction` must be one of higher, lower, neither"),
         ("Part", {"score": "1 / 0"}, "Part: query q0: ZeroDivisionError: division by zero"),
         ("Part", {"score": "float('nan')"}, "Part: query q0: nan is no score"),
-        ("Other", {}, "no subclass of eval.scoring.own.OwnMeasure"),
+        ("Other", {}, "no subclass of assay.eval.scoring.own.OwnMeasure"),
         ("Half", {}, "does not define score"),
     ],
 )

@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 from planned_runs import make_collection, make_run
 from scipy.stats import kendalltau
 
-from eval.analysis.model_judge import ModelJudge, examine
-from eval.collections.authoring.worksheet import Pair
-from eval.collections.collection import GoldItem
-from eval.collections.models import describe_models
-from eval.judging.judged_pairs import list_judged
-from eval.judging.model_grades import make_items
-from eval.report.model_judge import render
-from eval.runs.stored import StoredRun
-from eval.statistics.prediction_powered import estimate_powered_mean
-from eval.statistics.rank_correlation import correlate, cross_tabulate, estimate_tau
+from assay.eval.analysis.model_judge import ModelJudge, examine
+from assay.eval.collections.authoring.worksheet import Pair
+from assay.eval.collections.collection import GoldItem
+from assay.eval.collections.models import describe_models
+from assay.eval.judging.judged_pairs import list_judged
+from assay.eval.judging.model_grades import make_items
+from assay.eval.report.model_judge import render
+from assay.eval.runs.stored import StoredRun
+from assay.eval.statistics.prediction_powered import estimate_powered_mean
+from assay.eval.statistics.rank_correlation import correlate, cross_tabulate, estimate_tau
 
 COUNT = 40
 COLLECTION = make_collection(COUNT)

@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from eval.cli.models import models
-from retrievers.base import AssayError
-from retrievers.models.pins import list_pinned
-from retrievers.store.cache import Cache, default_root
+from assay.eval.cli.models import models
+from assay.retrievers.base import AssayError
+from assay.retrievers.models.pins import list_pinned
+from assay.retrievers.store.cache import Cache, default_root
 
 
 def test_lists_every_pin_as_one_json_object(

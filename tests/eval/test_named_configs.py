@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from eval.experiments.comparison import compare_references
-from eval.experiments.config import load_config, make_config
-from eval.experiments.named_configs import find_config, is_config, list_configs
-from eval.experiments.run_references import resolve
-from eval.experiments.tuned_config import render_changes
-from eval.shipped import find_shipped
-from retrievers.base import AssayError, Quiet
+from assay.eval.experiments.comparison import compare_references
+from assay.eval.experiments.config import load_config, make_config
+from assay.eval.experiments.named_configs import find_config, is_config, list_configs
+from assay.eval.experiments.run_references import resolve
+from assay.eval.experiments.tuned_config import render_changes
+from assay.eval.shipped import find_shipped
+from assay.retrievers.base import AssayError, Quiet
 
 
 @pytest.fixture

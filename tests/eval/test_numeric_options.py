@@ -6,9 +6,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from eval.cli.main import COMMANDS, assay
-from eval.cli.options import LARGEST
-from retrievers.settings import Settings
+from assay.eval.cli.main import COMMANDS, assay
+from assay.eval.cli.options import LARGEST
+from assay.retrievers.settings import Settings
 
 BOUNDED_BY_SETTINGS = {"max_cost_usd", "max_tokens", "concurrency", "thinking_tokens",
                        "timeout_seconds"}  # fmt: skip

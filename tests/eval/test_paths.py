@@ -5,23 +5,23 @@ from pathlib import Path
 
 import pytest
 
-from eval.collections import find_card
-from eval.collections.authoring.known_item_collections import read_origins
-from eval.collections.card_files import make_card
-from eval.collections.location import find_data, why_unavailable
-from eval.experiments.config import load_config, make_config
-from eval.experiments.experiment import names_system
-from eval.experiments.grid_search import read_sweep
-from eval.experiments.ingestion import open_source
-from eval.runs.stored import find
-from retrievers.base import AssayError
-from retrievers.language_models.local import LocalSettings
-from retrievers.models.files import locate
-from retrievers.query.wordnet import WordNet
-from retrievers.settings import Workshop
-from retrievers.settings.files import read_mapping
-from retrievers.store.cache import Cache
-from retrievers.store.paths import parse_path
+from assay.eval.collections import find_card
+from assay.eval.collections.authoring.known_item_collections import read_origins
+from assay.eval.collections.card_files import make_card
+from assay.eval.collections.location import find_data, why_unavailable
+from assay.eval.experiments.config import load_config, make_config
+from assay.eval.experiments.experiment import names_system
+from assay.eval.experiments.grid_search import read_sweep
+from assay.eval.experiments.ingestion import open_source
+from assay.eval.runs.stored import find
+from assay.retrievers.base import AssayError
+from assay.retrievers.language_models.local import LocalSettings
+from assay.retrievers.models.files import locate
+from assay.retrievers.query.wordnet import WordNet
+from assay.retrievers.settings import Workshop
+from assay.retrievers.settings.files import read_mapping
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.paths import parse_path
 
 CARD = {"name": "x", "title": "X", "format": "native", "judgments": {"all": "gold.jsonl"}}
 CONFIG = {"name": "x", "retriever": {"legs": {"words": {"type": "bm25"}}}}

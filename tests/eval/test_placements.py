@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from planned_runs import make_collection, make_run
 
-from eval.analysis.attribution import attribute
-from eval.collections.collection import GoldItem
-from eval.runs.execution import Plan, execute
-from eval.runs.gold_ranks import Placement
-from eval.runs.latency import LatencySettings
-from eval.runs.stored import StoredRun, load
-from retrievers.base import (
+from assay.eval.analysis.attribution import attribute
+from assay.eval.collections.collection import GoldItem
+from assay.eval.runs.execution import Plan, execute
+from assay.eval.runs.gold_ranks import Placement
+from assay.eval.runs.latency import LatencySettings
+from assay.eval.runs.stored import StoredRun, load
+from assay.retrievers.base import (
     AssayError,
     Chunk,
     Document,

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from report_sample import make_run
 
-from eval.experiments.point_scores import PointScores
-from eval.runs import answered
-from eval.runs.stored import StoredRun
-from eval.scoring import measures
+from assay.eval.experiments.point_scores import PointScores
+from assay.eval.runs import answered
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring import measures
 
 BOUNDED = [
     *measures.DEFAULT, "hit_nDCG@3", "AP@7", "ERR@5", "Recall@30tok", "P(rel=2)@5",

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planned_runs import make_collection, make_run
 
-from eval.analysis.pooling import make_pool
-from eval.collections.authoring import worksheet
-from eval.collections.authoring.worksheet import Pair, arm, defuse, render, trim
-from eval.runs.stored import StoredRun
-from retrievers.base import AssayError, Chunk, Hit, Ranking
+from assay.eval.analysis.pooling import make_pool
+from assay.eval.collections.authoring import worksheet
+from assay.eval.collections.authoring.worksheet import Pair, arm, defuse, render, trim
+from assay.eval.runs.stored import StoredRun
+from assay.retrievers.base import AssayError, Chunk, Hit, Ranking
 
 TEXT = "text number 0"
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eval.statistics.max_t import randomise_drops
-from eval.statistics.power import DropPower
+from assay.eval.statistics.max_t import randomise_drops
+from assay.eval.statistics.power import DropPower
 
 LEVEL, MINIMUM, TRIALS = 0.01, 0.02, 200
 

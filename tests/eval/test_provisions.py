@@ -2,10 +2,10 @@
 
 import pytest
 
-from eval.collections.authoring.known_item_queries import derive
-from eval.collections.authoring.provisions import read_paragraphs, read_sections
-from eval.collections.formats.native import make_document
-from retrievers.base import Document
+from assay.eval.collections.authoring.known_item_queries import derive
+from assay.eval.collections.authoring.provisions import read_paragraphs, read_sections
+from assay.eval.collections.formats.native import make_document
+from assay.retrievers.base import Document
 
 ACT = """# Act
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from report_sample import make_run
 
-from eval import report
-from eval.analysis.comparison import compare
-from eval.analysis.summary import summarise
-from eval.cli.table import print_summary
-from eval.frames.run import Result
-from eval.runs.stored import StoredRun, describe_without_hits
-from eval.tracking.record import describe
+from assay.eval import report
+from assay.eval.analysis.comparison import compare
+from assay.eval.analysis.summary import summarise
+from assay.eval.cli.table import print_summary
+from assay.eval.frames.run import Result
+from assay.eval.runs.stored import StoredRun, describe_without_hits
+from assay.eval.tracking.record import describe
 
 SAID = "nothing is returned for 3 of 8 queries"
 

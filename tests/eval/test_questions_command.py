@@ -13,11 +13,11 @@ from language_model_server import KEY, Call, LanguageModelServer, Reaction, Say,
 from own_cache import make_cache
 from scripted_questions import write
 
-from eval.cli.label import label
-from eval.cli.questions import questions
-from eval.collections import check, find_card, load
-from eval.experiments.model_choice import check_model
-from retrievers.base import AssayError
+from assay.eval.cli.label import label
+from assay.eval.cli.questions import questions
+from assay.eval.collections import check, find_card, load
+from assay.eval.experiments.model_choice import check_model
+from assay.retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[2]
 PRICES = ("--prices", "1,1.25,0.1,5")

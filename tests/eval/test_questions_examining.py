@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eval.asking.fences import fence
-from eval.asking.question import NoAnswerError, Question, Reply
-from eval.questions.asking import Examiner, Fate
-from eval.questions.drawing import Draw, Passage
-from eval.questions.kinds import KINDS
-from eval.questions.prompts import ask_question
-from eval.questions.replies import UnreadableError, Written, read_reply
-from eval.questions.selection import Made, choose_review, drop_duplicates
-from retrievers.base import Chunk, Document
+from assay.eval.asking.fences import fence
+from assay.eval.asking.question import NoAnswerError, Question, Reply
+from assay.eval.questions.asking import Examiner, Fate
+from assay.eval.questions.drawing import Draw, Passage
+from assay.eval.questions.kinds import KINDS
+from assay.eval.questions.prompts import ask_question
+from assay.eval.questions.replies import UnreadableError, Written, read_reply
+from assay.eval.questions.selection import Made, choose_review, drop_duplicates
+from assay.retrievers.base import Chunk, Document
 
 RULE = "Whoever keeps **hens** may have up to six of them, and a run of two square metres a bird."
 TEXT = f"# Hens\n\n{RULE}\n\n# Fees\n\nThe fee of form A7 is due in May. It is ten pounds.\n"

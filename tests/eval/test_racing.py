@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from processes import ROOT
 from scipy.stats import binom
 
-from eval.analysis.racing import Race, Racing, list_looks, run_race
-from eval.cli.main import assay
-from eval.experiments import kept_figures
-from eval.statistics.betting import bound_means, find_wealth
+from assay.eval.analysis.racing import Race, Racing, list_looks, run_race
+from assay.eval.cli.main import assay
+from assay.eval.experiments import kept_figures
+from assay.eval.statistics.betting import bound_means, find_wealth
 
 POPULATIONS = (
     (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0),

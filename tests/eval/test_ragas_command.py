@@ -11,10 +11,10 @@ from click.testing import CliRunner
 from language_model_server import KEY, LanguageModelServer, Say
 from scripted_judge import CALLS, HITS, MEANS, QUERIES, TEXT, judge, make_judged
 
-from eval.cli.main import assay
-from eval.cli.ragas import ragas
-from retrievers.base import AssayError
-from retrievers.store.cache import Cache, default_root
+from assay.eval.cli.main import assay
+from assay.eval.cli.ragas import ragas
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.cache import Cache, default_root
 
 USERS_CACHE = default_root()  # before a test sets another
 pytest.importorskip("ragas", reason="needs the extra `ragas`")

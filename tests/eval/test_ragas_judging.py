@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from eval.asking.question import Ask, NoAnswerError, Question, Reply
-from eval.ragas import judging
-from eval.ragas.judging import RESPOND, UNREADABLE
-from eval.ragas.metrics import METRICS, choose
-from eval.ragas.samples import Sample
-from eval.ragas.scores import Scores
-from retrievers.base import AssayError, Quiet
+from assay.eval.asking.question import Ask, NoAnswerError, Question, Reply
+from assay.eval.ragas import judging
+from assay.eval.ragas.judging import RESPOND, UNREADABLE
+from assay.eval.ragas.metrics import METRICS, choose
+from assay.eval.ragas.samples import Sample
+from assay.eval.ragas.scores import Scores
+from assay.retrievers.base import AssayError, Quiet
 
 pytest.importorskip("ragas", reason="needs the extra `ragas`")
 

@@ -9,13 +9,13 @@ import pytest
 import report_sample
 from planned_runs import make_collection, make_run
 
-from eval.collections.collection import GoldItem
-from eval.ragas import plain
-from eval.ragas.beside import compare
-from eval.ragas.metrics import METRICS, choose
-from eval.ragas.samples import Sample, make_samples
-from eval.scoring import measures
-from retrievers.base import AssayError, Quiet
+from assay.eval.collections.collection import GoldItem
+from assay.eval.ragas import plain
+from assay.eval.ragas.beside import compare
+from assay.eval.ragas.metrics import METRICS, choose
+from assay.eval.ragas.samples import Sample, make_samples
+from assay.eval.scoring import measures
+from assay.retrievers.base import AssayError, Quiet
 
 pytest.importorskip("ragas", reason="needs the extra `ragas`")
 
@@ -152,9 +152,9 @@ def test_two_items_in_one_chunk_are_where_ragas_recall_falls_behind(tmp_path: Pa
 
 def test_scoring_writes_nothing_below_the_home_directory(tmp_path: Path) -> None:
     code = (
-        "from eval import telemetry; telemetry.disable()\n"
-        "from eval.ragas import plain; from eval.ragas.metrics import choose\n"
-        "from eval.ragas.samples import Sample; from retrievers.base import Quiet\n"
+        "from assay.eval import telemetry; telemetry.disable()\n"
+        "from assay.eval.ragas import plain; from assay.eval.ragas.metrics import choose\n"
+        "from assay.eval.ragas.samples import Sample; from assay.retrievers.base import Quiet\n"
         "one = ('a',); sample = Sample('q', '?', one, one, one, one, one, '')\n"
         "print([dict(f.values) for f in plain.score(choose([], judge=False), [sample], Quiet())])"
     )

@@ -16,20 +16,20 @@ from click.testing import CliRunner
 from processes import find_free_port
 from small_project import write_project
 
-from eval.cli.main import assay
-from eval.experiments.cluster import count_workers, tell_end
-from eval.experiments.cluster_cache import FetchingCache, Keeper
-from eval.experiments.cluster_worker import Place, Seen, Worker, describe
-from eval.experiments.config import RunConfig
-from eval.experiments.distribution import check, cut_by_tokens, distribute
-from retrievers.base import AssayError, Quiet
-from retrievers.models.base import Encoder, Vectors
-from retrievers.models.encoders import EncoderChoice
-from retrievers.models.token_base import TokenEncoder
-from retrievers.models.token_vectors import TokenEncoderSettings
-from retrievers.settings import Spread, Workshop
-from retrievers.store.cache import Cache
-from retrievers.store.sources import digest_imports
+from assay.eval.cli.main import assay
+from assay.eval.experiments.cluster import count_workers, tell_end
+from assay.eval.experiments.cluster_cache import FetchingCache, Keeper
+from assay.eval.experiments.cluster_worker import Place, Seen, Worker, describe
+from assay.eval.experiments.config import RunConfig
+from assay.eval.experiments.distribution import check, cut_by_tokens, distribute
+from assay.retrievers.base import AssayError, Quiet
+from assay.retrievers.models.base import Encoder, Vectors
+from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.token_base import TokenEncoder
+from assay.retrievers.models.token_vectors import TokenEncoderSettings
+from assay.retrievers.settings import Spread, Workshop
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.sources import digest_imports
 
 
 class Hashing(Encoder):
@@ -218,7 +218,7 @@ def test_the_line_that_tells_why_a_worker_ended_is_told() -> None:
     assert tell_end(gone) == "The actor's node has died."
     assert tell_end(died) == died
     begun = "The actor died because of an error raised in its creation task, ray::W (pid=1, ip="
-    lacks = "ModuleNotFoundError: No module named 'eval'"
+    lacks = "ModuleNotFoundError: No module named 'assay'"
     assert tell_end(f"{begun}10.0.0.3, repr=x)\n  File x\n{lacks}") == f"{lacks} (on 10.0.0.3)"
 
 
@@ -239,7 +239,7 @@ def test_a_worker_of_another_kind_refuses(tmp_path: Path, monkeypatch: pytest.Mo
     write_project(tmp_path)
     monkeypatch.chdir(tmp_path)
     place = Place(str(tmp_path), {}, (), {}, "other code", "", tmp_path, None)
-    code = digest_imports("retrievers.*", "eval.*")
+    code = digest_imports("assay.retrievers.*", "assay.eval.*")
     refusals = {
         "is not there: configs and collections": replace(place, folder=str(tmp_path / "gone")),
         "has other code": place,

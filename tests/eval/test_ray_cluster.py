@@ -17,7 +17,7 @@ import pytest
 import yaml
 from processes import finish, start
 
-from eval.runs.stored import read_rows
+from assay.eval.runs.stored import read_rows
 
 needs_ray = pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="needs the extra `ray`")
 QUICK = ["dataset=harbourline", "limit=20", "latency.queries=0"]

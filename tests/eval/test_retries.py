@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from planned_runs import Planned, make_collection
 
-from eval import report
-from eval.analysis.summary import summarise
-from eval.cli.table import print_summary
-from eval.runs.execution import Plan, execute
-from eval.runs.latency import LatencySettings
-from eval.runs.stored import StoredRun, load
-from eval.tracking.record import describe
-from retrievers.base import Quiet, Ranking, StageTrace
+from assay.eval import report
+from assay.eval.analysis.summary import summarise
+from assay.eval.cli.table import print_summary
+from assay.eval.runs.execution import Plan, execute
+from assay.eval.runs.latency import LatencySettings
+from assay.eval.runs.stored import StoredRun, load
+from assay.eval.tracking.record import describe
+from assay.retrievers.base import Quiet, Ranking, StageTrace
 
 WAITED = 30.0  # milliseconds
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from planned_runs import make_collection
 
-from eval import compare, run
-from eval.analysis.verification import verify
-from eval.runs.execution import Plan, execute, make_ready
-from eval.runs.latency import LatencySettings
-from eval.runs.run_files import read_run_file
-from eval.runs.unstored import search_unstored
-from retrievers.base import (
+from assay import compare, run
+from assay.eval.analysis.verification import verify
+from assay.eval.runs.execution import Plan, execute, make_ready
+from assay.eval.runs.latency import LatencySettings
+from assay.eval.runs.run_files import read_run_file
+from assay.eval.runs.unstored import search_unstored
+from assay.retrievers.base import (
     AssayError,
     Chunk,
     Document,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import bootstrap, mannwhitneyu
 
-from eval.statistics.roc import estimate_auc, fit_threshold, trace_curve
+from assay.eval.statistics.roc import estimate_auc, fit_threshold, trace_curve
 
 SCORES = st.lists(st.sampled_from([-math.inf, -1.0, 0.0, 0.25, 0.5, 2.0]), min_size=1, max_size=15)
 

@@ -3,9 +3,9 @@
 import pytest
 from planned_runs import Planned, make_collection, make_run
 
-from eval.analysis.summary import summarise
-from eval.runs.unstored import score_queries
-from retrievers.base import AssayError
+from assay.eval.analysis.summary import summarise
+from assay.eval.runs.unstored import score_queries
+from assay.retrievers.base import AssayError
 
 RANKS = (1, 3, 0, 12, 2, 7)
 

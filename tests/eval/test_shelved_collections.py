@@ -12,17 +12,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shelving import compare_both, leave_in_files, load_both
 
-from eval.collections import collection, kept
-from eval.collections.collection import Collection, DocumentShelf
-from eval.collections.formats import kept_gold, reading
-from eval.collections.in_memory import gather_unjudged
-from eval.collections.loading import load
-from eval.experiments.ingestion import open_source
-from retrievers.base import AssayError, T
-from retrievers.settings import Workshop
-from retrievers.store import shelf
-from retrievers.store.cache import Cache
-from retrievers.store.shelf import PassageShelf
+from assay.eval.collections import collection, kept
+from assay.eval.collections.collection import Collection, DocumentShelf
+from assay.eval.collections.formats import kept_gold, reading
+from assay.eval.collections.in_memory import gather_unjudged
+from assay.eval.collections.loading import load
+from assay.eval.experiments.ingestion import open_source
+from assay.retrievers.base import AssayError, T
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store import shelf
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.shelf import PassageShelf
 
 WORDS = ("a", "b", "\u00e9", "\u4e00", "\U0001f600", "a b", "\u2028")
 DRAWS = st.builds(Random, st.integers(0, 1 << 32))

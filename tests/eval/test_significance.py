@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, chi2, permutation_test, ttest_1samp
 
-from eval.statistics.max_t import randomise_family
-from eval.statistics.significance import (
+from assay.eval.statistics.max_t import randomise_family
+from assay.eval.statistics.significance import (
     can_reach,
     detectable,
     find_detectable,

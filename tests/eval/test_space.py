@@ -5,7 +5,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.analysis.search_space import (
+from assay.eval.analysis.search_space import (
     as_overrides,
     cross,
     draw,
@@ -15,7 +15,7 @@ from eval.analysis.search_space import (
     spread,
     unite,
 )
-from retrievers.base import AssayError
+from assay.retrievers.base import AssayError
 
 CONFIG = {"retriever": {"legs": {"dense": {"depth": 1}, "keyword": {"depth": 2}}}, "name": "x"}
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from planned_runs import make_run
 
-from eval import report
-from eval.experiments import standing
-from eval.experiments.run import export_summary, write_report
+from assay.eval import report
+from assay.eval.experiments import standing
+from assay.eval.experiments.run import export_summary, write_report
 
 
 @pytest.fixture

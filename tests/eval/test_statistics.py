@@ -5,8 +5,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom, binomtest, lognorm, norm, quantile_test, ttest_1samp
 
-from eval.analysis.means import estimate_changes, estimate_scores
-from eval.statistics.estimates import (
+from assay.eval.analysis.means import estimate_changes, estimate_scores
+from assay.eval.statistics.estimates import (
     SHARE,
     Estimate,
     OpenEstimate,

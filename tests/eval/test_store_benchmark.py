@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from parity_sample import make_bench
 
-from eval.experiments import store_benchmark, store_measurement
-from eval.experiments.distractors import find_relevant, make_distractors, scatter_about
-from eval.experiments.engine_bench import Bench
-from eval.experiments.engine_settings import choose_engines
-from eval.report.stores import read_stores
-from eval.runs.files import encode_json
-from retrievers.base import AssayError
-from retrievers.engines.conformance_sample import encode
-from retrievers.models.base import Encoder, Vectors
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.eval.experiments import store_benchmark, store_measurement
+from assay.eval.experiments.distractors import find_relevant, make_distractors, scatter_about
+from assay.eval.experiments.engine_bench import Bench
+from assay.eval.experiments.engine_settings import choose_engines
+from assay.eval.report.stores import read_stores
+from assay.eval.runs.files import encode_json
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.models.base import Encoder, Vectors
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 
 class Hashing(Encoder):

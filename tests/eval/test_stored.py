@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from planned_runs import make_collection, make_run
 
-from eval import load_runs
-from eval.collections.check import check_judged
-from eval.runs.manifest import MANIFEST
-from eval.runs.stored import find, load
-from retrievers.base import AssayError
-from retrievers.store.files import write_atomically
+from assay import load_runs
+from assay.eval.collections.check import check_judged
+from assay.eval.runs.manifest import MANIFEST
+from assay.eval.runs.stored import find, load
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.files import write_atomically
 
 
 def test_runs_that_cannot_be_read_are_passed_over(tmp_path: Path, capsys) -> None:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.cli.streams import SafeStream
-from eval.report.markdown import fenced, plain
-from retrievers.base.printing import COLOUR, neutralise
+from assay.eval.cli.streams import SafeStream
+from assay.eval.report.markdown import fenced, plain
+from assay.retrievers.base.printing import COLOUR, neutralise
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,7 +52,7 @@ def test_no_line_in_parts_becomes_a_command(parts: list[str]) -> None:
 
 
 def test_ascii_output_shows_what_it_lacks_as_question_marks(tmp_path: Path) -> None:
-    code = "from eval.cli.main import main; main(['dataset', 'show', 'nö::é\\x1b[2J'])"
+    code = "from assay.eval.cli.main import main; main(['dataset', 'show', 'nö::é\\x1b[2J'])"
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 from processes import ROOT
 
-from eval.cli.main import assay, main
+from assay.eval.cli.main import assay, main
 
 
 @pytest.mark.parametrize(

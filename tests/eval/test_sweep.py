@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sweep_sample import HOSTILE, make_grid, make_priced, make_sweep
 
-from eval.analysis.grid_search import find_front
-from eval.analysis.search_space import Point
-from eval.experiments.grid_search import list_tasks, read_sweep
-from eval.report import sweep as report
-from eval.report.front import plot_cost, plot_front
-from eval.report.heatmap import make_heatmap
-from retrievers.base import AssayError
+from assay.eval.analysis.grid_search import find_front
+from assay.eval.analysis.search_space import Point
+from assay.eval.experiments.grid_search import list_tasks, read_sweep
+from assay.eval.report import sweep as report
+from assay.eval.report.front import plot_cost, plot_front
+from assay.eval.report.heatmap import make_heatmap
+from assay.retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[2]
 SWEEPS = sorted((ROOT / "configs" / "sweeps").glob("*.yaml"))

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from watched_legs import count_open_legs
 
-from eval.experiments import runner as module
-from eval.experiments.forecast import forecast
-from eval.experiments.grid_search import list_tasks, read_sweep
-from eval.experiments.runner import Done, Runner, Task
-from retrievers.base import Quiet
-from retrievers.legs.base import LegResult
-from retrievers.legs.keyword import KeywordLeg
-from retrievers.models.base import CrossEncoder
-from retrievers.models.cross_encoders import CrossEncoderSettings
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.eval.experiments import runner as module
+from assay.eval.experiments.forecast import forecast
+from assay.eval.experiments.grid_search import list_tasks, read_sweep
+from assay.eval.experiments.runner import Done, Runner, Task
+from assay.retrievers.base import Quiet
+from assay.retrievers.legs.base import LegResult
+from assay.retrievers.legs.keyword import KeywordLeg
+from assay.retrievers.models.base import CrossEncoder
+from assay.retrievers.models.cross_encoders import CrossEncoderSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 QUICK = ("limit=4", "latency.queries=0")
 RETRIEVER = """retriever:

@@ -11,16 +11,16 @@ from click.testing import CliRunner
 from processes import ROOT
 from watched_legs import count_open_legs
 
-from eval.cli.main import assay
-from eval.experiments import kept_figures
-from eval.experiments.forecast import forecast
-from eval.experiments.grid_search import list_tasks, read_sweep
-from eval.experiments.run import make_run
-from eval.experiments.runner import Done, Runner
-from retrievers.base import Quiet
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
-from retrievers.text import term_counts
+from assay.eval.cli.main import assay
+from assay.eval.experiments import kept_figures
+from assay.eval.experiments.forecast import forecast
+from assay.eval.experiments.grid_search import list_tasks, read_sweep
+from assay.eval.experiments.run import make_run
+from assay.eval.experiments.runner import Done, Runner
+from assay.retrievers.base import Quiet
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.text import term_counts
 
 QUICK = ("limit=4", "latency.queries=3", "latency.warm_up=0")
 LEG = "retriever.legs.keyword"

@@ -12,17 +12,17 @@ from planned_runs import make_collection, make_run
 from pydantic import TypeAdapter
 from scipy.stats import binomtest, bootstrap
 
-from eval.runs.latency import LatencySample
-from eval.runs.stored import StoredRun
-from eval.statistics.estimates import (
+from assay.eval.runs.latency import LatencySample
+from assay.eval.runs.stored import StoredRun
+from assay.eval.statistics.estimates import (
     RESAMPLES,
     SEED,
     estimate_mean,
     estimate_mean_ratio,
     estimate_share,
 )
-from eval.targets import figures
-from eval.targets.measurements import (
+from assay.eval.targets import figures
+from assay.eval.targets.measurements import (
     Change,
     Documents,
     Latency,
@@ -31,8 +31,8 @@ from eval.targets.measurements import (
     SlowestStage,
     Traced,
 )
-from eval.targets.verdict import Limits, judge
-from retrievers.base import AssayError, Ranking, StageTrace
+from assay.eval.targets.verdict import Limits, judge
+from assay.retrievers.base import AssayError, Ranking, StageTrace
 
 BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
 OTHER = [1, 1, 2, 1, 1, 1, 4, 1, 0, 1] * 4

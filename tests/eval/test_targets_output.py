@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from processes import ROOT
 
-from eval.experiments.target_settings import load_settings
-from eval.statistics.estimates import Estimate
-from eval.targets.output import (
+from assay.eval.experiments.target_settings import load_settings
+from assay.eval.statistics.estimates import Estimate
+from assay.eval.targets.output import (
     BEGIN,
     END,
     describe_limits,
@@ -21,10 +21,10 @@ from eval.targets.output import (
     replace_table,
     write,
 )  # fmt: skip
-from eval.targets.results import Line, Measured, Results, TargetResult, Unit
-from eval.targets.verdict import Levels, Limits
-from eval.tracking.targets import metrics
-from retrievers.base import AssayError
+from assay.eval.targets.results import Line, Measured, Results, TargetResult, Unit
+from assay.eval.targets.verdict import Levels, Limits
+from assay.eval.tracking.targets import metrics
+from assay.retrievers.base import AssayError
 
 ENVIRONMENT = {
     "git": {"commit": "a" * 40, "dirty": True}, "python": "3.11", "cores": 2, "processor": "CPU",

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from processes import ROOT
 
-from eval.experiments.target_measurer import ProjectTargetMeasurer
-from eval.experiments.target_settings import check, choose, load_settings
-from eval.targets.plan import describe_plan
-from retrievers.base import AssayError, Quiet
+from assay.eval.experiments.target_measurer import ProjectTargetMeasurer
+from assay.eval.experiments.target_settings import check, choose, load_settings
+from assay.eval.targets.plan import describe_plan
+from assay.retrievers.base import AssayError, Quiet
 
 CONFIGS = ROOT / "configs"
 GOOD = """

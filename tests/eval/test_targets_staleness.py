@@ -6,10 +6,10 @@ from contextlib import AbstractContextManager
 import pytest
 from planned_runs import make_collection
 
-from eval.collections.card import Card
-from eval.collections.collection import Collection, GoldItem, Query
-from eval.targets.staleness import count_stale
-from retrievers.base import (
+from assay.eval.collections.card import Card
+from assay.eval.collections.collection import Collection, GoldItem, Query
+from assay.eval.targets.staleness import count_stale
+from assay.retrievers.base import (
     AssayError,
     Chunk,
     Document,

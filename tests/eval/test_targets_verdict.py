@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.statistics.estimates import Estimate, OpenEstimate
-from eval.targets.verdict import Level, Levels, Limits, Verdict, conclude, judge
+from assay.eval.statistics.estimates import Estimate, OpenEstimate
+from assay.eval.targets.verdict import Level, Levels, Limits, Verdict, conclude, judge
 
 
 def estimate(low: float, high: float) -> Estimate:

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from eval.cli.main import assay
-from eval.collections.card_files import read_card
-from eval.collections.formats.registry import find_format, list_formats
-from eval.collections.loading import load_card
-from eval.collections.location import find_data, why_unavailable
-from eval.experiments.config import load_config
-from eval.experiments.target_settings import load_settings
-from retrievers.base import AssayError
-from retrievers.settings.files import read_mapping
-from retrievers.settings.trust import find_rule, list_settings
+from assay.eval.cli.main import assay
+from assay.eval.collections.card_files import read_card
+from assay.eval.collections.formats.registry import find_format, list_formats
+from assay.eval.collections.loading import load_card
+from assay.eval.collections.location import find_data, why_unavailable
+from assay.eval.experiments.config import load_config
+from assay.eval.experiments.target_settings import load_settings
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings.files import read_mapping
+from assay.retrievers.settings.trust import find_rule, list_settings
 from tests.small_project import write_project
 
 NAMING_PYTHON = [
@@ -194,7 +194,7 @@ def test_every_field_that_looks_as_if_it_needed_trust_has_a_rule() -> None:
     bare = {
         f"{model.__module__}.{model.__name__}.{name}"
         for model in list_settings()
-        if model.__module__.partition(".")[0] in ("eval", "retrievers")
+        if model.__module__.partition(".")[0] == "assay"
         for name, field in model.model_fields.items()
         if SENSITIVE.search(name) or DESCRIBED.search(field.description or "")
         if find_rule(model, name) is None

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planned_runs import make_collection
 
-from eval.analysis.nested_cv import (
+from assay.eval.analysis.nested_cv import (
     Design,
     Matrix,
     Queries,
@@ -21,11 +21,11 @@ from eval.analysis.nested_cv import (
     randomise_gains,
     tune,
 )
-from eval.analysis.query_groups import group
-from eval.collections.collection import GoldItem, Query
-from eval.report.tuning import describe_gain, explain
-from eval.statistics.estimates import estimate_grouped_mean, estimate_mean
-from retrievers.base import AssayError
+from assay.eval.analysis.query_groups import group
+from assay.eval.collections.collection import GoldItem, Query
+from assay.eval.report.tuning import describe_gain, explain
+from assay.eval.statistics.estimates import estimate_grouped_mean, estimate_mean
+from assay.retrievers.base import AssayError
 
 
 def make_queries(count: int, types: int = 1) -> Queries:

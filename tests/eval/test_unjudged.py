@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from planned_runs import make_run
 from report_sample import make_run as make_sample
 
-from eval.analysis.summary import summarise
-from eval.analysis.unjudged import condense, examine, share_judged
-from eval.collections.collection import GoldItem
-from eval.report import write
-from eval.scoring import bounds, measures
-from eval.scoring.bounds import bound
-from eval.scoring.grid import lay_out
-from eval.scoring.join import JoinedHit, Retrieved, join
-from retrievers.base import Chunk
+from assay.eval.analysis.summary import summarise
+from assay.eval.analysis.unjudged import condense, examine, share_judged
+from assay.eval.collections.collection import GoldItem
+from assay.eval.report import write
+from assay.eval.scoring import bounds, measures
+from assay.eval.scoring.bounds import bound
+from assay.eval.scoring.grid import lay_out
+from assay.eval.scoring.join import JoinedHit, Retrieved, join
+from assay.retrievers.base import Chunk
 
 BOUNDED = (
     "Hit@1", "Hit@3", "MRR@4", "MRR", "P@3", "Recall@2", "Recall@5", "AP@3", "AP", "nDCG@3", "nDCG",

@@ -10,12 +10,12 @@ import pytest
 from planned_runs import make_collection, make_run
 from pyarrow import parquet
 
-from eval.analysis.exports import export
-from eval.analysis.summary import summarise
-from eval.analysis.verification import verify
-from eval.collections.collection import GoldItem
-from eval.scoring.measures import DEFAULT
-from retrievers.base import AssayError
+from assay.eval.analysis.exports import export
+from assay.eval.analysis.summary import summarise
+from assay.eval.analysis.verification import verify
+from assay.eval.collections.collection import GoldItem
+from assay.eval.scoring.measures import DEFAULT
+from assay.retrievers.base import AssayError
 
 MEASURES = (
     *DEFAULT, "AP", "AP@3", "nDCG", "nDCG@1", "hit_nDCG@10", "ERR@10", "nDCG(dcg='exp-log2')@10",

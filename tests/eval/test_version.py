@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from processes import ROOT
 
-from eval.cli.output import print_places
-from retrievers.base.installation import find_version, hint_extra
+from assay.eval.cli.output import print_places
+from assay.retrievers.base.installation import find_version, hint_extra
 
 
 def test_the_version_names_the_commit(tmp_path: Path) -> None:
-    call = [sys.executable, "-c", "from eval.cli.main import main; main(['--version'])"]
+    call = [sys.executable, "-c", "from assay.eval.cli.main import main; main(['--version'])"]
     done = subprocess.run(call, capture_output=True, text=True, check=True, cwd=ROOT)
     git = ["git", "-C", str(ROOT), "rev-parse", "--short=7", "HEAD"]
     head = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()

@@ -15,11 +15,11 @@ from language_model_server import KEY, LanguageModelServer
 from model_server import ModelServer
 from own_cache import make_cache
 
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 if TYPE_CHECKING:
-    from retrievers.engines.postgres.embedded import EmbeddedServer
+    from assay.retrievers.engines.postgres.embedded import EmbeddedServer
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def postgres_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def embedded_postgres(postgres_root: Path) -> "Iterator[EmbeddedServer]":
     """The server that the engines of a module find running."""
-    from retrievers.engines.postgres.embedded import EmbeddedServer
+    from assay.retrievers.engines.postgres.embedded import EmbeddedServer
 
     with closing(EmbeddedServer(postgres_root)) as server:
         server.find_socket()

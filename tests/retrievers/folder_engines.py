@@ -7,13 +7,13 @@ import numpy as np
 from pydantic import TypeAdapter
 from test_native import real_texts
 
-from retrievers.base import IndexReport
-from retrievers.engines.base import Engine
-from retrievers.engines.conformance_sample import encode
-from retrievers.engines.registry import EngineSettings
-from retrievers.models.base import Vectors
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.base import IndexReport
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.engines.registry import EngineSettings
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 QUERIES = ["add an argument to the parser", "print usage", "Namespace", "optional prefix chars"]
 TEXTS = real_texts()

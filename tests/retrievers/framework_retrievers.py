@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from retrievers.base import Document
+from assay.retrievers.base import Document
 
 TEXTS = {
     "guides/ferry.md": "# Ferry\n\nThe ferry sails at noon.\n\nCall us.\n",

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from retrievers.base import Chunk, Document, Hit, Placed
-from retrievers.corpus import Corpus
-from retrievers.stages.base import Stage, StageResult
+from assay.retrievers.base import Chunk, Document, Hit, Placed
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.stages.base import Stage, StageResult
 
 
 def make_chunk(id_: str, text: str = "", doc_id: str = "d") -> Chunk:

@@ -8,10 +8,10 @@ from language_model_server import Call, LanguageModelServer, Reaction
 from model_server import SIZE, ModelServer, embed
 from pydantic import TypeAdapter
 
-from retrievers.base import Chunk, Hit
-from retrievers.models.cross_encoders import CrossEncoderChoice
-from retrievers.models.encoders import EncoderChoice
-from retrievers.models.registry import AnyCrossEncoder, AnyEncoder
+from assay.retrievers.base import Chunk, Hit
+from assay.retrievers.models.cross_encoders import CrossEncoderChoice
+from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.registry import AnyCrossEncoder, AnyEncoder
 
 Serve = Callable[..., ModelServer]
 Ask = Callable[[Callable[[Call], Reaction]], LanguageModelServer]

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from retrievers.base import AssayError
-from retrievers.engines.base import Engine
-from retrievers.engines.conformance_sample import index
-from retrievers.engines.qdrant.engine import QdrantEngine, QdrantSettings
-from retrievers.engines.weaviate.engine import WeaviateEngine, WeaviateSettings
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.conformance_sample import index
+from assay.retrievers.engines.qdrant.engine import QdrantEngine, QdrantSettings
+from assay.retrievers.engines.weaviate.engine import WeaviateEngine, WeaviateSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache, default_root
 
 if TYPE_CHECKING:
     from weaviate_double import WeaviateDouble

@@ -2,9 +2,9 @@
 
 import re
 
-from retrievers.base import Chunk, Document
-from retrievers.corpus import Corpus
-from retrievers.documents.chunkers import StructureChunker
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.chunkers import StructureChunker
 
 LAW = Document(
     "law.md",

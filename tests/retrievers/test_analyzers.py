@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from retrievers.base import AssayError
-from retrievers.text import tokens
-from retrievers.text.analyzers import AnalyzerSettings
-from retrievers.text.base import Analyzer
-from retrievers.text.languages import STOP_WORDS, Language
-from retrievers.text.tokens import fold
+from assay.retrievers.base import AssayError
+from assay.retrievers.text import tokens
+from assay.retrievers.text.analyzers import AnalyzerSettings
+from assay.retrievers.text.base import Analyzer
+from assay.retrievers.text.languages import STOP_WORDS, Language
+from assay.retrievers.text.tokens import fold
 
 SETTINGS: TypeAdapter[Any] = TypeAdapter(AnalyzerSettings)
 WORD = st.text("abcdefghijklmnopqrstuvwxyz", min_size=2, max_size=8)

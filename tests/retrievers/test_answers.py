@@ -15,13 +15,22 @@ from heard import Heard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrievers import query_cache as answers
-from retrievers.base import AssayError, Chunk, Document, Hit, Passage, Quiet, Ranking, StageTrace
-from retrievers.config import PipelineConfig
-from retrievers.pipeline import Pipeline
-from retrievers.query_cache import Answer, MemoryStore, RedisCacheSettings, RedisStore
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers import query_cache as answers
+from assay.retrievers.base import (
+    AssayError,
+    Chunk,
+    Document,
+    Hit,
+    Passage,
+    Quiet,
+    Ranking,
+    StageTrace,
+)
+from assay.retrievers.config import PipelineConfig
+from assay.retrievers.pipeline import Pipeline
+from assay.retrievers.query_cache import Answer, MemoryStore, RedisCacheSettings, RedisStore
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 MEMORY = {"type": "memory"}
 REDIS = {"type": "redis", "ttl": 60}
@@ -187,10 +196,10 @@ def test_no_stale_answer_from_redis(redis: str) -> None:
 SCRIPT = """
 import sys
 from pathlib import Path
-from retrievers.base import Document
-from retrievers.config import PipelineConfig
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.base import Document
+from assay.retrievers.config import PipelineConfig
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 leg = {"type": "bm25", "variant": "lucene"}
 retriever = {"legs": {"keyword": leg}, "cache": {"type": "redis"}}
 config = PipelineConfig.model_validate({"name": "p", "retriever": retriever})

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from retrievers.base import Chunk, Document
-from retrievers.corpus import Corpus
-from retrievers.legs.bm25 import Formula
-from retrievers.legs.bm25f import FieldScorer, FieldTerms
-from retrievers.legs.fielded import FieldedLeg, FieldedLegSettings
-from retrievers.legs.keyword import KeywordLegSettings
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.legs.bm25 import Formula
+from assay.retrievers.legs.bm25f import FieldScorer, FieldTerms
+from assay.retrievers.legs.fielded import FieldedLeg, FieldedLegSettings
+from assay.retrievers.legs.keyword import KeywordLegSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 TERMS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 PASSAGES = st.lists(TERMS, min_size=1, max_size=12).filter(any)

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrievers.base import AssayError
-from retrievers.store.cache import Cache
-from retrievers.store.digest import digest
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.digest import digest
 
 
 def test_values_come_back_and_the_first_stays(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_processes_that_open_a_new_cache_at_once_all_get_it(tmp_path: Path) -> N
     code = """
 import sys
 from pathlib import Path
-from retrievers.store.cache import Cache
+from assay.retrievers.store.cache import Cache
 sys.stdin.readline()
 for number in range(100):
     Cache(Path(sys.argv[1], str(number))).put_many("kind", {sys.argv[2]: b"value"})
@@ -114,7 +114,7 @@ def test_usage_and_clear(tmp_path: Path) -> None:
 WRITER = """
 import sys, time
 from pathlib import Path
-from retrievers.store.cache import Cache
+from assay.retrievers.store.cache import Cache
 cache = Cache(Path(sys.argv[1]))
 def make(path):
     (path / "one").write_text("1")

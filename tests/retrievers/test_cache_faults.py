@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from unprivileged import forbid_writing, run_unprivileged
 
-from retrievers.base import AssayError
-from retrievers.store.cache import Cache
-from retrievers.store.files import write_atomically
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.files import write_atomically
 
 READ = """
 import sys
 from pathlib import Path
-from retrievers.base import AssayError
-from retrievers.store.cache import Cache
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.cache import Cache
 cache = Cache(Path(sys.argv[1]))
 print(cache.get_many("kind", ["a", "b"]), cache.folder("folders", "key", None).cached)
 print([(item.kind, item.entries) for item in cache.usage()])
@@ -82,8 +82,8 @@ def test_a_broken_database_is_set_aside(
 FIND_BROKEN = """
 import sys
 from pathlib import Path
-from retrievers.store import database
-from retrievers.store.cache import Cache
+from assay.retrievers.store import database
+from assay.retrievers.store.cache import Cache
 cache = Cache(Path(sys.argv[1]))
 whole = database._open_to_read
 def wait(path):

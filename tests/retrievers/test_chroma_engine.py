@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from test_native import real_texts
 
-from retrievers.engines.chroma.collection import DATABASE, open_client
-from retrievers.engines.chroma.engine import ChromaEngine, ChromaSettings
-from retrievers.engines.conformance_sample import encode
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.engines.chroma.collection import DATABASE, open_client
+from assay.retrievers.engines.chroma.engine import ChromaEngine, ChromaSettings
+from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 pytest.importorskip("chromadb", reason="needs the extra `chroma`")
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from retrievers.base import Chunk, Document
-from retrievers.conformance import ConformanceError, Rule
-from retrievers.documents.chunkers import (
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.conformance import ConformanceError, Rule
+from assay.retrievers.documents.chunkers import (
     Chunker,
     CombineSplitChunker,
     DocumentChunker,
@@ -21,9 +21,9 @@ from retrievers.documents.chunkers import (
     StructureChunker,
     is_intact,
 )
-from retrievers.documents.conformance import DOCUMENTS, RULES
-from retrievers.documents.structure import Structure
-from retrievers.documents.tokens import Tokenize
+from assay.retrievers.documents.conformance import DOCUMENTS, RULES
+from assay.retrievers.documents.structure import Structure
+from assay.retrievers.documents.tokens import Tokenize
 
 
 def tokenize(text: str) -> list[tuple[int, int]]:
@@ -181,14 +181,14 @@ class ByText(Broken):
     """Two documents, or two places of one, share an id where they share a text."""
 
     def spoil(self, chunks: list[Chunk], document: Document) -> list[Chunk]:
-        from retrievers.store.digest import digest
+        from assay.retrievers.store.digest import digest
 
         return [replace(chunk, id=digest(chunk.text)[:24]) for chunk in chunks]
 
 
 class Sorting(Broken):
     def spoil(self, chunks: list[Chunk], document: Document) -> list[Chunk]:
-        from retrievers.store.digest import digest
+        from assay.retrievers.store.digest import digest
 
         return [
             replace(chunk, id=digest(document.id, sorted(chunk.text.split()), n)[:24])
@@ -208,7 +208,7 @@ class ByOffset(Broken):
     """An edit moves every chunk behind it."""
 
     def spoil(self, chunks: list[Chunk], document: Document) -> list[Chunk]:
-        from retrievers.store.digest import digest
+        from assay.retrievers.store.digest import digest
 
         return [
             replace(chunk, id=digest(document.id, chunk.start, chunk.text)[:24]) for chunk in chunks

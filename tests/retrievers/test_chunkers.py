@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from retrievers.base import Context, Document, Passage
-from retrievers.documents.chunkers import (
+from assay.retrievers.base import Context, Document, Passage
+from assay.retrievers.documents.chunkers import (
     Chunker,
     CombineSplitChunker,
     DocumentChunker,
@@ -19,9 +19,9 @@ from retrievers.documents.chunkers import (
     rebuild,
     take_passages,
 )
-from retrievers.documents.contexts import contextualise
-from retrievers.documents.structure import parse
-from retrievers.documents.tokens import TokenMap
+from assay.retrievers.documents.contexts import contextualise
+from assay.retrievers.documents.structure import parse
+from assay.retrievers.documents.tokens import TokenMap
 
 
 def tokenize(text: str) -> list[tuple[int, int]]:

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from retrievers.base import Chunk, Document
-from retrievers.corpus import Corpus
-from retrievers.documents.code import find_code, name_language
-from retrievers.documents.definitions import find_definitions
-from retrievers.documents.structure import parse
-from retrievers.legs.code import CodeLeg, CodeLegSettings, read_entries
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.code import find_code, name_language
+from assay.retrievers.documents.definitions import find_definitions
+from assay.retrievers.documents.structure import parse
+from assay.retrievers.legs.code import CodeLeg, CodeLegSettings, read_entries
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 WORD = st.text("abcdefghijklmnopqrstuvwxyz", min_size=2, max_size=6)
 

@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from retrievers.base import AssayError, Chunk
-from retrievers.corpus import Corpus
-from retrievers.engines.recall import measure_recall
-from retrievers.legs.compression import CompressedVectors, Quantisation
-from retrievers.legs.conformance import check_leg
-from retrievers.legs.dense import DenseLegSettings
-from retrievers.models.base import Vectors
-from retrievers.settings import Workshop
+from assay.retrievers.base import AssayError, Chunk
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.engines.recall import measure_recall
+from assay.retrievers.legs.compression import CompressedVectors, Quantisation
+from assay.retrievers.legs.conformance import check_leg
+from assay.retrievers.legs.dense import DenseLegSettings
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.settings import Workshop
 
 FORMS: list[Quantisation] = ["none", "int8", "binary"]
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from processes import pipelines
 
-from eval.experiments.config import load_config
-from retrievers.base import Chunk, Document, Hit, IndexReport, Ranking, Retriever, StageTrace
-from retrievers.config import PipelineConfig
-from retrievers.conformance import (
+from assay.eval.experiments.config import load_config
+from assay.retrievers.base import Chunk, Document, Hit, IndexReport, Ranking, Retriever, StageTrace
+from assay.retrievers.config import PipelineConfig
+from assay.retrievers.conformance import (
     RULES,
     ConformanceError,
     Rule,
@@ -21,8 +21,8 @@ from retrievers.conformance import (
     make_rules,
     require,
 )
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache, default_root
 
 
 def ties_by_descending_id(subject: Subject) -> None:
@@ -344,6 +344,6 @@ def test_pipelines_of_ours_order_equal_scores() -> None:
 
 
 def test_an_index_that_reports_nothing_is_told_how() -> None:
-    told = r"index returned None; return IndexReport\(chunks=…\) of retrievers\.base"
+    told = r"index returned None; return IndexReport\(chunks=…\) of assay\.retrievers\.base"
     with pytest.raises(ConformanceError, match=told):
         check_retriever(ReportsNothing)

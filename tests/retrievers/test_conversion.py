@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from originals import WRITERS, to_html, write_bomb, write_epub, write_odd_texts, write_unreadable
 
-from retrievers.base import AssayError
-from retrievers.documents import conversion
-from retrievers.documents.conversion import FORMATS, ConversionError, Converter
-from retrievers.documents.encodings import NotTextError, decode
-from retrievers.documents.folder import read_folder
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.base import AssayError
+from assay.retrievers.documents import conversion
+from assay.retrievers.documents.conversion import FORMATS, ConversionError, Converter
+from assay.retrievers.documents.encodings import NotTextError, decode
+from assay.retrievers.documents.folder import read_folder
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 BLOCKS = [
     (1, "Conditions of Carriage"),
@@ -307,7 +307,7 @@ def test_a_dead_process_costs_one_file(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere time is the limit")
 def test_memory_is_limited() -> None:
     code = (
-        "from retrievers.documents import converter; converter._limit_memory();"
+        "from assay.retrievers.documents import converter; converter._limit_memory();"
         "bytearray(converter.BYTES_OF_MEMORY)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

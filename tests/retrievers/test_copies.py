@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from retrievers.engines.copies import LOCK, OwnFolder, list_leftovers, remove_leftover
+from assay.retrievers.engines.copies import LOCK, OwnFolder, list_leftovers, remove_leftover
 
 HOLD = """
 import sys, time
-from retrievers.engines.copies import OwnFolder
+from assay.retrievers.engines.copies import OwnFolder
 folder = OwnFolder("qdrant-edge")
 (folder.path / "shard").write_bytes(b"x" * 100_000)
 print(folder.path, flush=True)

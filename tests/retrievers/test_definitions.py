@@ -2,8 +2,8 @@
 
 import pytest
 
-from retrievers.documents.definitions import find_definitions
-from retrievers.documents.structure import parse
+from assay.retrievers.documents.definitions import find_definitions
+from assay.retrievers.documents.structure import parse
 
 
 def find(text: str) -> list[tuple[str, str]]:

@@ -3,12 +3,12 @@
 import pytest
 from statute import GLOSSARY, HANDBOOK, LAW, make_corpus
 
-from retrievers.base import Chunk, Document, Hit
-from retrievers.corpus import Corpus
-from retrievers.glossary import read_words
-from retrievers.legs.definitions import DefinitionsLeg
-from retrievers.settings import Workshop
-from retrievers.stages.definitions import Definitions
+from assay.retrievers.base import Chunk, Document, Hit
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.glossary import read_words
+from assay.retrievers.legs.definitions import DefinitionsLeg
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.definitions import Definitions
 
 LISTED = """# Part {}
 

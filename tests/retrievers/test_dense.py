@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from retrievers.base import Chunk
-from retrievers.corpus import Corpus
-from retrievers.legs.dense import DenseLeg, DenseLegSettings
-from retrievers.legs.reading import count_unread, find_window, list_encoders, split
-from retrievers.models.encoders import EncoderSettings
-from retrievers.models.tokens import Tokenizer
-from retrievers.settings import Workshop
+from assay.retrievers.base import Chunk
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.legs.dense import DenseLeg, DenseLegSettings
+from assay.retrievers.legs.reading import count_unread, find_window, list_encoders, split
+from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.models.tokens import Tokenizer
+from assay.retrievers.settings import Workshop
 
 TEXTS = [
     "Cats are kept as pets.",

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from test_native import real_texts
 
-from retrievers.base import AssayError
-from retrievers.engines.conformance_sample import encode
-from retrievers.engines.duckdb.engine import DuckDbEngine, DuckDbSettings
-from retrievers.engines.duckdb.file import APPROXIMATE, EXACT, open_file, start
-from retrievers.engines.duckdb.settings import Stemmer
-from retrievers.engines.statements import LIST
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.engines.duckdb.engine import DuckDbEngine, DuckDbSettings
+from assay.retrievers.engines.duckdb.file import APPROXIMATE, EXACT, open_file, start
+from assay.retrievers.engines.duckdb.settings import Stemmer
+from assay.retrievers.engines.statements import LIST
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 duckdb = pytest.importorskip("duckdb", reason="needs the extra `duckdb`")
 pytest.importorskip("duckdb_extension_fts", reason="needs the extra `duckdb`")

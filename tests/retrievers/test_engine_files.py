@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from retrievers.base import AssayError
-from retrievers.engines.base import Engine
-from retrievers.engines.conformance_sample import QUERIES, TEXTS, encode, index, search_fully
-from retrievers.engines.registry import EngineSettings
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
-from retrievers.store.files import write_atomically
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.conformance_sample import QUERIES, TEXTS, encode, index, search_fully
+from assay.retrievers.engines.registry import EngineSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.files import write_atomically
 
 NEEDS = {
     "sqlite": ("apsw", "sqlite_vec"),

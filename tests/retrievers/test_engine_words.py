@@ -8,19 +8,19 @@ from heard import Heard
 from pydantic import TypeAdapter
 from served_models import Serve, choose_encoder
 
-from retrievers.base import Chunk
-from retrievers.base.scripts import Unspaced
-from retrievers.corpus import Corpus
-from retrievers.engines.base import StoreSettings
-from retrievers.engines.registry import ENGINES, EngineSettings
-from retrievers.legs.native import (
+from assay.retrievers.base import Chunk
+from assay.retrievers.base.scripts import Unspaced
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.engines.base import StoreSettings
+from assay.retrievers.engines.registry import ENGINES, EngineSettings
+from assay.retrievers.legs.native import (
     EngineDenseSettings,
     EngineKeywordSettings,
     NativeHybridSettings,
 )
-from retrievers.settings import Workshop
-from retrievers.settings.files import parse_mapping
-from retrievers.store.cache import Cache
+from assay.retrievers.settings import Workshop
+from assay.retrievers.settings.files import parse_mapping
+from assay.retrievers.store.cache import Cache
 
 SETTINGS: TypeAdapter[StoreSettings] = TypeAdapter(EngineSettings)
 TEXTS: dict[Unspaced, str] = {

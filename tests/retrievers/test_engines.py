@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from retrievers.conformance import Rule
-from retrievers.engines.base import Engine
-from retrievers.engines.conformance import RULES
-from retrievers.engines.registry import EngineSettings
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.conformance import Rule
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.conformance import RULES
+from assay.retrievers.engines.registry import EngineSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 ENGINES: dict[str, dict[str, Any]] = {
     "qdrant-edge": {"type": "qdrant-edge"},

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statute import HANDBOOK, LAW, make_corpus
 
-from retrievers.base import Chunk, Document
-from retrievers.corpus import Corpus
-from retrievers.documents.structure import parse_document
-from retrievers.legs.exact import ExactLeg
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.structure import parse_document
+from assay.retrievers.legs.exact import ExactLeg
 
 DASHES = "-‐‑‒–—−－"
 CORPUS = make_corpus(LAW, HANDBOOK)

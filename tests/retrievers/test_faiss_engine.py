@@ -6,11 +6,11 @@ import pytest
 from pydantic import ValidationError
 from test_native import real_texts
 
-from retrievers.base import AssayError
-from retrievers.engines.conformance_sample import encode
-from retrievers.engines.faiss.engine import FaissEngine, FaissSettings
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.engines.faiss.engine import FaissEngine, FaissSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 faiss = pytest.importorskip("faiss", reason="needs the extra `faiss`")
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from retrievers.base import AssayError, Document
-from retrievers.config import PipelineConfig
-from retrievers.legs.keyword import KeywordLeg
-from retrievers.pipeline import Pipeline
-from retrievers.settings import Workshop
-from retrievers.store.cache import META, Cache, default_root
+from assay.retrievers.base import AssayError, Document
+from assay.retrievers.config import PipelineConfig
+from assay.retrievers.legs.keyword import KeywordLeg
+from assay.retrievers.pipeline import Pipeline
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import META, Cache, default_root
 
 DOCUMENTS = [
     Document("a.md", "# Ferry\n\nThe ferry sails in winter, see [[b]]."),
@@ -114,7 +114,7 @@ def test_thresholds_hold_for_the_legs_that_remain(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_leg_that_is_not_a_keyword_leg_is_not_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retrievers.legs.dense.DenseLeg.search", fail)
+    monkeypatch.setattr("assay.retrievers.legs.dense.DenseLeg.search", fail)
     pipeline = build(HYBRID, default_root())
     pipeline.index(DOCUMENTS)
     with pytest.raises(OSError, match="went away"):

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 from folder_engines import QUERIES, TEXTS, index, make
 
-from retrievers.base import AssayError
-from retrievers.engines.conformance_sample import encode
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.conformance_sample import encode
 
 
 class Kind(NamedTuple):
@@ -114,7 +114,7 @@ import json, sys, time
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from pathlib import Path
 import test_folder_engines as t
-import retrievers.engines.embedded as engines
+import assay.retrievers.engines.embedded as engines
 kind, folder, what = sys.argv[1:]
 if what == "stay":
     def stay(*arguments):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from retrievers.engines.formulas import DeviationScores, ReciprocalRanks, ScaledScores
+from assay.retrievers.engines.formulas import DeviationScores, ReciprocalRanks, ScaledScores
 
 DENSE = [(3, 0.9), (1, 0.8), (2, 0.5)]
 KEYWORD = [(1, 7.0), (4, 3.0)]

@@ -10,12 +10,12 @@ import framework_retrievers
 import pytest
 from framework_retrievers import TEXTS, documents
 
-from eval.experiments.config import RunConfig
-from retrievers.base import AssayError, Document, Ranking, Retriever
-from retrievers.base.answers import NamedChunks
-from retrievers.conformance import check_retriever
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.eval.experiments.config import RunConfig
+from assay.retrievers.base import AssayError, Document, Ranking, Retriever
+from assay.retrievers.base.answers import NamedChunks
+from assay.retrievers.conformance import check_retriever
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 PACKAGES = {"langchain": "langchain_core", "llamaindex": "llama_index", "haystack": "haystack"}
 

@@ -7,9 +7,9 @@ from heard import Heard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrievers.documents.preparation import DocumentSettings
-from retrievers.fusion import LinearSettings, RrfSettings
-from retrievers.normalisation import (
+from assay.retrievers.documents.preparation import DocumentSettings
+from assay.retrievers.fusion import LinearSettings, RrfSettings
+from assay.retrievers.normalisation import (
     measure_confidence,
     normalise_between,
     normalise_deviations,
@@ -17,9 +17,9 @@ from retrievers.normalisation import (
     normalise_min_max,
     normalise_z_score,
 )
-from retrievers.pipeline import PipelineSettings
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 
 def test_rrf_by_hand() -> None:

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from retrievers.base import Chunk, Document
-from retrievers.corpus import Corpus
-from retrievers.documents.preparation import DocumentSettings
-from retrievers.legs.graph import GraphLeg, GraphLegSettings, find_edges
-from retrievers.pipeline import PipelineSettings
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.preparation import DocumentSettings
+from assay.retrievers.legs.graph import GraphLeg, GraphLegSettings, find_edges
+from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 FIRST, SECOND, THIRD = (1 / (60 + rank) for rank in (1, 2, 3))
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from eval.collections.formats.rows import describe_unknown
-from eval.collections.formats.trec import _read_record
-from retrievers.base.folding import render
-from retrievers.documents.code import find_code
-from retrievers.documents.converter import tidy
-from retrievers.documents.mentions import read_mentions
-from retrievers.documents.numerals import count_on
-from retrievers.documents.references import find_references
-from retrievers.documents.structure import parse
-from retrievers.query.classify import classify
-from retrievers.query.synonyms import QUOTED
+from assay.eval.collections.formats.rows import describe_unknown
+from assay.eval.collections.formats.trec import _read_record
+from assay.retrievers.base.folding import render
+from assay.retrievers.documents.code import find_code
+from assay.retrievers.documents.converter import tidy
+from assay.retrievers.documents.mentions import read_mentions
+from assay.retrievers.documents.numerals import count_on
+from assay.retrievers.documents.references import find_references
+from assay.retrievers.documents.structure import parse
+from assay.retrievers.query.classify import classify
+from assay.retrievers.query.synonyms import QUOTED
 
 SIZE = 400_000
 SECONDS = 30

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from processes import ROOT
 
-from eval.experiments.config import RunConfig, load_config
-from eval.report.indexing import index_rows
-from eval.runs.manifest import IndexFacts
-from retrievers.base import Document, IndexReport, Passage
-from retrievers.models.vector_cache import SECONDS_KIND
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
+from assay.eval.experiments.config import RunConfig, load_config
+from assay.eval.report.indexing import index_rows
+from assay.eval.runs.manifest import IndexFacts
+from assay.retrievers.base import Document, IndexReport, Passage
+from assay.retrievers.models.vector_cache import SECONDS_KIND
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache, default_root
 
 DOCUMENTS = tuple(
     Document(f"{name}.md", f"# {name}\n\n## Terms\n\n“{name}” means the {name} at the pier.\n")

@@ -12,13 +12,13 @@ import pytest
 from own_cache import make_cache
 from processes import ROOT, pipelines
 
-from eval.experiments.config import RunConfig, load_config
-from retrievers.base import AssayError, Document, Passage
-from retrievers.base.ingestion import IngestReport
-from retrievers.documents.folder import read_folder
-from retrievers.ingestion import ingest
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
+from assay.eval.experiments.config import RunConfig, load_config
+from assay.retrievers.base import AssayError, Document, Passage
+from assay.retrievers.base.ingestion import IngestReport
+from assay.retrievers.documents.folder import read_folder
+from assay.retrievers.ingestion import ingest
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache, default_root
 
 SETTLED = "The quay is swept each morning by the duty crew before the first sailing. " * 4
 DOCUMENTS = (
@@ -177,7 +177,7 @@ def test_chunks_over_the_maximum_and_torn_documents_are_found(
     fresh: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By a chunker that loses the last chunk and makes others too large."""
-    from retrievers.documents.chunkers import SectionChunker
+    from assay.retrievers.documents.chunkers import SectionChunker
 
     config = configure("bm25", "documents.chunker={type: sections, max_tokens: 16}")
     with _faulty(SectionChunker, monkeypatch):

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from processes import ROOT
 from pydantic import ValidationError
 
-from eval.experiments.config import load_config
-from retrievers.base import Chunk
-from retrievers.corpus import Corpus
-from retrievers.legs.bm25 import Bm25sScorer, Formula, RankBm25Scorer, Variant, weigh
-from retrievers.legs.keyword import KeywordLeg, KeywordLegSettings
-from retrievers.legs.registry import LEGS
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
-from retrievers.text.term_counts import ARRAYS, count_terms, load_counts, write_counts
+from assay.eval.experiments.config import load_config
+from assay.retrievers.base import Chunk
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.legs.bm25 import Bm25sScorer, Formula, RankBm25Scorer, Variant, weigh
+from assay.retrievers.legs.keyword import KeywordLeg, KeywordLegSettings
+from assay.retrievers.legs.registry import LEGS
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.text.term_counts import ARRAYS, count_terms, load_counts, write_counts
 
 TERMS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 PASSAGES = st.lists(TERMS, min_size=1, max_size=12).filter(any)
@@ -143,7 +143,7 @@ def test_both_libraries_rank_real_text_alike(folder: Path) -> None:
 
 
 def by_hand(variant: str, texts: list[str], query: str, k1: float, b: float) -> list[float]:
-    """The formulas of retrievers.legs.bm25, once more; no term here has a negative idf."""
+    """The formulas of assay.retrievers.legs.bm25, once more; no term here has a negative idf."""
     passages = [text.split() for text in texts]
     mean = sum(map(len, passages)) / len(passages)
     scores = []

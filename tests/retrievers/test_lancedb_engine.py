@@ -8,9 +8,9 @@ import folder_engines
 import pytest
 from folder_engines import QUERIES, TEXTS, VECTORS, index
 
-from retrievers.engines.conformance_sample import encode
-from retrievers.engines.lancedb.engine import LanceDbEngine
-from retrievers.engines.lancedb.settings import Language
+from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.engines.lancedb.engine import LanceDbEngine
+from assay.retrievers.engines.lancedb.settings import Language
 
 pytest.importorskip("lancedb", reason="needs the extra `lancedb`")
 

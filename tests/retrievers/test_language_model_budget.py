@@ -14,11 +14,11 @@ from language_model_server import (
     Status,
 )
 
-from retrievers.base import AssayError
-from retrievers.language_models.answers import KeptAnswer
-from retrievers.language_models.base import Prompt
-from retrievers.language_models.ledger import Ledger, read_account
-from retrievers.store.digest import digest
+from assay.retrievers.base import AssayError
+from assay.retrievers.language_models.answers import KeptAnswer
+from assay.retrievers.language_models.base import Prompt
+from assay.retrievers.language_models.ledger import Ledger, read_account
+from assay.retrievers.store.digest import digest
 
 pytest.importorskip("openai", reason="needs the extra `openai`")
 

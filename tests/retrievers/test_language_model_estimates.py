@@ -3,9 +3,9 @@
 import pytest
 from language_model_room import PRICES, MakeRoom, ask, end, say
 
-from retrievers.language_models.base import Prompt
-from retrievers.language_models.estimates import DryRun, Estimate
-from retrievers.language_models.prices import Usage
+from assay.retrievers.language_models.base import Prompt
+from assay.retrievers.language_models.estimates import DryRun, Estimate
+from assay.retrievers.language_models.prices import Usage
 
 pytest.importorskip("openai", reason="needs the extra `openai`")
 

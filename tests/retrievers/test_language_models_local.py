@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from retrievers.base import AssayError, Chunk, Document
-from retrievers.contextualisation.generation import generate
-from retrievers.contextualisation.plans import CACHE_KIND, make_plan
-from retrievers.language_models.base import Prompt, TooLongError
-from retrievers.language_models.client import CallSettings
-from retrievers.language_models.local import LocalSettings
-from retrievers.settings import Workshop
+from assay.retrievers.base import AssayError, Chunk, Document
+from assay.retrievers.contextualisation.generation import generate
+from assay.retrievers.contextualisation.plans import CACHE_KIND, make_plan
+from assay.retrievers.language_models.base import Prompt, TooLongError
+from assay.retrievers.language_models.client import CallSettings
+from assay.retrievers.language_models.local import LocalSettings
+from assay.retrievers.settings import Workshop
 
 TEXT = (
     "The harbour office opens at nine. Ferries to the island leave every hour from pier four. "

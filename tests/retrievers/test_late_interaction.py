@@ -7,20 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrievers.base import AssayError, Chunk
-from retrievers.corpus import Corpus
-from retrievers.legs import late_interaction
-from retrievers.legs.late_interaction import (
+from assay.retrievers.base import AssayError, Chunk
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.legs import late_interaction
+from assay.retrievers.legs.late_interaction import (
     LateInteractionLegSettings,
     TokenVectors,
     write_vectors,
 )
-from retrievers.legs.reading import find_window, list_encoders
-from retrievers.models import kept
-from retrievers.models.pins import find_pinned
-from retrievers.models.token_vectors import TokenEncoderSettings
-from retrievers.models.wheels import fetch
-from retrievers.settings import Workshop
+from assay.retrievers.legs.reading import find_window, list_encoders
+from assay.retrievers.models import kept
+from assay.retrievers.models.pins import find_pinned
+from assay.retrievers.models.token_vectors import TokenEncoderSettings
+from assay.retrievers.models.wheels import fetch
+from assay.retrievers.settings import Workshop
 
 TEXTS = [
     "Cats are kept as pets.",

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from eval.experiments.engine_settings import list_engines, read_engine
-from retrievers.conformance import ConformanceError
-from retrievers.engines import conformance
-from retrievers.engines.base import Engine
-from retrievers.engines.live import LiveRows
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.eval.experiments.engine_settings import list_engines, read_engine
+from assay.retrievers.conformance import ConformanceError
+from assay.retrievers.engines import conformance
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.live import LiveRows
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
-faiss_live = pytest.importorskip("retrievers.engines.faiss.live")
+faiss_live = pytest.importorskip("assay.retrievers.engines.faiss.live")
 pytest.importorskip("faiss", reason="needs the extra `faiss`")
 
 RULES = {rule.name: rule for rule in conformance.RULES}

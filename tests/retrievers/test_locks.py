@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from retrievers.base import AssayError
-from retrievers.store.cache import Cache, default_root
-from retrievers.store.locks import changing
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.cache import Cache, default_root
+from assay.retrievers.store.locks import changing
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from retrievers.store.locks import changing
+from assay.retrievers.store.locks import changing
 with changing(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)

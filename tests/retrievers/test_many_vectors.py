@@ -11,21 +11,21 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from retrievers.base import AssayError, Document, Passage, Quiet, T
-from retrievers.corpus import Corpus
-from retrievers.documents.preparation import DocumentSettings, prepare
-from retrievers.engines.lancedb import table
-from retrievers.engines.recall import measure_recall, measure_shares
-from retrievers.engines.registry import EngineSettings
-from retrievers.language_models.prices import FREE, Prices, Usage
-from retrievers.legs.compression import CompressedVectors
-from retrievers.models import caching, vector_cache
-from retrievers.models.base import Encoder, Part, Vectors
-from retrievers.models.caching import CachingEncoder
-from retrievers.ranking import Scored, best
-from retrievers.settings import Workshop
-from retrievers.store import cache
-from retrievers.store.shelf import Shelf
+from assay.retrievers.base import AssayError, Document, Passage, Quiet, T
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.preparation import DocumentSettings, prepare
+from assay.retrievers.engines.lancedb import table
+from assay.retrievers.engines.recall import measure_recall, measure_shares
+from assay.retrievers.engines.registry import EngineSettings
+from assay.retrievers.language_models.prices import FREE, Prices, Usage
+from assay.retrievers.legs.compression import CompressedVectors
+from assay.retrievers.models import caching, vector_cache
+from assay.retrievers.models.base import Encoder, Part, Vectors
+from assay.retrievers.models.caching import CachingEncoder
+from assay.retrievers.ranking import Scored, best
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store import cache
+from assay.retrievers.store.shelf import Shelf
 
 TEXTS = [f"text {number % 17}" for number in range(23)]
 
@@ -180,7 +180,7 @@ def test_engines_take_mapped_texts_and_vectors_as_held_ones(
 
 
 def test_recall_is_of_the_nearest_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retrievers.engines.recall.ROWS_PER_BLOCK", 7)
+    monkeypatch.setattr("assay.retrievers.engines.recall.ROWS_PER_BLOCK", 7)
     vectors = Drawing().encode_passages([str(number) for number in range(40)])
 
     def search(lost: int) -> Any:
@@ -201,7 +201,7 @@ def test_vectors_are_compressed_block_by_block(
     for form in ("none", "int8", "binary"):
         whole = CompressedVectors(vectors, 6, form, None)
         with monkeypatch.context() as patch:
-            patch.setattr("retrievers.legs.compression.ROWS_PER_BLOCK", 9)
+            patch.setattr("assay.retrievers.legs.compression.ROWS_PER_BLOCK", 9)
             parts = CompressedVectors(vectors, 6, form, None)
             assert parts.search(vectors[3], 40) == whole.search(vectors[3], 40)
         assert parts.bytes == whole.bytes

@@ -2,7 +2,7 @@
 
 import pytest
 
-from retrievers.documents.mentions import read_mentions
+from assay.retrievers.documents.mentions import read_mentions
 
 
 def read(query: str) -> list[str]:

@@ -18,19 +18,23 @@ pytest.importorskip("milvus_lite", reason="needs the extra `milvus`")
 
 from milvus_lite.adapter.grpc.server import start_server_in_thread
 
-from eval.experiments.parity_sweep import judge
-from retrievers.base import AssayError
-from retrievers.conformance import Rule
-from retrievers.engines.base import Engine
-from retrievers.engines.conformance import RULES, dense_is_cosine, hybrid_is_fused_from_its_lists
-from retrievers.engines.conformance_sample import FEW, QUERIES, TEXTS, encode, index
-from retrievers.engines.milvus.connection import MilvusConnection
-from retrievers.engines.milvus.engine import MilvusEngine, MilvusSettings
-from retrievers.engines.milvus.lite import MilvusLiteSettings
-from retrievers.engines.parity import Observation, state
-from retrievers.engines.retries import count_retries
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
+from assay.eval.experiments.parity_sweep import judge
+from assay.retrievers.base import AssayError
+from assay.retrievers.conformance import Rule
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.conformance import (
+    RULES,
+    dense_is_cosine,
+    hybrid_is_fused_from_its_lists,
+)
+from assay.retrievers.engines.conformance_sample import FEW, QUERIES, TEXTS, encode, index
+from assay.retrievers.engines.milvus.connection import MilvusConnection
+from assay.retrievers.engines.milvus.engine import MilvusEngine, MilvusSettings
+from assay.retrievers.engines.milvus.lite import MilvusLiteSettings
+from assay.retrievers.engines.parity import Observation, state
+from assay.retrievers.engines.retries import count_retries
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache, default_root
 
 WEIGHTED = {"fusion": "weighted", "weights": {"dense": 0.7, "keyword": 0.3}}
 

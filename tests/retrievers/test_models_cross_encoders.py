@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 from pydantic import TypeAdapter
 
-from retrievers.base import AssayError
-from retrievers.models.cross_encoders import CrossEncoderSettings
-from retrievers.settings import Workshop
+from assay.retrievers.base import AssayError
+from assay.retrievers.models.cross_encoders import CrossEncoderSettings
+from assay.retrievers.settings import Workshop
 
 QUERY = "how many people live in Berlin"
 ANSWER = "Berlin had a population of 3,520,031 registered inhabitants in an area of 891 km²."

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from retrievers.base import AssayError
-from retrievers.models.encoders import EncoderSettings
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.base import AssayError
+from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 PASSAGES = [
     "Cats are small carnivorous mammals that people keep as pets.",
@@ -28,9 +28,9 @@ PASSAGES = [
 ENCODE = """
 import sys
 from pathlib import Path
-from retrievers.models.encoders import EncoderSettings
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 texts = [f"number {n} of a few" for n in range(int(sys.argv[2]))]
 encoded = EncoderSettings().build(Workshop(Cache(Path(sys.argv[1])))).encode(texts)
 print(encoded.fresh, len(encoded.vectors))

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retrievers.base import AssayError
-from retrievers.models import files as files_module
-from retrievers.models.cross_encoders import CrossEncoderSettings
-from retrievers.models.encoders import EncoderSettings
-from retrievers.models.pins import find_pinned
-from retrievers.models.recipes import Recipe, read_recipe
-from retrievers.models.sparse import SparseEncoderSettings
-from retrievers.models.token_vectors import TokenEncoderSettings
-from retrievers.models.wheels import fetch
-from retrievers.settings import Workshop
+from assay.retrievers.base import AssayError
+from assay.retrievers.models import files as files_module
+from assay.retrievers.models.cross_encoders import CrossEncoderSettings
+from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.models.pins import find_pinned
+from assay.retrievers.models.recipes import Recipe, read_recipe
+from assay.retrievers.models.sparse import SparseEncoderSettings
+from assay.retrievers.models.token_vectors import TokenEncoderSettings
+from assay.retrievers.models.wheels import fetch
+from assay.retrievers.settings import Workshop
 
 PREFIX = "Represent this sentence for searching relevant passages: "
 
@@ -167,8 +167,8 @@ def test_a_missing_extra_is_named(
 
 RESOLVE = """
 import os
-from retrievers.base import AssayError
-from retrievers.models.hub import resolve
+from assay.retrievers.base import AssayError
+from assay.retrievers.models.hub import resolve
 try:
     print(resolve(os.environ["MODEL"]))
 except AssayError as error:

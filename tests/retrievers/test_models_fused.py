@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrievers.base import AssayError
-from retrievers.models import fused_bert
-from retrievers.models.base import Encoder
-from retrievers.models.cross_encoders import CrossEncoderSettings
-from retrievers.models.encoders import EncoderSettings
-from retrievers.models.files import LocalFiles
-from retrievers.models.onnx import OnnxModel, WrittenGraph
-from retrievers.models.onnx_files import GraphWriter, read_graph
-from retrievers.settings import Workshop
+from assay.retrievers.base import AssayError
+from assay.retrievers.models import fused_bert
+from assay.retrievers.models.base import Encoder
+from assay.retrievers.models.cross_encoders import CrossEncoderSettings
+from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.models.files import LocalFiles
+from assay.retrievers.models.onnx import OnnxModel, WrittenGraph
+from assay.retrievers.models.onnx_files import GraphWriter, read_graph
+from assay.retrievers.settings import Workshop
 
 TEXTS = [
     "Cats are small carnivorous mammals that people keep as pets.",

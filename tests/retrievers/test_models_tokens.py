@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as Reader
 
-from retrievers.base import AssayError
-from retrievers.documents.tokens import AtBlanks, TokenMap
-from retrievers.models.tokens import Tokenizer
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
+from assay.retrievers.base import AssayError
+from assay.retrievers.documents.tokens import AtBlanks, TokenMap
+from assay.retrievers.models.tokens import Tokenizer
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache, default_root
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=200)
 

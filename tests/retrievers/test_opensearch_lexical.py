@@ -9,22 +9,22 @@ import numpy as np
 import pytest
 from opensearch_proxy import Proxy
 
-from retrievers.base import AssayError, Chunk
-from retrievers.config import PipelineConfig
-from retrievers.conformance import RULES as RETRIEVER_RULES
-from retrievers.conformance import Rule, Subject
-from retrievers.corpus import Corpus
-from retrievers.engines.conformance import RULES
-from retrievers.engines.conformance_sample import encode
-from retrievers.engines.opensearch.client import OpenSearchClient
-from retrievers.engines.opensearch.engine import OpenSearchEngine, OpenSearchSettings
-from retrievers.engines.opensearch.server import OpenSearchServer
-from retrievers.engines.servers import is_index_name
-from retrievers.legs.opensearch import OpenSearchLeg, OpenSearchLegSettings
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
+from assay.retrievers.base import AssayError, Chunk
+from assay.retrievers.config import PipelineConfig
+from assay.retrievers.conformance import RULES as RETRIEVER_RULES
+from assay.retrievers.conformance import Rule, Subject
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.engines.conformance import RULES
+from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.engines.opensearch.client import OpenSearchClient
+from assay.retrievers.engines.opensearch.engine import OpenSearchEngine, OpenSearchSettings
+from assay.retrievers.engines.opensearch.server import OpenSearchServer
+from assay.retrievers.engines.servers import is_index_name
+from assay.retrievers.legs.opensearch import OpenSearchLeg, OpenSearchLegSettings
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache, default_root
 
 pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
 pytest.importorskip("osmem_server", reason="osmem-server is not installed")

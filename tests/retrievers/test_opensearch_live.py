@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from eval.experiments.parity_sweep import judge
-from retrievers.conformance import Rule
-from retrievers.engines.conformance import RULES
-from retrievers.engines.conformance_sample import QUERIES, TEXTS, encode, index
-from retrievers.engines.opensearch.client import OpenSearchClient
-from retrievers.engines.opensearch.engine import OpenSearchSettings
-from retrievers.engines.opensearch.versions import find_lack
-from retrievers.engines.parity import Observation, state
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
+from assay.eval.experiments.parity_sweep import judge
+from assay.retrievers.conformance import Rule
+from assay.retrievers.engines.conformance import RULES
+from assay.retrievers.engines.conformance_sample import QUERIES, TEXTS, encode, index
+from assay.retrievers.engines.opensearch.client import OpenSearchClient
+from assay.retrievers.engines.opensearch.engine import OpenSearchSettings
+from assay.retrievers.engines.opensearch.versions import find_lack
+from assay.retrievers.engines.parity import Observation, state
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache, default_root
 
 pytestmark = [
     pytest.mark.live,

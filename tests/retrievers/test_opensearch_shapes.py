@@ -15,11 +15,11 @@ import pytest
 from opensearch_proxy import Asked, Proxy, Reply, fail
 from pydantic import ValidationError
 
-from retrievers.base import AssayError
-from retrievers.engines.opensearch.engine import OpenSearchEngine, OpenSearchSettings
-from retrievers.engines.opensearch.fusion import SPACES, NormalisedScores
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.opensearch.engine import OpenSearchEngine, OpenSearchSettings
+from assay.retrievers.engines.opensearch.fusion import SPACES, NormalisedScores
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 pytest.importorskip("opensearchpy", reason="needs the extra `opensearch`")
 osmem = pytest.importorskip("osmem_server", reason="osmem-server is not installed")

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from language_model_server import Call, Say, Status
 from served_models import Ask, choose_llm, make_hits
 
-from retrievers import charges
-from retrievers.base import AssayError
-from retrievers.language_models.search_model import LEDGERS
-from retrievers.models.conformance import check_cross_encoder
-from retrievers.models.served.pairwise import PairwiseSettings, read_choice
-from retrievers.settings import Workshop
-from retrievers.stages.rerank import RerankSettings
+from assay.retrievers import charges
+from assay.retrievers.base import AssayError
+from assay.retrievers.language_models.search_model import LEDGERS
+from assay.retrievers.models.conformance import check_cross_encoder
+from assay.retrievers.models.served.pairwise import PairwiseSettings, read_choice
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.rerank import RerankSettings
 
 PRICES = {"input": 1.0, "cache_write": 1.0, "cache_read": 1.0, "output": 5.0}
 METHODS = ("sliding", "all")

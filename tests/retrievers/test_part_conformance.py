@@ -11,6 +11,36 @@ import pytest
 from language_model_server import LanguageModelServer, Say
 from pydantic import TypeAdapter
 
+from assay.retrievers.base import AssayError, Hit, IndexReport
+from assay.retrievers.conformance import ConformanceError, Rule, check_retriever
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.conformance import check_chunker
+from assay.retrievers.engines.conformance import RULES as ENGINE_RULES
+from assay.retrievers.engines.conformance import check_engine
+from assay.retrievers.legs.base import Leg, LegResult
+from assay.retrievers.legs.conformance import RULES as LEG_RULES
+from assay.retrievers.legs.conformance import check_leg
+from assay.retrievers.legs.registry import AnyLeg
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.models.conformance import (
+    CROSS_ENCODER_RULES,
+    ENCODER_RULES,
+    check_cross_encoder,
+    check_encoder,
+)
+from assay.retrievers.models.cross_encoders import CrossEncoderSettings
+from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.query.base import QueryStep, Request, StepResult
+from assay.retrievers.query.conformance import RULES as STEP_RULES
+from assay.retrievers.query.conformance import check_query_step
+from assay.retrievers.query.registry import AnyQueryStep
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.base import ORDER, Stage, StageResult, descend
+from assay.retrievers.stages.conformance import RULES as STAGE_RULES
+from assay.retrievers.stages.conformance import check_stage
+from assay.retrievers.stages.registry import AnyStage
+from assay.retrievers.store.cache import Cache, default_root
 from examples.abbreviation_step import Abbreviations, AbbreviationSettings
 from examples.hashing_encoder import Hashing, HashingSettings
 from examples.heading_leg import HeadingLeg, HeadingSettings
@@ -19,36 +49,6 @@ from examples.minimum_stage import Minimum, MinimumSettings
 from examples.overlap_cross_encoder import Overlap, OverlapSettings
 from examples.paragraph_chunker import ParagraphChunker
 from examples.word_overlap import WordOverlap
-from retrievers.base import AssayError, Hit, IndexReport
-from retrievers.conformance import ConformanceError, Rule, check_retriever
-from retrievers.corpus import Corpus
-from retrievers.documents.conformance import check_chunker
-from retrievers.engines.conformance import RULES as ENGINE_RULES
-from retrievers.engines.conformance import check_engine
-from retrievers.legs.base import Leg, LegResult
-from retrievers.legs.conformance import RULES as LEG_RULES
-from retrievers.legs.conformance import check_leg
-from retrievers.legs.registry import AnyLeg
-from retrievers.models.base import Vectors
-from retrievers.models.conformance import (
-    CROSS_ENCODER_RULES,
-    ENCODER_RULES,
-    check_cross_encoder,
-    check_encoder,
-)
-from retrievers.models.cross_encoders import CrossEncoderSettings
-from retrievers.models.encoders import EncoderSettings
-from retrievers.query.base import QueryStep, Request, StepResult
-from retrievers.query.conformance import RULES as STEP_RULES
-from retrievers.query.conformance import check_query_step
-from retrievers.query.registry import AnyQueryStep
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
-from retrievers.stages.base import ORDER, Stage, StageResult, descend
-from retrievers.stages.conformance import RULES as STAGE_RULES
-from retrievers.stages.conformance import check_stage
-from retrievers.stages.registry import AnyStage
-from retrievers.store.cache import Cache, default_root
 
 LEGS = ("dense", "sparse", "late_interaction", "bm25", "bm25f", "code", "exact", "definitions",
         "graph", "native_hybrid", "engine_dense", "engine_keyword")  # fmt: skip

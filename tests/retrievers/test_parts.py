@@ -9,20 +9,20 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from eval.analysis.ablation_variants import list_parts
-from eval.collections.loading import load
-from eval.experiments.components import list_components
-from eval.experiments.config import RunConfig, load_config, make_schema
-from eval.experiments.engine_settings import list_types, read_engine
+from assay.eval.analysis.ablation_variants import list_parts
+from assay.eval.collections.loading import load
+from assay.eval.experiments.components import list_components
+from assay.eval.experiments.config import RunConfig, load_config, make_schema
+from assay.eval.experiments.engine_settings import list_types, read_engine
+from assay.retrievers.base import AssayError
+from assay.retrievers.documents.preparation import cut_documents
+from assay.retrievers.external import PythonSettings
+from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.settings.parts import find_sources
+from assay.retrievers.store.cache import Cache, default_root
+from assay.retrievers.variants import Variants
 from examples.heading_leg import HeadingSettings
-from retrievers.base import AssayError
-from retrievers.documents.preparation import cut_documents
-from retrievers.external import PythonSettings
-from retrievers.pipeline import PipelineSettings
-from retrievers.settings import Workshop
-from retrievers.settings.parts import find_sources
-from retrievers.store.cache import Cache, default_root
-from retrievers.variants import Variants
 
 PYTHON: Mapping[str, Any] = {
     "documents": {
@@ -183,7 +183,7 @@ HEADINGS = {"type": "python", "class": "examples.heading_leg:HeadingSettings"}
         (leg({**HEADINGS, "class": "os:system"}), "class: os:system: a builtin_function_or_method"),
         (
             leg({**HEADINGS, "class": "examples.minimum_stage:MinimumSettings"}),
-            "no subclass of retrievers.legs.base.LegSettings",
+            "no subclass of assay.retrievers.legs.base.LegSettings",
         ),
         (leg({**HEADINGS, "depth": 0}), "legs.mine.depth: input should be greater than or equal"),
         (leg({**HEADINGS, "deep": 1}), "legs.mine.deep: unknown key; allowed: type, depth, class"),
@@ -206,7 +206,7 @@ def test_what_is_no_part_is_told(
 
 
 CHUNKER = """
-from retrievers.documents.chunkers.base import Chunker, Piece
+from assay.retrievers.documents.chunkers.base import Chunker, Piece
 class Whole(Chunker):
     def split(self, structure, tokens):
         yield Piece(structure.frontmatter.end, len(structure.text))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from retrievers.base import AssayError, Retriever
-from retrievers.settings.plugins import find_parts, load_class, load_part
+from assay.retrievers.base import AssayError, Retriever
+from assay.retrievers.settings.plugins import find_parts, load_class, load_part
 
 MODULE = """
-from retrievers.base import Retriever
+from assay.retrievers.base import Retriever
 
 class Mine(Retriever):
     def __init__(self):
@@ -82,7 +82,7 @@ def test_an_installed_name_is_loaded(here: Path) -> None:
         ("plugged:made", "no class"),
         ("plugged:call", "a function, no class"),
         ("os:system", "no class"),
-        ("plugged:Other", "no subclass of retrievers.base.Retriever"),
+        ("plugged:Other", "no subclass of assay.retrievers.base.Retriever"),
         ("plugged:Half", "does not define search"),
     ],
 )

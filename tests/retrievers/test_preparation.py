@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from eval.experiments.config import load_config
-from retrievers.base import AssayError, Chunk, Context, Document, Passage
-from retrievers.documents.preparation import DocumentSettings, prepare
-from retrievers.models.pins import DEFAULT_TOKENIZER, find_pinned
-from retrievers.models.wheels import fetch
-from retrievers.settings import Workshop
+from assay.eval.experiments.config import load_config
+from assay.retrievers.base import AssayError, Chunk, Context, Document, Passage
+from assay.retrievers.documents.preparation import DocumentSettings, prepare
+from assay.retrievers.models.pins import DEFAULT_TOKENIZER, find_pinned
+from assay.retrievers.models.wheels import fetch
+from assay.retrievers.settings import Workshop
 
 CONFIGS = Path(__file__).parents[2] / "configs/documents"
 TEXT = (

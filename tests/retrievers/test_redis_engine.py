@@ -12,16 +12,16 @@ pytest.importorskip("redis", reason="needs the extra `redis`")
 
 from redis_double import PASSWORD, RedisDouble, Said
 
-from retrievers.conformance import Rule
-from retrievers.engines import service_collections
-from retrievers.engines.base import Engine
-from retrievers.engines.conformance import RULES, hybrid_is_fused_from_its_lists
-from retrievers.engines.conformance_sample import FEW, encode, index, search_fully
-from retrievers.engines.redis.engine import RedisSettings
-from retrievers.engines.redis.fusion import WeightedScores
-from retrievers.engines.retries import count_retries
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
+from assay.retrievers.conformance import Rule
+from assay.retrievers.engines import service_collections
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.conformance import RULES, hybrid_is_fused_from_its_lists
+from assay.retrievers.engines.conformance_sample import FEW, encode, index, search_fully
+from assay.retrievers.engines.redis.engine import RedisSettings
+from assay.retrievers.engines.redis.fusion import WeightedScores
+from assay.retrievers.engines.retries import count_retries
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache, default_root
 
 
 @pytest.fixture(scope="module")

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statute import LAW
 
-from retrievers.base import AssayError, Chunk, Hit, Placed
-from retrievers.documents.preparation import DocumentSettings
-from retrievers.models.base import CrossEncoder
-from retrievers.models.cross_encoders import CrossEncoderSettings
-from retrievers.pipeline import PipelineSettings
-from retrievers.settings import Workshop
-from retrievers.stages.rerank import Rerank, RerankSettings
-from retrievers.store.cache import Cache
+from assay.retrievers.base import AssayError, Chunk, Hit, Placed
+from assay.retrievers.documents.preparation import DocumentSettings
+from assay.retrievers.models.base import CrossEncoder
+from assay.retrievers.models.cross_encoders import CrossEncoderSettings
+from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.rerank import Rerank, RerankSettings
+from assay.retrievers.store.cache import Cache
 
 SCORES = st.lists(st.sampled_from([-11.5, -1.0, 0.0, 1e-9, 0.5, 1.0, 9.25]), max_size=12)
 

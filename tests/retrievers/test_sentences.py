@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from retrievers.documents.definitions import find_definitions
-from retrievers.documents.sentences import sentence_ends
-from retrievers.documents.structure import parse
+from assay.retrievers.documents.definitions import find_definitions
+from assay.retrievers.documents.sentences import sentence_ends
+from assay.retrievers.documents.structure import parse
 
 
 @pytest.mark.parametrize(

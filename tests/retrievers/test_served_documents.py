@@ -12,14 +12,14 @@ from model_server import SIZE, TOGETHER, ModelServer, embed_together, shrink
 from pydantic import ValidationError
 from served_models import Serve, choose_encoder, unit
 
-from retrievers.base import AssayError, Chunk
-from retrievers.corpus import Corpus
-from retrievers.legs.dense import DenseLegSettings
-from retrievers.legs.native import EngineDenseSettings
-from retrievers.models.base import Passages
-from retrievers.models.caching import CachingEncoder
-from retrievers.models.conformance import check_encoder
-from retrievers.settings import Workshop
+from assay.retrievers.base import AssayError, Chunk
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.legs.dense import DenseLegSettings
+from assay.retrievers.legs.native import EngineDenseSettings
+from assay.retrievers.models.base import Passages
+from assay.retrievers.models.caching import CachingEncoder
+from assay.retrievers.models.conformance import check_encoder
+from assay.retrievers.settings import Workshop
 
 TEXTS = ["the red fox", "a grey heron", "two otters", "an old badger", "the tawny owl"]
 TOGETHER_KEYS = [("voyage", {"contextualised": True}), ("jina", {"late_chunking": True})]

@@ -19,15 +19,15 @@ from model_server import LONGEST, SIZE, ModelServer, answer, embed
 from pydantic import TypeAdapter
 from served_models import Serve, choose_encoder, unit
 
-from retrievers import charges
-from retrievers.base import AssayError, Chunk
-from retrievers.corpus import Corpus
-from retrievers.legs.dense import DenseLegSettings
-from retrievers.models.conformance import check_encoder
-from retrievers.models.registry import AnyEncoder
-from retrievers.models.vector_cache import VECTORS_KIND
-from retrievers.pipeline import PipelineSettings
-from retrievers.settings import Workshop, validate
+from assay.retrievers import charges
+from assay.retrievers.base import AssayError, Chunk
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.legs.dense import DenseLegSettings
+from assay.retrievers.models.conformance import check_encoder
+from assay.retrievers.models.registry import AnyEncoder
+from assay.retrievers.models.vector_cache import VECTORS_KIND
+from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.settings import Workshop, validate
 
 PROVIDERS = ("openai", "cohere", "voyage", "jina", "gemini", "tei")
 TEXTS = ["the red fox", "a grey heron", "two otters", "an old badger", "the tawny owl"]
@@ -415,10 +415,10 @@ ENCODE = """
 import json, sys
 from pathlib import Path
 from pydantic import TypeAdapter
-from retrievers.models.registry import AnyEncoder
-from retrievers.pipeline import PipelineSettings
-from retrievers.settings import Workshop, validate
-from retrievers.store.cache import Cache
+from assay.retrievers.models.registry import AnyEncoder
+from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.settings import Workshop, validate
+from assay.retrievers.store.cache import Cache
 settings = TypeAdapter(AnyEncoder).validate_python(json.loads(sys.argv[2]))
 settings.build(Workshop(Cache(Path(sys.argv[1])))).encode(json.loads(sys.argv[3]))
 """

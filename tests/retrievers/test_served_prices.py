@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from retrievers.base import AssayError
-from retrievers.language_models.ledger import SharedLedger
-from retrievers.language_models.prices import Prices, Usage
-from retrievers.models.registry import AnyCrossEncoder, AnyEncoder
-from retrievers.models.served.prices import find_listed
-from retrievers.models.served.service import ServedSettings
+from assay.retrievers.base import AssayError
+from assay.retrievers.language_models.ledger import SharedLedger
+from assay.retrievers.language_models.prices import Prices, Usage
+from assay.retrievers.models.registry import AnyCrossEncoder, AnyEncoder
+from assay.retrievers.models.served.prices import find_listed
+from assay.retrievers.models.served.service import ServedSettings
 
 ONE = Prices(input=1e6, cache_write=1e6, cache_read=1e6, output=1e6)  # a dollar a token
 OWN = """

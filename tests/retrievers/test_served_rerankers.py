@@ -13,14 +13,14 @@ from model_server import ModelServer, rate
 from pydantic import ValidationError
 from served_models import Ask, Serve, choose_llm, choose_reranker, make_hits, read_reranker
 
-from retrievers import charges
-from retrievers.base import AssayError
-from retrievers.language_models.anthropic import AnthropicSettings
-from retrievers.language_models.search_model import LEDGERS
-from retrievers.models.conformance import check_cross_encoder
-from retrievers.models.served.listwise import read_permutation
-from retrievers.settings import Workshop
-from retrievers.stages.rerank import RerankSettings
+from assay.retrievers import charges
+from assay.retrievers.base import AssayError
+from assay.retrievers.language_models.anthropic import AnthropicSettings
+from assay.retrievers.language_models.search_model import LEDGERS
+from assay.retrievers.models.conformance import check_cross_encoder
+from assay.retrievers.models.served.listwise import read_permutation
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.rerank import RerankSettings
 
 PROVIDERS = ("cohere", "voyage", "jina", "tei")
 TEXTS = ["a grey heron", "the red fox", "two red foxes", "an old badger"]

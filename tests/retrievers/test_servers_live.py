@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from retrievers.base import AssayError
-from retrievers.conformance import Rule
-from retrievers.engines.conformance import RULES
-from retrievers.engines.conformance_sample import index
-from retrievers.engines.elasticsearch.engine import ElasticsearchSettings
-from retrievers.engines.milvus.engine import MilvusSettings
-from retrievers.engines.qdrant.engine import QdrantSettings
-from retrievers.engines.redis.engine import RedisSettings
-from retrievers.engines.registry import EngineSettings
-from retrievers.engines.servers import is_index_name
-from retrievers.engines.weaviate.engine import WeaviateSettings
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
+from assay.retrievers.base import AssayError
+from assay.retrievers.conformance import Rule
+from assay.retrievers.engines.conformance import RULES
+from assay.retrievers.engines.conformance_sample import index
+from assay.retrievers.engines.elasticsearch.engine import ElasticsearchSettings
+from assay.retrievers.engines.milvus.engine import MilvusSettings
+from assay.retrievers.engines.qdrant.engine import QdrantSettings
+from assay.retrievers.engines.redis.engine import RedisSettings
+from assay.retrievers.engines.registry import EngineSettings
+from assay.retrievers.engines.servers import is_index_name
+from assay.retrievers.engines.weaviate.engine import WeaviateSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache, default_root
 
 URLS = {
     "weaviate": "WEAVIATE_URL",

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field, model_validator
 
-from retrievers.base import AssayError
-from retrievers.settings import Settings, validate
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings import Settings, validate
 
 
 class Square(Settings):

@@ -10,8 +10,8 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from retrievers.base import AssayError
-from retrievers.settings.files import parse_yaml, read_mapping
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings.files import parse_yaml, read_mapping
 
 NAMES = "abcdefghi"
 BOMB = "a: &a [x, x, x]\n" + "".join(

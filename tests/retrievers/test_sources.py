@@ -16,24 +16,32 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from eval.experiments.kept_figures import Keeper
-from eval.experiments.point_scores import PointScores
-from retrievers.base import Chunk, Document
-from retrievers.corpus import Corpus
-from retrievers.documents.chunkers import StructureChunker
-from retrievers.documents.cuts import Cutting
-from retrievers.glossary import Glossary
-from retrievers.legs.registry import LEGS
-from retrievers.settings import Workshop
-from retrievers.store import sources
-from retrievers.store.cache import Cache
-from retrievers.store.sources import ROOT, digest_imports, find_file, find_imports, list_sources
+from assay.eval.experiments.kept_figures import Keeper
+from assay.eval.experiments.point_scores import PointScores
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.chunkers import StructureChunker
+from assay.retrievers.documents.cuts import Cutting
+from assay.retrievers.glossary import Glossary
+from assay.retrievers.legs.registry import LEGS
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store import sources
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.sources import (
+    ROOT,
+    digest_imports,
+    find_file,
+    find_imports,
+    list_sources,
+)
 
 FILES = [ROOT / module for module in list_modules(*PACKAGES)]
 
 
 def name_module(path: Path) -> str:
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    return ".".join(("assay", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(
+        ".__init__"
+    )
 
 
 # Each module that keys what it keeps by its own imports, each engine, and what is named by hand.
@@ -43,11 +51,11 @@ ENGINES = [
     for path in FILES
     if re.search(r"engines/\w+/(?:engine|edge|lite)\.py$", str(path))
 ]
-ROOTS = [(name,) for name in (*OWN, *ENGINES, "retrievers.documents.converter")] + [
-    ("eval.experiments.kept_figures", PointScores.__module__),
-    ("retrievers.*", "eval.runs.*"),
-    ("eval.collections.*",),
-    ("eval.*",),
+ROOTS = [(name,) for name in (*OWN, *ENGINES, "assay.retrievers.documents.converter")] + [
+    ("assay.eval.experiments.kept_figures", PointScores.__module__),
+    ("assay.retrievers.*", "assay.eval.runs.*"),
+    ("assay.eval.collections.*",),
+    ("assay.eval.*",),
 ]
 
 
@@ -58,7 +66,7 @@ def list_names(text: str, package: str) -> set[str]:
 
 
 def read_names(path: Path) -> set[str]:
-    package = ".".join(path.relative_to(ROOT).parent.parts)
+    package = ".".join(("assay", *path.relative_to(ROOT).parent.parts))
     return list_names(path.read_text(), package)
 
 
@@ -99,7 +107,11 @@ def reach_files(*modules: str) -> set[Path]:
 
 
 def test_stages_are_found() -> None:
-    assert {"retrievers.documents.cuts", "retrievers.glossary", "retrievers.legs.code"} <= set(OWN)
+    assert {
+        "assay.retrievers.documents.cuts",
+        "assay.retrievers.glossary",
+        "assay.retrievers.legs.code",
+    } <= set(OWN)
     assert len(OWN) > 12
     assert len(ENGINES) > 15
 
@@ -117,7 +129,7 @@ def test_an_edit_of_any_module_that_a_stage_reaches_moves_its_key(
 
     monkeypatch.setattr(sources, "read_source", change)
     names = [name for name in modules if not name.endswith(".*")]
-    folders = [ROOT.joinpath(*name.split(".")[:-1]) for name in modules if name.endswith(".*")]
+    folders = [ROOT.joinpath(*name.split(".")[1:-1]) for name in modules if name.endswith(".*")]
     within = {path for path in FILES if any(path.is_relative_to(item) for item in folders)}
     reached = reach_files(*names, *map(name_module, within))
     before = find(*modules)
@@ -225,8 +237,8 @@ def test_imports_are_those_that_the_parser_finds(path: Path) -> None:
 
 
 def test_each_data_file_counts_with_a_module() -> None:
-    kinds = {".py", ".j2", ".js", ".css"}  # templates: `eval.*` has them all
-    folders = [file for name in PACKAGES for file in sources.list_files(name)]
+    kinds = {".py", ".j2", ".js", ".css"}  # templates: `assay.eval.*` has them all
+    folders = [file for name in PACKAGES for file in sources.list_files(f"assay.{name}")]
     data = {path for path in folders if path.suffix not in kinds}
     named = {file for path in FILES for file in sources.read_source(path).data}
     assert {path.name for path in data} >= {"jurisdictions.yaml", "pins.toml", "prices.yaml"}
@@ -244,7 +256,7 @@ def test_figures_of_a_sweep_go_by_the_code_that_scores_them(
     assert other._key("run") == before[1]
 
 
-NAME = st.sampled_from(["a", "retrievers", "retrievers.base", "eval.runs.rows"])
+NAME = st.sampled_from(["a", "retrievers", "assay.retrievers.base", "assay.eval.runs.rows"])
 PART = st.tuples(st.sampled_from(["b", "cache", "rows"]), st.sampled_from(["", " as c"])).map(
     "".join
 )
@@ -263,12 +275,12 @@ def test_each_way_to_write_an_import_is_read(
 ) -> None:
     written = form.format(", ".join(names), ",  # which\n    ".join(names))
     text = f"{before}from {dots}{module} import {written}\n{before}import {module}, os.path as p\n"
-    package = "retrievers.legs.inner"
+    package = "assay.retrievers.legs.inner"
     assert set(find_imports(text.encode(), package)) == list_names(text, package)
 
 
 def test_a_module_that_is_gone_is_an_error() -> None:
-    for name in ("retrievers.gone", "eval.gone.*"):
+    for name in ("assay.retrievers.gone", "assay.eval.gone.*"):
         with pytest.raises(LookupError, match="gone"):
             digest_imports(name)
 
@@ -277,12 +289,12 @@ def test_of_a_module_from_elsewhere_its_file_and_what_it_imports_of_the_project_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "someone.py"
-    file.write_text("from retrievers.base import Chunk\nimport json\n")
+    file.write_text("from assay.retrievers.base import Chunk\nimport json\n")
     monkeypatch.syspath_prepend(tmp_path)
     __import__("someone")
     try:
         found = list_sources("someone")
-        assert {"someone", "retrievers.base"} <= found.keys()
-        assert all(name == "someone" or name.startswith("retrievers") for name in found)
+        assert {"someone", "assay.retrievers.base"} <= found.keys()
+        assert all(name == "someone" or name.startswith("assay.retrievers") for name in found)
     finally:
         del sys.modules["someone"]

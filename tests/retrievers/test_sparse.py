@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from retrievers.base import AssayError, Chunk
-from retrievers.corpus import Corpus
-from retrievers.legs.reading import find_window, list_encoders
-from retrievers.legs.sparse import InvertedIndex, SparseLegSettings
-from retrievers.models.pins import find_pinned
-from retrievers.models.safetensors import read_weights
-from retrievers.models.sparse import SparseEncoderSettings
-from retrievers.models.sparse_base import SparseVector
-from retrievers.models.wheels import fetch
-from retrievers.settings import Workshop
+from assay.retrievers.base import AssayError, Chunk
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.legs.reading import find_window, list_encoders
+from assay.retrievers.legs.sparse import InvertedIndex, SparseLegSettings
+from assay.retrievers.models.pins import find_pinned
+from assay.retrievers.models.safetensors import read_weights
+from assay.retrievers.models.sparse import SparseEncoderSettings
+from assay.retrievers.models.sparse_base import SparseVector
+from assay.retrievers.models.wheels import fetch
+from assay.retrievers.settings import Workshop
 
 TEXTS = [
     "Cats are kept as pets.",

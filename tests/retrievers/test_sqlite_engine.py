@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from test_native import real_texts
 
-from retrievers.base import AssayError
-from retrievers.engines.conformance_sample import QUERIES, TEXTS, encode
-from retrievers.engines.pool import Pool
-from retrievers.engines.sqlite import engine as sqlite
-from retrievers.engines.sqlite.engine import SqliteEngine, SqliteSettings
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.conformance_sample import QUERIES, TEXTS, encode
+from assay.retrievers.engines.pool import Pool
+from assay.retrievers.engines.sqlite import engine as sqlite
+from assay.retrievers.engines.sqlite.engine import SqliteEngine, SqliteSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 pytest.importorskip("apsw", reason="needs the extra `sqlite`")
 pytest.importorskip("sqlite_vec", reason="needs the extra `sqlite`")

@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from listed import apply, ids, make_chunk, make_hits
 
-from retrievers.base import Chunk, Hit
-from retrievers.models.base import Encoder, Vectors
-from retrievers.models.caching import CachingEncoder
-from retrievers.settings import Workshop
-from retrievers.stages.base import Stage
-from retrievers.stages.content_hash import ContentHash
-from retrievers.stages.mmr import Mmr, MmrSettings, choose
-from retrievers.stages.ngram import Ngram, NgramSettings, Unit
-from retrievers.stages.semantic import Semantic
-from retrievers.stages.similarity import Similarity, keep_unlike
-from retrievers.store.cache import Cache
+from assay.retrievers.base import Chunk, Hit
+from assay.retrievers.models.base import Encoder, Vectors
+from assay.retrievers.models.caching import CachingEncoder
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.base import Stage
+from assay.retrievers.stages.content_hash import ContentHash
+from assay.retrievers.stages.mmr import Mmr, MmrSettings, choose
+from assay.retrievers.stages.ngram import Ngram, NgramSettings, Unit
+from assay.retrievers.stages.semantic import Semantic
+from assay.retrievers.stages.similarity import Similarity, keep_unlike
+from assay.retrievers.store.cache import Cache
 
 WORDS = st.lists(st.sampled_from("ab"), max_size=9).map(" ".join)
 TEXTS = st.lists(WORDS, max_size=12)

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from listed import cut, descends, ids, make_corpus, make_hits
 from own_cache import make_cache
 
-from retrievers.base import Chunk, Definition, Document, Hit
-from retrievers.base.markdown import tokenize
-from retrievers.corpus import Corpus
-from retrievers.documents.preparation import DocumentSettings, prepare
-from retrievers.models.tokens import Tokenizer
-from retrievers.settings import Workshop
-from retrievers.stages.base import StageResult
-from retrievers.stages.context import Context, ContextSettings, assemble, close
-from retrievers.stages.neighbours import Neighbours, NeighboursSettings
-from retrievers.stages.parents import Parents
-from retrievers.store.cache import Cache
+from assay.retrievers.base import Chunk, Definition, Document, Hit
+from assay.retrievers.base.markdown import tokenize
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.documents.preparation import DocumentSettings, prepare
+from assay.retrievers.models.tokens import Tokenizer
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.base import StageResult
+from assay.retrievers.stages.context import Context, ContextSettings, assemble, close
+from assay.retrievers.stages.neighbours import Neighbours, NeighboursSettings
+from assay.retrievers.stages.parents import Parents
+from assay.retrievers.store.cache import Cache
 
 TEXT = "aa bb cc dd ee ff gg hh ii jj"
 DOCUMENT = Document("d", TEXT)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from listed import apply, descends, ids, make_chunk, make_corpus, make_hits
 from pydantic import TypeAdapter, ValidationError
 
-from retrievers.base import Document, Hit, Placed
-from retrievers.base.frontmatter import Frontmatter
-from retrievers.pipeline import PipelineSettings
-from retrievers.stages.calibrate import Calibrate, CalibrateSettings
-from retrievers.stages.recency import Recency, RecencySettings, find_date
-from retrievers.stages.threshold import LegThreshold, Threshold
+from assay.retrievers.base import Document, Hit, Placed
+from assay.retrievers.base.frontmatter import Frontmatter
+from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.stages.calibrate import Calibrate, CalibrateSettings
+from assay.retrievers.stages.recency import Recency, RecencySettings, find_date
+from assay.retrievers.stages.threshold import LegThreshold, Threshold
 
 DATES = ["2024-03-31", "2024-03-25", "2024-03-24", "2024-03-02", "2024-03-01", "", "soon"]
 SCORES = st.lists(st.floats(0, 50), max_size=20).map(lambda scores: sorted(scores, reverse=True))

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrievers.base import Document
-from retrievers.base.frontmatter import read_frontmatter
-from retrievers.base.markdown import read_headings
-from retrievers.documents.identifiers import identify, split_title
-from retrievers.documents.structure import parse, parse_document
+from assay.retrievers.base import Document
+from assay.retrievers.base.frontmatter import read_frontmatter
+from assay.retrievers.base.markdown import read_headings
+from assay.retrievers.documents.identifiers import identify, split_title
+from assay.retrievers.documents.structure import parse, parse_document
 
 TEXT = """---
 title: Guide

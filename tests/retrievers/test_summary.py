@@ -2,8 +2,8 @@
 
 import pytest
 
-from retrievers.documents.structure import parse
-from retrievers.documents.summary import LONGEST, summarise
+from assay.retrievers.documents.structure import parse
+from assay.retrievers.documents.summary import LONGEST, summarise
 
 LONG = "One sentence of these is here. " * 12
 

@@ -8,21 +8,21 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from test_native import real_texts
 
-from retrievers.base import Chunk, Document
-from retrievers.corpus import Corpus
-from retrievers.engines.tantivy.engine import TantivyEngine, TantivySettings
-from retrievers.engines.tantivy.index import _make_analyzer, make_analyze
-from retrievers.engines.tantivy.scores import LENGTHS, Bm25
-from retrievers.engines.tantivy.settings import (
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.engines.tantivy.engine import TantivyEngine, TantivySettings
+from assay.retrievers.engines.tantivy.index import _make_analyzer, make_analyze
+from assay.retrievers.engines.tantivy.scores import LENGTHS, Bm25
+from assay.retrievers.engines.tantivy.settings import (
     WITHOUT_STOP_WORDS,
     Language,
     TantivyTextSettings,
 )
-from retrievers.legs.keyword import KeywordLegSettings
-from retrievers.legs.native import EngineKeywordSettings
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
-from retrievers.text.analyzers import LanguageAnalyzerSettings
+from assay.retrievers.legs.keyword import KeywordLegSettings
+from assay.retrievers.legs.native import EngineKeywordSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.text.analyzers import LanguageAnalyzerSettings
 
 pytest.importorskip("tantivy", reason="needs the extra `tantivy`")
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from heard import Heard
 
-from retrievers import telemetry
-from retrievers.base import Document, Quiet
-from retrievers.config import PipelineConfig
-from retrievers.pipeline import Pipeline
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
+from assay.retrievers import telemetry
+from assay.retrievers.base import Document, Quiet
+from assay.retrievers.config import PipelineConfig
+from assay.retrievers.pipeline import Pipeline
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache, default_root
 
 pytest.importorskip("opentelemetry.sdk", reason="the extra `otel` is not installed")
 

@@ -13,16 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from eval.collections import load
-from retrievers.base import AssayError, Chunk
-from retrievers.base.scripts import find_unspaced
-from retrievers.corpus import Corpus
-from retrievers.legs.fielded import FieldedLegSettings
-from retrievers.legs.keyword import KeywordLegSettings
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
-from retrievers.text.analyzers import AnalyzerSettings, doubt, find_versions
-from retrievers.text.base import Analyzer
+from assay.eval.collections import load
+from assay.retrievers.base import AssayError, Chunk
+from assay.retrievers.base.scripts import find_unspaced
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.legs.fielded import FieldedLegSettings
+from assay.retrievers.legs.keyword import KeywordLegSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.text.analyzers import AnalyzerSettings, doubt, find_versions
+from assay.retrievers.text.base import Analyzer
 
 SETTINGS: TypeAdapter[Any] = TypeAdapter(AnalyzerSettings)
 CHINESE = "市立图书馆的书能借多久"
@@ -100,7 +100,7 @@ def test_refuses(settings: Any, says: str) -> None:
 def test_without_its_package_the_extra_is_named(
     language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from retrievers.text import unspaced
+    from assay.retrievers.text import unspaced
 
     for name in ("jieba", "fugashi", "kiwipiepy"):
         monkeypatch.setitem(sys.modules, name, None)
@@ -145,7 +145,7 @@ def test_threads_agree() -> None:
 def test_jieba_says_and_writes_nothing(tmp_path: Path) -> None:
     pytest.importorskip("jieba", reason="needs the extra `chinese`")
     code = (
-        "from retrievers.text.unspaced import UnspacedAnalyzerSettings as S;"
+        "from assay.retrievers.text.unspaced import UnspacedAnalyzerSettings as S;"
         "S(type='unspaced', language='chinese', terms='words').build().analyze('图书馆')"
     )
     done = subprocess.run(

@@ -9,17 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from processes import ROOT, pipelines
 
-from eval.experiments.config import RunConfig, load_config
-from retrievers import variants as module
-from retrievers.base import Chunk, Hit, Ranking, Retriever
-from retrievers.conformance import RULES, Rule, Subject
-from retrievers.conformance_sample import DOCUMENTS, QUERIES
-from retrievers.legs.base import LegResult
-from retrievers.legs.dense import DenseLeg
-from retrievers.legs.keyword import KeywordLeg
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
-from retrievers.variants import Variants
+from assay.eval.experiments.config import RunConfig, load_config
+from assay.retrievers import variants as module
+from assay.retrievers.base import Chunk, Hit, Ranking, Retriever
+from assay.retrievers.conformance import RULES, Rule, Subject
+from assay.retrievers.conformance_sample import DOCUMENTS, QUERIES
+from assay.retrievers.legs.base import LegResult
+from assay.retrievers.legs.dense import DenseLeg
+from assay.retrievers.legs.keyword import KeywordLeg
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache, default_root
+from assay.retrievers.variants import Variants
 
 BM25 = ROOT / "configs" / "bm25.yaml"
 HYBRID = ROOT / "configs" / "hybrid_rrf.yaml"

@@ -10,10 +10,10 @@ import pytest
 from folder_engines import QUERIES, TEXTS, VECTORS, index
 from pydantic import ValidationError
 
-from retrievers.engines.conformance_sample import encode
-from retrievers.engines.zvec.collection import _make_analyzer
-from retrievers.engines.zvec.engine import ZvecEngine, ZvecSettings
-from retrievers.engines.zvec.settings import Language, ZvecAnalyzerSettings
+from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.engines.zvec.collection import _make_analyzer
+from assay.retrievers.engines.zvec.engine import ZvecEngine, ZvecSettings
+from assay.retrievers.engines.zvec.settings import Language, ZvecAnalyzerSettings
 
 zvec = pytest.importorskip("zvec", reason="needs the extra `zvec`")
 

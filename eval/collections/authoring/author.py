@@ -10,22 +10,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from eval.collections.authoring import copies
-from eval.collections.authoring.placing import Judged, Unlocated, locate
-from eval.collections.authoring.questions import read_questions
-from eval.collections.authoring.templates import card_text, pipeline_text
-from eval.collections.card import FILE
-from eval.collections.card_files import parse_card, read_card
-from eval.collections.digests import seal
-from eval.collections.formats.native import NativeCard, NativeSource, make_document
-from eval.collections.formats.reading import read_jsonl
-from eval.collections.location import find_data
-from eval.collections.problems import Problems
-from retrievers.base import AssayError, Document
-from retrievers.base.scripts import CODES, find_unspaced
-from retrievers.settings.trust import may_name
-from retrievers.store.files import write_atomically
-from retrievers.store.locks import changing
+from assay.eval.collections.authoring import copies
+from assay.eval.collections.authoring.placing import Judged, Unlocated, locate
+from assay.eval.collections.authoring.questions import read_questions
+from assay.eval.collections.authoring.templates import card_text, pipeline_text
+from assay.eval.collections.card import FILE
+from assay.eval.collections.card_files import parse_card, read_card
+from assay.eval.collections.digests import seal
+from assay.eval.collections.formats.native import NativeCard, NativeSource, make_document
+from assay.eval.collections.formats.reading import read_jsonl
+from assay.eval.collections.location import find_data
+from assay.eval.collections.problems import Problems
+from assay.retrievers.base import AssayError, Document
+from assay.retrievers.base.scripts import CODES, find_unspaced
+from assay.retrievers.settings.trust import may_name
+from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.locks import changing
 
 QUERIES, JUDGMENTS = "queries.jsonl", "judgments.jsonl"
 UNLOCATED, PIPELINE = "unlocated.csv", "pipeline.yaml"

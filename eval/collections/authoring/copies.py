@@ -4,11 +4,11 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from eval.collections.card import FILE
-from eval.collections.card_files import read_card
-from eval.collections.formats.native import NativeCard
-from retrievers.base import AssayError
-from retrievers.store.files import write_atomically, writing
+from assay.eval.collections.card import FILE
+from assay.eval.collections.card_files import read_card
+from assay.eval.collections.formats.native import NativeCard
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.files import write_atomically, writing
 
 FOLDER = "docs"
 

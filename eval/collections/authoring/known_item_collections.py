@@ -9,21 +9,21 @@ from typing import Any
 
 import yaml
 
-from eval.collections.authoring import copies
-from eval.collections.authoring.author import JUDGMENTS, QUERIES, Origin
-from eval.collections.authoring.known_item_queries import TYPES, Lookup, derive
-from eval.collections.authoring.near_duplicates import plant
-from eval.collections.card import FILE, Card
-from eval.collections.card_files import parse_card, read_card
-from eval.collections.catalog import find, list_cards
-from eval.collections.digests import seal
-from eval.collections.formats.native import SUFFIXES, make_document
-from eval.collections.loading import load
-from eval.collections.location import find_data
-from retrievers.base import AssayError, Document
-from retrievers.store.files import write_atomically
-from retrievers.store.locks import changing
-from retrievers.store.paths import parse_path
+from assay.eval.collections.authoring import copies
+from assay.eval.collections.authoring.author import JUDGMENTS, QUERIES, Origin
+from assay.eval.collections.authoring.known_item_queries import TYPES, Lookup, derive
+from assay.eval.collections.authoring.near_duplicates import plant
+from assay.eval.collections.card import FILE, Card
+from assay.eval.collections.card_files import parse_card, read_card
+from assay.eval.collections.catalog import find, list_cards
+from assay.eval.collections.digests import seal
+from assay.eval.collections.formats.native import SUFFIXES, make_document
+from assay.eval.collections.loading import load
+from assay.eval.collections.location import find_data
+from assay.retrievers.base import AssayError, Document
+from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.locks import changing
+from assay.retrievers.store.paths import parse_path
 
 DUPLICATE = "duplicate"
 KINDS = (*TYPES, DUPLICATE)

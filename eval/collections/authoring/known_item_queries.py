@@ -13,11 +13,11 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
 
-from eval.collections.authoring.provisions import Provision, read_paragraphs, read_sections
-from retrievers.base import Document
-from retrievers.base.frontmatter import frontmatter_end
-from retrievers.base.markdown import is_plain, read_headings, tokenize
-from retrievers.base.quotes import Place
+from assay.eval.collections.authoring.provisions import Provision, read_paragraphs, read_sections
+from assay.retrievers.base import Document
+from assay.retrievers.base.frontmatter import frontmatter_end
+from assay.retrievers.base.markdown import is_plain, read_headings, tokenize
+from assay.retrievers.base.quotes import Place
 
 SPREAD = 3  # an identifier in more documents than this is not distinctive
 WORD_LENGTH, CUT_LENGTH = 8, 4  # letters of a word worth cutting short, and left of it at least

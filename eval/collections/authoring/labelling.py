@@ -11,21 +11,21 @@ from typing import Any, TypeGuard
 
 import yaml
 
-from eval.collections.card import FILE, Card, FileCard
-from eval.collections.card_files import read_card
-from eval.collections.catalog import dataset_folders
-from eval.collections.check import check
-from eval.collections.collection import Collection, Label
-from eval.collections.digests import seal
-from eval.collections.formats.native import TABLE
-from eval.collections.formats.reading import GZIP, find_suffix
-from eval.collections.formats.registry import FORMATS, find_format
-from eval.collections.loading import load_card, open_source
-from eval.collections.location import find_data
-from eval.collections.problems import Problems
-from retrievers.base import AssayError
-from retrievers.store.files import write_atomically, writing
-from retrievers.store.locks import changing
+from assay.eval.collections.card import FILE, Card, FileCard
+from assay.eval.collections.card_files import read_card
+from assay.eval.collections.catalog import dataset_folders
+from assay.eval.collections.check import check
+from assay.eval.collections.collection import Collection, Label
+from assay.eval.collections.digests import seal
+from assay.eval.collections.formats.native import TABLE
+from assay.eval.collections.formats.reading import GZIP, find_suffix
+from assay.eval.collections.formats.registry import FORMATS, find_format
+from assay.eval.collections.loading import load_card, open_source
+from assay.eval.collections.location import find_data
+from assay.eval.collections.problems import Problems
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.files import write_atomically, writing
+from assay.retrievers.store.locks import changing
 
 # Keys of a card whose values name files.
 FILE_KEYS = {"documents", "whole_documents", "anchors", "contexts", "queries", "judgments"}

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from eval.collections.authoring.worksheet import Pair, trim
-from eval.collections.collection import PERSON, Collection, GoldItem, Label
-from eval.collections.formats.rows import Row, RowError
-from eval.collections.problems import Problems
-from retrievers.base import AssayError
+from assay.eval.collections.authoring.worksheet import Pair, trim
+from assay.eval.collections.collection import PERSON, Collection, GoldItem, Label
+from assay.eval.collections.formats.rows import Row, RowError
+from assay.eval.collections.problems import Problems
+from assay.retrievers.base import AssayError
 
 Place = tuple[str, int, int]
 T = TypeVar("T")

@@ -4,8 +4,8 @@ import hashlib
 import re
 from collections.abc import Mapping
 
-from retrievers.base import AssayError
-from retrievers.base.frontmatter import frontmatter_end
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.frontmatter import frontmatter_end
 
 FOLDER = "copies"
 EVERY = 3  # of every three documents one is copied as it is, one edited, one left alone

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from eval.collections.authoring.questions import Question
-from retrievers.base import Document, cut
-from retrievers.base.quotes import Locator, Place
+from assay.eval.collections.authoring.questions import Question
+from assay.retrievers.base import Document, cut
+from assay.retrievers.base.quotes import Locator, Place
 
 SHOWN = 300  # characters of the nearest passage
 

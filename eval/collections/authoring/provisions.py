@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from retrievers.base import Document
-from retrievers.base.markdown import Heading, is_plain, read_headings
-from retrievers.base.quotes import Place
+from assay.retrievers.base import Document
+from assay.retrievers.base.markdown import Heading, is_plain, read_headings
+from assay.retrievers.base.quotes import Place
 
 _DASHES = re.compile("[\u2010-\u2015\u2212]")
 # § 42–3131.17. Title; Section 12A — Title

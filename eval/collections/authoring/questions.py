@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.collections.formats.reading import read_jsonl, read_text, split_table
-from eval.collections.problems import Problems
-from retrievers.base import AssayError, cut
+from assay.eval.collections.formats.reading import read_jsonl, read_text, split_table
+from assay.eval.collections.problems import Problems
+from assay.retrievers.base import AssayError, cut
 
 # What each column may be called, best first.
 COLUMNS: Mapping[str, tuple[str, ...]] = {

@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from eval.collections.formats.reading import read_text, split_table
-from eval.collections.formats.rows import Row
-from eval.collections.problems import Problems
-from retrievers.base import AssayError
+from assay.eval.collections.formats.reading import read_text, split_table
+from assay.eval.collections.formats.rows import Row
+from assay.eval.collections.problems import Problems
+from assay.retrievers.base import AssayError
 
 COLUMNS = (
     "query_id", "query", "type", "doc_id", "title", "start", "end", "text",

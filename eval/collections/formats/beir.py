@@ -6,10 +6,10 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from eval.collections.card import FileCard, VariantName
-from eval.collections.collection import Label, Query
-from eval.collections.formats.book import Book, shelve
-from eval.collections.formats.corpus_rows import (
+from assay.eval.collections.card import FileCard, VariantName
+from assay.eval.collections.collection import Label, Query
+from assay.eval.collections.formats.book import Book, shelve
+from assay.eval.collections.formats.corpus_rows import (
     CorpusRow,
     place_rows,
     read_corpus_row,
@@ -17,20 +17,20 @@ from eval.collections.formats.corpus_rows import (
     shelve_rows,
     tell_row,
 )
-from eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD, is_large
-from eval.collections.formats.reading import read_beir_qrels, read_jsonl
-from eval.collections.formats.rows import Row, RowError, describe_unknown
-from eval.collections.formats.source import (
+from assay.eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD, is_large
+from assay.eval.collections.formats.reading import read_beir_qrels, read_jsonl
+from assay.eval.collections.formats.rows import Row, RowError, describe_unknown
+from assay.eval.collections.formats.source import (
     GoldBook,
     Register,
     Source,
     read_passage_judgments,
     read_query_rows,
 )
-from eval.collections.problems import Problems
-from retrievers.base import Chunk, Document
-from retrievers.store.digest import digest
-from retrievers.store.shelf import ById, PassageShelf, Shelf
+from assay.eval.collections.problems import Problems
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.shelf import ById, PassageShelf, Shelf
 
 
 class BeirCard(FileCard):

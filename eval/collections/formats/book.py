@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Generic
 
-from eval.collections.formats.mapped import Layout, MappedRows
-from eval.collections.formats.reading import CHANGED
-from eval.collections.formats.rows import Row, RowError
-from eval.collections.formats.source import Echoes, check_id, describe_taken
-from eval.collections.problems import Problems
-from retrievers.base import AssayError, Document
-from retrievers.store.digest import digest
-from retrievers.store.shelf import ById, N, PassageShelf, Shelf
+from assay.eval.collections.formats.mapped import Layout, MappedRows
+from assay.eval.collections.formats.reading import CHANGED
+from assay.eval.collections.formats.rows import Row, RowError
+from assay.eval.collections.formats.source import Echoes, check_id, describe_taken
+from assay.eval.collections.problems import Problems
+from assay.retrievers.base import AssayError, Document
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.shelf import ById, N, PassageShelf, Shelf
 
 
 class Book(Generic[N]):

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eval.collections.collection import DocumentShelf, Span
-from eval.collections.formats.rows import Row
-from retrievers.base import AssayError, Context, Document, Passage, Progress
-from retrievers.store.digest import digest
-from retrievers.store.shelf import ById, Lazy, Shelf
+from assay.eval.collections.collection import DocumentShelf, Span
+from assay.eval.collections.formats.rows import Row
+from assay.retrievers.base import AssayError, Context, Document, Passage, Progress
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.shelf import ById, Lazy, Shelf
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,19 +10,25 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from eval.collections.card import Card
-from eval.collections.collection import GoldItem, Query
-from eval.collections.formats.book import shelve, tell_all
-from eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD
-from eval.collections.formats.rows import Row, check_characters, describe_unknown
-from eval.collections.formats.source import GoldBook, QueryRegister, Register, Source, passage_index
-from eval.collections.problems import Problems
-from retrievers.base import AssayError, Document, Passage
-from retrievers.base.installation import hint_extra
-from retrievers.settings.trust import NeedsNoTrust
-from retrievers.store.cache import Cache, default_root
-from retrievers.store.digest import digest, digest_file
-from retrievers.store.sources import digest_imports
+from assay.eval.collections.card import Card
+from assay.eval.collections.collection import GoldItem, Query
+from assay.eval.collections.formats.book import shelve, tell_all
+from assay.eval.collections.formats.mapped import JSON_LINES, LARGEST_HELD
+from assay.eval.collections.formats.rows import Row, check_characters, describe_unknown
+from assay.eval.collections.formats.source import (
+    GoldBook,
+    QueryRegister,
+    Register,
+    Source,
+    passage_index,
+)
+from assay.eval.collections.problems import Problems
+from assay.retrievers.base import AssayError, Document, Passage
+from assay.retrievers.base.installation import hint_extra
+from assay.retrievers.settings.trust import NeedsNoTrust
+from assay.retrievers.store.cache import Cache, default_root
+from assay.retrievers.store.digest import digest, digest_file
+from assay.retrievers.store.sources import digest_imports
 
 PREFIX = "irds:"
 KIND = "irds"  # documents of data sets of which there are many

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from pydantic_core import from_json, to_json
 
-from eval.collections import kept
-from eval.collections.collection import GoldItem
+from assay.eval.collections import kept
+from assay.eval.collections.collection import GoldItem
 
 KIND = "judgments"
 

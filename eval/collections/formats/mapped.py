@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from eval.collections.formats.reading import (
+from assay.eval.collections.formats.reading import (
     GZIP,
     EncodingError,
     decode_line,
@@ -19,10 +19,10 @@ from eval.collections.formats.reading import (
     metering,
     telling,
 )
-from eval.collections.formats.rows import Row, RowError, parse_json_row
-from eval.collections.problems import Problems
-from retrievers.store.cache import Cache, default_root
-from retrievers.store.digest import digest, digest_file
+from assay.eval.collections.formats.rows import Row, RowError, parse_json_row
+from assay.eval.collections.problems import Problems
+from assay.retrievers.store.cache import Cache, default_root
+from assay.retrievers.store.digest import digest, digest_file
 
 LARGEST_HELD = 1 << 28  # bytes of a corpus that is held in memory
 MOST_FILES = 256  # that are mapped: each stays open

@@ -8,39 +8,39 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from eval.collections.card import FileCard, VariantName
-from eval.collections.collection import GoldItem, Label, Query, Span
-from eval.collections.formats import kept_gold
-from eval.collections.formats.mapped import LARGEST_HELD
-from eval.collections.formats.native_contexts import add_contexts
-from eval.collections.formats.places import (
+from assay.eval.collections.card import FileCard, VariantName
+from assay.eval.collections.collection import GoldItem, Label, Query, Span
+from assay.eval.collections.formats import kept_gold
+from assay.eval.collections.formats.mapped import LARGEST_HELD
+from assay.eval.collections.formats.native_contexts import add_contexts
+from assay.eval.collections.formats.places import (
     find_document,
     read_span,
     resolve_anchor,
     resolve_judgment,
 )
-from eval.collections.formats.reading import (
+from assay.eval.collections.formats.reading import (
     choose_progress,
     find_suffix,
     measure,
     read_beir_qrels,
     read_jsonl,
 )
-from eval.collections.formats.rows import Row
-from eval.collections.formats.source import (
+from assay.eval.collections.formats.rows import Row
+from assay.eval.collections.formats.source import (
     GoldBook,
     Register,
     Source,
     read_query_rows,
     span_documents,
 )
-from eval.collections.formats.text_files import TextFiles
-from retrievers.base import Chunk, Document
-from retrievers.base.frontmatter import read_frontmatter
-from retrievers.base.markdown import TEXT_SUFFIX, find_title
-from retrievers.settings.trust import check_place
-from retrievers.store.digest import digest, digest_file, digest_texts
-from retrievers.store.files import write_atomically
+from assay.eval.collections.formats.text_files import TextFiles
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.base.frontmatter import read_frontmatter
+from assay.retrievers.base.markdown import TEXT_SUFFIX, find_title
+from assay.retrievers.settings.trust import check_place
+from assay.retrievers.store.digest import digest, digest_file, digest_texts
+from assay.retrievers.store.files import write_atomically
 
 TABLE = ".tsv"  # judgments of anchors, among which no span can stand
 SUFFIXES = (".md", ".markdown", TEXT_SUFFIX)

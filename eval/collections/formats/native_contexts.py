@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from eval.collections.collection import DocumentShelf
-from eval.collections.formats.mapped import JSON_LINES, MappedRows
-from eval.collections.formats.places import find_document, read_span
-from eval.collections.formats.reading import read_jsonl
-from eval.collections.formats.rows import Row
-from eval.collections.problems import Problems
-from retrievers.base import Context, Document
-from retrievers.store.shelf import ById, Shelf
+from assay.eval.collections.collection import DocumentShelf
+from assay.eval.collections.formats.mapped import JSON_LINES, MappedRows
+from assay.eval.collections.formats.places import find_document, read_span
+from assay.eval.collections.formats.reading import read_jsonl
+from assay.eval.collections.formats.rows import Row
+from assay.eval.collections.problems import Problems
+from assay.retrievers.base import Context, Document
+from assay.retrievers.store.shelf import ById, Shelf
 
 
 def add_contexts(

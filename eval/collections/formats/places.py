@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from eval.collections.collection import GoldItem, Span
-from eval.collections.formats.rows import Row, RowError, describe_unknown
-from retrievers.base import Document
-from retrievers.base.markdown import is_plain, read_headings
+from assay.eval.collections.collection import GoldItem, Span
+from assay.eval.collections.formats.rows import Row, RowError, describe_unknown
+from assay.retrievers.base import Document
+from assay.retrievers.base.markdown import is_plain, read_headings
 
 
 def resolve_judgment(row: Row, documents: Mapping[str, Document], judged_by: str = "") -> GoldItem:

@@ -11,9 +11,9 @@ from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.collections.formats.rows import LARGEST, Row, RowError, parse_json_row
-from eval.collections.problems import Problems
-from retrievers.base import Progress, Quiet, cut
+from assay.eval.collections.formats.rows import LARGEST, Row, RowError, parse_json_row
+from assay.eval.collections.problems import Problems
+from assay.retrievers.base import Progress, Quiet, cut
 
 GZIP = ".gz"
 PACKING = 4  # by which packed texts are smaller, about

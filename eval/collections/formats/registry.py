@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from eval.collections.card import Card
-from eval.collections.formats.beir import BeirSource
-from eval.collections.formats.irds import IrdsSource
-from eval.collections.formats.native import NativeSource
-from eval.collections.formats.source import Source
-from eval.collections.formats.trec import TrecSource
-from retrievers.base import AssayError
-from retrievers.settings.plugins import find_parts, load_part
+from assay.eval.collections.card import Card
+from assay.eval.collections.formats.beir import BeirSource
+from assay.eval.collections.formats.irds import IrdsSource
+from assay.eval.collections.formats.native import NativeSource
+from assay.eval.collections.formats.source import Source
+from assay.eval.collections.formats.trec import TrecSource
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings.plugins import find_parts, load_part
 
 GROUP = "assay.collection_formats"
 FORMATS: dict[str, type[Source[Any]]] = {

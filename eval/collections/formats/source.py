@@ -7,12 +7,12 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from eval.collections.card import Card
-from eval.collections.collection import DocumentShelf, GoldItem, Label, Query, Span
-from eval.collections.formats.rows import Row, RowError, describe_unknown
-from eval.collections.problems import Problems
-from retrievers.base import Chunk, Document
-from retrievers.store.shelf import ById, PassageShelf, Shelf
+from assay.eval.collections.card import Card
+from assay.eval.collections.collection import DocumentShelf, GoldItem, Label, Query, Span
+from assay.eval.collections.formats.rows import Row, RowError, describe_unknown
+from assay.eval.collections.problems import Problems
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.store.shelf import ById, PassageShelf, Shelf
 
 T = TypeVar("T")
 K = TypeVar("K")

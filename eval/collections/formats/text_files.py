@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from eval.collections.collection import DocumentShelf
-from eval.collections.formats.reading import CHANGED, read_text
-from eval.collections.formats.rows import Row
-from eval.collections.formats.source import Echoes, Register
-from eval.collections.problems import Problems
-from retrievers.base import AssayError, Document
-from retrievers.base.frontmatter import read_frontmatter
-from retrievers.base.markdown import find_title
-from retrievers.store.shelf import ById
+from assay.eval.collections.collection import DocumentShelf
+from assay.eval.collections.formats.reading import CHANGED, read_text
+from assay.eval.collections.formats.rows import Row
+from assay.eval.collections.formats.source import Echoes, Register
+from assay.eval.collections.problems import Problems
+from assay.retrievers.base import AssayError, Document
+from assay.retrievers.base.frontmatter import read_frontmatter
+from assay.retrievers.base.markdown import find_title
+from assay.retrievers.store.shelf import ById
 
 
 @dataclass(frozen=True, slots=True)

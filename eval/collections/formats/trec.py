@@ -8,11 +8,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from eval.collections.card import FileCard
-from eval.collections.collection import Label, Query
-from eval.collections.formats.book import shelve, tell_all
-from eval.collections.formats.elements import Elements
-from eval.collections.formats.mapped import (
+from assay.eval.collections.card import FileCard
+from assay.eval.collections.collection import Label, Query
+from assay.eval.collections.formats.book import shelve, tell_all
+from assay.eval.collections.formats.elements import Elements
+from assay.eval.collections.formats.mapped import (
     JSON_LINES,
     LARGEST_HELD,
     Content,
@@ -20,7 +20,7 @@ from eval.collections.formats.mapped import (
     find_undecodable,
     is_large,
 )
-from eval.collections.formats.reading import (
+from assay.eval.collections.formats.reading import (
     NOT_UTF_8,
     find_suffix,
     read_jsonl,
@@ -28,16 +28,16 @@ from eval.collections.formats.reading import (
     read_text,
     read_trec_qrels,
 )
-from eval.collections.formats.rows import Row, RowError
-from eval.collections.formats.source import (
+from assay.eval.collections.formats.rows import Row, RowError
+from assay.eval.collections.formats.source import (
     GoldBook,
     QueryRegister,
     Register,
     Source,
     read_passage_judgments,
 )
-from eval.collections.problems import Problems
-from retrievers.base import Document, Passage
+from assay.eval.collections.problems import Problems
+from assay.retrievers.base import Document, Passage
 
 DOC, DOC_BYTES = Elements("DOC"), Elements("DOC", binary=True)
 DOCNO = Elements("DOCNO")

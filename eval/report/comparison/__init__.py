@@ -5,14 +5,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from eval.analysis.comparison import Comparison
-from eval.report.comparison.view import make_view
-from eval.report.files import COMPARING
-from eval.report.markdown import render_markdown
-from eval.report.page import dump, render_page
-from eval.runs.answered import read
-from eval.runs.files import encode_json
-from retrievers.store.files import write_atomically
+from assay.eval.analysis.comparison import Comparison
+from assay.eval.report.comparison.view import make_view
+from assay.eval.report.files import COMPARING
+from assay.eval.report.markdown import render_markdown
+from assay.eval.report.page import dump, render_page
+from assay.eval.runs.answered import read
+from assay.eval.runs.files import encode_json
+from assay.retrievers.store.files import write_atomically
 
 __all__ = ["COMPARISON", "name_comparison", "write"]
 

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eval.analysis.comparison import Comparison
-from eval.report.circumstances import Pairs, describe_environment
-from eval.report.formats import amount, count, shorten
-from eval.report.indexing import index_facts
-from eval.runs.flattening import flatten
-from eval.runs.stored import StoredRun
-from eval.statistics.estimates import RESAMPLES as BOOTSTRAPS
-from eval.statistics.significance import ALPHA, POWER, RESAMPLES
+from assay.eval.analysis.comparison import Comparison
+from assay.eval.report.circumstances import Pairs, describe_environment
+from assay.eval.report.formats import amount, count, shorten
+from assay.eval.report.indexing import index_facts
+from assay.eval.runs.flattening import flatten
+from assay.eval.runs.stored import StoredRun
+from assay.eval.statistics.estimates import RESAMPLES as BOOTSTRAPS
+from assay.eval.statistics.significance import ALPHA, POWER, RESAMPLES
 
 LONGEST = 300  # characters of a value
 UNTOLD = {"name", "description"}  # what the page says elsewhere

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from eval.analysis.comparison import Pair
-from eval.analysis.differences import Difference
-from eval.report.formats import amount, p_value, score, signed
-from eval.report.plots import LinearAxis, Tick, Whisker, whisker
-from eval.scoring.measures import choose_headline
+from assay.eval.analysis.comparison import Pair
+from assay.eval.analysis.differences import Difference
+from assay.eval.report.formats import amount, p_value, score, signed
+from assay.eval.report.plots import LinearAxis, Tick, Whisker, whisker
+from assay.eval.scoring.measures import choose_headline
 
 # How a verdict looks; the names are classes of the style sheet.
 TONES = {

@@ -6,10 +6,10 @@ Texts are stored once: those of gold with the query, those of passages for the w
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eval.analysis.comparison import Comparison
-from eval.report.comparison.differences import headline
-from eval.report.comparison.scores import list_scores
-from eval.report.drilldown import (
+from assay.eval.analysis.comparison import Comparison
+from assay.eval.report.comparison.differences import headline
+from assay.eval.report.comparison.scores import list_scores
+from assay.eval.report.drilldown import (
     MOST_QUERIES,
     SHOWN_GOLD,
     SHOWN_HITS,
@@ -18,9 +18,9 @@ from eval.report.drilldown import (
     describe_gold,
     list_relevant,
 )
-from eval.report.excerpts import Library, Shelf
-from eval.runs.stored import StoredRun
-from retrievers.base import Chunk
+from assay.eval.report.excerpts import Library, Shelf
+from assay.eval.runs.stored import StoredRun
+from assay.retrievers.base import Chunk
 
 Span = tuple[str, int, int]
 MOST_ANSWERS = 3000  # of all runs to all queries with a drill-down: a page of ten megabytes

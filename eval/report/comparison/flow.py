@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from eval.analysis.attribution import FATES, MEANINGS, Attribution
-from eval.report.attribution import Segment, name_style, stack
-from eval.report.formats import count
+from assay.eval.analysis.attribution import FATES, MEANINGS, Attribution
+from assay.eval.report.attribution import Segment, name_style, stack
+from assay.eval.report.formats import count
 
 FOUND = FATES[0]
 

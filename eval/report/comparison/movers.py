@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eval.analysis.comparison import Pair
-from eval.report.comparison.differences import headline
-from eval.report.formats import score, signed
-from eval.statistics.significance import TIE
+from assay.eval.analysis.comparison import Pair
+from assay.eval.report.comparison.differences import headline
+from assay.eval.report.formats import score, signed
+from assay.eval.statistics.significance import TIE
 
 MOST = 10
 

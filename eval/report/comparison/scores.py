@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eval.analysis.comparison import Comparison, Pair
-from eval.report.formats import score
-from eval.report.plots import LinearAxis
-from eval.statistics.significance import TIE
+from assay.eval.analysis.comparison import Comparison, Pair
+from assay.eval.report.formats import score
+from assay.eval.report.plots import LinearAxis
+from assay.eval.statistics.significance import TIE
 
 # The distances within which two points share a dot: the smallest that leaves few enough dots.
 STEPS = (0.001, 0.01, 0.02, 0.05, 0.1)

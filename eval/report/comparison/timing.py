@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass, replace
 
-from eval.analysis.comparison import Pair
-from eval.analysis.latency_pairs import LatencyPair
-from eval.report.formats import amount
-from eval.report.plots import LogAxis, Tick, staircase
-from eval.report.timing import StageRow, stage_row
-from eval.runs.latency import TOTAL, collect_times
+from assay.eval.analysis.comparison import Pair
+from assay.eval.analysis.latency_pairs import LatencyPair
+from assay.eval.report.formats import amount
+from assay.eval.report.plots import LogAxis, Tick, staircase
+from assay.eval.report.timing import StageRow, stage_row
+from assay.eval.runs.latency import TOTAL, collect_times
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eval.analysis.comparison import Comparison, Pair
-from eval.analysis.cost import tell_queries
-from eval.analysis.summary import Summary
-from eval.report.circumstances import Pairs
-from eval.report.comparison import circumstances, scores
-from eval.report.comparison.circumstances import Contrast
-from eval.report.comparison.differences import (
+from assay.eval.analysis.comparison import Comparison, Pair
+from assay.eval.analysis.cost import tell_queries
+from assay.eval.analysis.summary import Summary
+from assay.eval.report.circumstances import Pairs
+from assay.eval.report.comparison import circumstances, scores
+from assay.eval.report.comparison.circumstances import Contrast
+from assay.eval.report.comparison.differences import (
     DifferenceAxis,
     DifferenceRow,
     conclude,
@@ -20,12 +20,12 @@ from eval.report.comparison.differences import (
     headline,
     make_axis,
 )
-from eval.report.comparison.drilldown import collect
-from eval.report.comparison.flow import Flow, list_movers, make_flow
-from eval.report.comparison.movers import Mover, list_gains, list_losses
-from eval.report.comparison.timing import PairTiming, time_pair
-from eval.report.formats import amount, count, score
-from eval.runs.latency import TOTAL
+from assay.eval.report.comparison.drilldown import collect
+from assay.eval.report.comparison.flow import Flow, list_movers, make_flow
+from assay.eval.report.comparison.movers import Mover, list_gains, list_losses
+from assay.eval.report.comparison.timing import PairTiming, time_pair
+from assay.eval.report.formats import amount, count, score
+from assay.eval.runs.latency import TOTAL
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from retrievers.base import Chunk, Document
-from retrievers.documents.chunkers.base import Chunker, is_intact, rebuild
-from retrievers.documents.chunkers.combine_split import CombineSplitChunker
-from retrievers.documents.chunkers.document import DocumentChunker
-from retrievers.documents.chunkers.fixed import FixedChunker
-from retrievers.documents.chunkers.parent_child import ParentChildChunker
-from retrievers.documents.chunkers.structure import SectionChunker, StructureChunker
-from retrievers.settings.parts import Part
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.documents.chunkers.base import Chunker, is_intact, rebuild
+from assay.retrievers.documents.chunkers.combine_split import CombineSplitChunker
+from assay.retrievers.documents.chunkers.document import DocumentChunker
+from assay.retrievers.documents.chunkers.fixed import FixedChunker
+from assay.retrievers.documents.chunkers.parent_child import ParentChildChunker
+from assay.retrievers.documents.chunkers.structure import SectionChunker, StructureChunker
+from assay.retrievers.settings.parts import Part
 
 _Own = Annotated[
     StructureChunker

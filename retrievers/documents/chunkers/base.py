@@ -10,14 +10,14 @@ from itertools import takewhile
 
 from pydantic import Field, model_validator
 
-from retrievers.base import Chunk, Document
-from retrievers.documents.blocks import Section
-from retrievers.documents.chunk_kinds import Classifier
-from retrievers.documents.cutting import Cutter
-from retrievers.documents.structure import Structure, parse_document
-from retrievers.documents.tokens import Tokenize, TokenMap
-from retrievers.settings import Settings
-from retrievers.store.digest import digest
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.documents.blocks import Section
+from assay.retrievers.documents.chunk_kinds import Classifier
+from assay.retrievers.documents.cutting import Cutter
+from assay.retrievers.documents.structure import Structure, parse_document
+from assay.retrievers.documents.tokens import Tokenize, TokenMap
+from assay.retrievers.settings import Settings
+from assay.retrievers.store.digest import digest
 
 ID_DIGITS = 24
 

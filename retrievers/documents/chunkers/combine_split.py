@@ -6,11 +6,11 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from retrievers.documents.chunkers.base import Chunker, Piece, gather_bare
-from retrievers.documents.chunkers.combining import Combination, Combiner
-from retrievers.documents.cutting import Cutter, Span
-from retrievers.documents.structure import Structure
-from retrievers.documents.tokens import TokenMap
+from assay.retrievers.documents.chunkers.base import Chunker, Piece, gather_bare
+from assay.retrievers.documents.chunkers.combining import Combination, Combiner
+from assay.retrievers.documents.cutting import Cutter, Span
+from assay.retrievers.documents.structure import Structure
+from assay.retrievers.documents.tokens import TokenMap
 
 
 class CombineSplitChunker(Chunker):

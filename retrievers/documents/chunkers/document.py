@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from retrievers.documents.chunkers.base import Chunker, Piece
-from retrievers.documents.structure import Structure
-from retrievers.documents.tokens import TokenMap
+from assay.retrievers.documents.chunkers.base import Chunker, Piece
+from assay.retrievers.documents.structure import Structure
+from assay.retrievers.documents.tokens import TokenMap
 
 
 class DocumentChunker(Chunker):

@@ -5,10 +5,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from retrievers.documents.chunkers.base import Piece, SizedChunker, gather_bare, span_of
-from retrievers.documents.cutting import Cutter
-from retrievers.documents.structure import Structure
-from retrievers.documents.tokens import TokenMap
+from assay.retrievers.documents.chunkers.base import Piece, SizedChunker, gather_bare, span_of
+from assay.retrievers.documents.cutting import Cutter
+from assay.retrievers.documents.structure import Structure
+from assay.retrievers.documents.tokens import TokenMap
 
 
 class SectionwiseChunker(SizedChunker):

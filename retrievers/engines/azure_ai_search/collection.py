@@ -3,11 +3,11 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from retrievers.engines.azure_ai_search.connection import AzureSearchConnection, UnstoredError
-from retrievers.engines.azure_ai_search.settings import AzureIndexSettings
-from retrievers.engines.collection_store import batch
-from retrievers.engines.retries import PASSING
-from retrievers.engines.service_collections import ServiceStore
+from assay.retrievers.engines.azure_ai_search.connection import AzureSearchConnection, UnstoredError
+from assay.retrievers.engines.azure_ai_search.settings import AzureIndexSettings
+from assay.retrievers.engines.collection_store import batch
+from assay.retrievers.engines.retries import PASSING
+from assay.retrievers.engines.service_collections import ServiceStore
 
 if TYPE_CHECKING:
     from azure.search.documents.indexes.models import SearchIndex

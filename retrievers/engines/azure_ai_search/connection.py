@@ -3,8 +3,8 @@
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from retrievers.engines.addresses import read_address
-from retrievers.engines.service import (
+from assay.retrievers.engines.addresses import read_address
+from assay.retrievers.engines.service import (
     Fault,
     GoneError,
     ServiceConnection,

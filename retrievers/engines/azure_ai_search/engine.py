@@ -6,18 +6,18 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from retrievers.engines.azure_ai_search.collection import KEY, TEXT, VECTOR, AzureSearchStore
-from retrievers.engines.azure_ai_search.connection import ADDRESS, AzureSearchConnection
-from retrievers.engines.azure_ai_search.settings import AzureIndexSettings
-from retrievers.engines.base import LegDepths
-from retrievers.engines.capabilities import Capabilities
-from retrievers.engines.formulas import Formula, ReciprocalRanks
-from retrievers.engines.server_engine import Opened
-from retrievers.engines.service import ServiceEngine, ServiceSettings
-from retrievers.engines.words import WordKey
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.retrievers.engines.azure_ai_search.collection import KEY, TEXT, VECTOR, AzureSearchStore
+from assay.retrievers.engines.azure_ai_search.connection import ADDRESS, AzureSearchConnection
+from assay.retrievers.engines.azure_ai_search.settings import AzureIndexSettings
+from assay.retrievers.engines.base import LegDepths
+from assay.retrievers.engines.capabilities import Capabilities
+from assay.retrievers.engines.formulas import Formula, ReciprocalRanks
+from assay.retrievers.engines.server_engine import Opened
+from assay.retrievers.engines.service import ServiceEngine, ServiceSettings
+from assay.retrievers.engines.words import WordKey
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 RANK_CONSTANT = 60
 # How much of the text list enters the fusion: only interfaces in preview have a setting for it.

@@ -3,10 +3,10 @@
 from functools import partial
 from typing import Any
 
-from retrievers.engines.azure_cosmos_nosql.connection import PARTITION, CosmosConnection
-from retrievers.engines.azure_cosmos_nosql.settings import CosmosIndexSettings
-from retrievers.engines.collection_store import batch
-from retrievers.engines.service_collections import ServiceStore
+from assay.retrievers.engines.azure_cosmos_nosql.connection import PARTITION, CosmosConnection
+from assay.retrievers.engines.azure_cosmos_nosql.settings import CosmosIndexSettings
+from assay.retrievers.engines.collection_store import batch
+from assay.retrievers.engines.service_collections import ServiceStore
 
 # What one batch may hold: learn.microsoft.com/azure/cosmos-db/nosql/transactional-batch
 ITEMS_PER_REQUEST = 100

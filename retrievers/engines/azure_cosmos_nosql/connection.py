@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from retrievers.base import AssayError
-from retrievers.engines.addresses import read_address
-from retrievers.engines.azure_cosmos_nosql.statements import COUNT, CutOffError
-from retrievers.engines.service import Fault, GoneError, ServiceConnection, ServiceSettings
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.addresses import read_address
+from assay.retrievers.engines.azure_cosmos_nosql.statements import COUNT, CutOffError
+from assay.retrievers.engines.service import Fault, GoneError, ServiceConnection, ServiceSettings
 
 if TYPE_CHECKING:
     from azure.cosmos import ContainerProxy, CosmosClient

@@ -5,30 +5,30 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from retrievers.engines.azure_cosmos_nosql.collection import CosmosStore
-from retrievers.engines.azure_cosmos_nosql.connection import (
+from assay.retrievers.engines.azure_cosmos_nosql.collection import CosmosStore
+from assay.retrievers.engines.azure_cosmos_nosql.connection import (
     ADDRESS,
     PARTITION,
     CosmosConnection,
 )
-from retrievers.engines.azure_cosmos_nosql.formula import UnitedRanks
-from retrievers.engines.azure_cosmos_nosql.settings import CosmosIndexSettings
-from retrievers.engines.azure_cosmos_nosql.statements import (
+from assay.retrievers.engines.azure_cosmos_nosql.formula import UnitedRanks
+from assay.retrievers.engines.azure_cosmos_nosql.settings import CosmosIndexSettings
+from assay.retrievers.engines.azure_cosmos_nosql.statements import (
     Scores,
     select_fused,
     select_matching,
     select_near,
 )
-from retrievers.engines.base import LegWeights, Lists, check_dimensions
-from retrievers.engines.capabilities import Capabilities
-from retrievers.engines.formulas import Formula, Head
-from retrievers.engines.query_words import find_words
-from retrievers.engines.server_engine import Opened
-from retrievers.engines.service import ServiceEngine, ServiceSettings
-from retrievers.engines.words import WordKey
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.retrievers.engines.base import LegWeights, Lists, check_dimensions
+from assay.retrievers.engines.capabilities import Capabilities
+from assay.retrievers.engines.formulas import Formula, Head
+from assay.retrievers.engines.query_words import find_words
+from assay.retrievers.engines.server_engine import Opened
+from assay.retrievers.engines.service import ServiceEngine, ServiceSettings
+from assay.retrievers.engines.words import WordKey
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 RANK_CONSTANT = 60
 # The most that the client ranks by words, or fuses. It reads one page of each list.

@@ -8,9 +8,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from retrievers.engines.base import Lists
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored, ordered
+from assay.retrievers.engines.base import Lists
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored, ordered
 
 CONTINUATION = "x-ms-continuation"
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from retrievers.engines.chroma.settings import ChromaCollectionSettings
-from retrievers.engines.collection_store import batch
-from retrievers.engines.copies import OwnFolder
-from retrievers.models.base import Vectors
+from assay.retrievers.engines.chroma.settings import ChromaCollectionSettings
+from assay.retrievers.engines.collection_store import batch
+from assay.retrievers.engines.copies import OwnFolder
+from assay.retrievers.models.base import Vectors
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI

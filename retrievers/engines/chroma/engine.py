@@ -5,23 +5,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from retrievers.engines.bare import BareClient, Request
-from retrievers.engines.chroma.collection import (
+from assay.retrievers.engines.bare import BareClient, Request
+from assay.retrievers.engines.chroma.collection import (
     DATABASE,
     Opened,
     build_collection,
     open_collection,
 )
-from retrievers.engines.chroma.live import open_rows
-from retrievers.engines.chroma.settings import ChromaCollectionSettings
-from retrievers.engines.copies import OwnFolder
-from retrievers.engines.embedded import EmbeddedEngine
-from retrievers.engines.formulas import Formula
-from retrievers.engines.live import LiveRows
-from retrievers.engines.one_list import COSINE
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored, ordered
-from retrievers.settings import Workshop
+from assay.retrievers.engines.chroma.live import open_rows
+from assay.retrievers.engines.chroma.settings import ChromaCollectionSettings
+from assay.retrievers.engines.copies import OwnFolder
+from assay.retrievers.engines.embedded import EmbeddedEngine
+from assay.retrievers.engines.formulas import Formula
+from assay.retrievers.engines.live import LiveRows
+from assay.retrievers.engines.one_list import COSINE
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored, ordered
+from assay.retrievers.settings import Workshop
 
 
 class ChromaSettings(ChromaCollectionSettings):

@@ -4,12 +4,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from retrievers.engines.chroma.collection import DATABASE, NAME, open_client
-from retrievers.engines.chroma.settings import ChromaCollectionSettings
-from retrievers.engines.copies import OwnFolder
-from retrievers.engines.live import LiveFiles
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored, ordered
+from assay.retrievers.engines.chroma.collection import DATABASE, NAME, open_client
+from assay.retrievers.engines.chroma.settings import ChromaCollectionSettings
+from assay.retrievers.engines.copies import OwnFolder
+from assay.retrievers.engines.live import LiveFiles
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored, ordered
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI

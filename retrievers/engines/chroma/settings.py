@@ -4,8 +4,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from retrievers.engines.base import StoreSettings
-from retrievers.engines.capabilities import Capabilities
+from assay.retrievers.engines.base import StoreSettings
+from assay.retrievers.engines.capabilities import Capabilities
 
 
 class ChromaCollectionSettings(StoreSettings):

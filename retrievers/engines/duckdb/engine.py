@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from retrievers.base import AssayError
-from retrievers.engines.duckdb.file import (
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.duckdb.file import (
     APPROXIMATE,
     EXACT,
     FILE,
@@ -14,15 +14,15 @@ from retrievers.engines.duckdb.file import (
     find_extension,
     open_file,
 )
-from retrievers.engines.duckdb.live import open_rows
-from retrievers.engines.duckdb.settings import DuckDbFileSettings
-from retrievers.engines.embedded import EmbeddedEngine
-from retrievers.engines.live import LiveRows
-from retrievers.engines.pool import Pool
-from retrievers.engines.statements import BareConnection, Select, StatementEngine
-from retrievers.models.base import Vectors
-from retrievers.ranking import DECIMALS, Scored
-from retrievers.settings import Workshop
+from assay.retrievers.engines.duckdb.live import open_rows
+from assay.retrievers.engines.duckdb.settings import DuckDbFileSettings
+from assay.retrievers.engines.embedded import EmbeddedEngine
+from assay.retrievers.engines.live import LiveRows
+from assay.retrievers.engines.pool import Pool
+from assay.retrievers.engines.statements import BareConnection, Select, StatementEngine
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import DECIMALS, Scored
+from assay.retrievers.settings import Workshop
 
 if TYPE_CHECKING:
     import duckdb

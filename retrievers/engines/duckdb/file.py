@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retrievers.base import AssayError
-from retrievers.engines.duckdb.settings import DuckDbFileSettings
-from retrievers.models.base import Vectors
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.duckdb.settings import DuckDbFileSettings
+from assay.retrievers.models.base import Vectors
 
 if TYPE_CHECKING:
     import duckdb

@@ -4,12 +4,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from retrievers.engines.copies import OwnFolder
-from retrievers.engines.duckdb.file import FILE, OFFLINE
-from retrievers.engines.live import LiveFiles, quote
-from retrievers.engines.pool import Pool
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
+from assay.retrievers.engines.copies import OwnFolder
+from assay.retrievers.engines.duckdb.file import FILE, OFFLINE
+from assay.retrievers.engines.live import LiveFiles, quote
+from assay.retrievers.engines.pool import Pool
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
 
 if TYPE_CHECKING:
     import duckdb

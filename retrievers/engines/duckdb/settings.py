@@ -4,10 +4,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from retrievers.engines.capabilities import Capabilities
-from retrievers.engines.statements import StatementSettings
-from retrievers.engines.words import WordKey
-from retrievers.settings import Settings
+from assay.retrievers.engines.capabilities import Capabilities
+from assay.retrievers.engines.statements import StatementSettings
+from assay.retrievers.engines.words import WordKey
+from assay.retrievers.settings import Settings
 
 Stemmer = Literal[
     "none", "arabic", "basque", "catalan", "danish", "dutch", "english", "finnish", "french",

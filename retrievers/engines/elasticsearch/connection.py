@@ -7,13 +7,13 @@ from contextlib import suppress
 from operator import attrgetter
 from typing import Any
 
-from retrievers.base import AssayError
-from retrievers.engines.addresses import read_address, shorten
-from retrievers.engines.elasticsearch.features import LICENCE
-from retrievers.engines.elasticsearch.settings import ElasticsearchIndexSettings
-from retrievers.engines.servers import PREFIX
-from retrievers.engines.service import TAKEN, Fault, GoneError, ServiceConnection, read_wait
-from retrievers.store.paths import parse_path
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.addresses import read_address, shorten
+from assay.retrievers.engines.elasticsearch.features import LICENCE
+from assay.retrievers.engines.elasticsearch.settings import ElasticsearchIndexSettings
+from assay.retrievers.engines.servers import PREFIX
+from assay.retrievers.engines.service import TAKEN, Fault, GoneError, ServiceConnection, read_wait
+from assay.retrievers.store.paths import parse_path
 
 ADDRESS = "ELASTICSEARCH_URL"
 NOTE = "assay"

@@ -3,18 +3,18 @@
 import os
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from retrievers.engines import lucene
-from retrievers.engines.bare import BareClient, Request
-from retrievers.engines.capabilities import Capabilities, LackError
-from retrievers.engines.elasticsearch.collection import ElasticsearchStore
-from retrievers.engines.elasticsearch.connection import ADDRESS, ElasticsearchConnection
-from retrievers.engines.elasticsearch.features import FEATURES
-from retrievers.engines.elasticsearch.settings import DEEPEST, ElasticsearchIndexSettings
-from retrievers.engines.server_engine import Opened
-from retrievers.engines.service import StatedEngine
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.retrievers.engines import lucene
+from assay.retrievers.engines.bare import BareClient, Request
+from assay.retrievers.engines.capabilities import Capabilities, LackError
+from assay.retrievers.engines.elasticsearch.collection import ElasticsearchStore
+from assay.retrievers.engines.elasticsearch.connection import ADDRESS, ElasticsearchConnection
+from assay.retrievers.engines.elasticsearch.features import FEATURES
+from assay.retrievers.engines.elasticsearch.settings import DEEPEST, ElasticsearchIndexSettings
+from assay.retrievers.engines.server_engine import Opened
+from assay.retrievers.engines.service import StatedEngine
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 OpenedIndex: TypeAlias = Opened[ElasticsearchConnection]
 

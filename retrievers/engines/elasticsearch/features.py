@@ -3,7 +3,7 @@
 Both fusions need a licence of Elastic beside, Enterprise or a trial, whatever the version.
 """
 
-from retrievers.engines.capabilities import Feature
+from assay.retrievers.engines.capabilities import Feature
 
 LICENCE = "an Enterprise or trial licence"
 RRF = Feature("the retriever rrf", (8, 16), LICENCE)

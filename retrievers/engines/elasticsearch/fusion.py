@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from retrievers.engines.formulas import Formula, state_weights
-from retrievers.ranking import Scored, ordered
+from assay.retrievers.engines.formulas import Formula, state_weights
+from assay.retrievers.ranking import Scored, ordered
 
 EPSILON = np.float32(1e-6)
 

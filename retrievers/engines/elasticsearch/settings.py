@@ -4,15 +4,15 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from retrievers.engines.base import LegWeights
-from retrievers.engines.capabilities import Feature
-from retrievers.engines.elasticsearch.features import LINEAR, RRF
-from retrievers.engines.elasticsearch.fusion import LinearScores
-from retrievers.engines.formulas import Formula, Head, ReciprocalRanks
-from retrievers.engines.lucene import LUCENE_WORDS, LuceneBm25Settings
-from retrievers.engines.service import ServiceSettings
-from retrievers.engines.words import WordKey
-from retrievers.settings.trust import PLACE
+from assay.retrievers.engines.base import LegWeights
+from assay.retrievers.engines.capabilities import Feature
+from assay.retrievers.engines.elasticsearch.features import LINEAR, RRF
+from assay.retrievers.engines.elasticsearch.fusion import LinearScores
+from assay.retrievers.engines.formulas import Formula, Head, ReciprocalRanks
+from assay.retrievers.engines.lucene import LUCENE_WORDS, LuceneBm25Settings
+from assay.retrievers.engines.service import ServiceSettings
+from assay.retrievers.engines.words import WordKey
+from assay.retrievers.settings.trust import PLACE
 
 # The most num_candidates, and so the most neighbours.
 DEEPEST = 10_000

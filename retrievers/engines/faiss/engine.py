@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from retrievers.engines.bare import BareClient, Request
-from retrievers.engines.embedded import EmbeddedEngine
-from retrievers.engines.faiss.file import FILE, build_file, can_train, open_file
-from retrievers.engines.faiss.live import FaissRows
-from retrievers.engines.faiss.settings import FaissFileSettings
-from retrievers.engines.formulas import Formula
-from retrievers.engines.live import LiveRows
-from retrievers.engines.one_list import COSINE, OneList
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.retrievers.engines.bare import BareClient, Request
+from assay.retrievers.engines.embedded import EmbeddedEngine
+from assay.retrievers.engines.faiss.file import FILE, build_file, can_train, open_file
+from assay.retrievers.engines.faiss.live import FaissRows
+from assay.retrievers.engines.faiss.settings import FaissFileSettings
+from assay.retrievers.engines.formulas import Formula
+from assay.retrievers.engines.live import LiveRows
+from assay.retrievers.engines.one_list import COSINE, OneList
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 if TYPE_CHECKING:
     import faiss

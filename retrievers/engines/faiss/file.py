@@ -6,9 +6,9 @@ from math import isqrt
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retrievers.base import AssayError
-from retrievers.engines.faiss.settings import FaissIndexSettings
-from retrievers.models.base import Vectors
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.faiss.settings import FaissIndexSettings
+from assay.retrievers.models.base import Vectors
 
 if TYPE_CHECKING:
     import faiss

@@ -5,9 +5,9 @@ from threading import Lock
 
 import numpy as np
 
-from retrievers.engines.live import LiveRows
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored, ordered
+from assay.retrievers.engines.live import LiveRows
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored, ordered
 
 
 class FaissRows(LiveRows):

@@ -4,9 +4,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from retrievers.engines.base import StoreSettings
-from retrievers.engines.capabilities import Capabilities
-from retrievers.settings import Settings
+from assay.retrievers.engines.base import StoreSettings
+from assay.retrievers.engines.capabilities import Capabilities
+from assay.retrievers.settings import Settings
 
 
 class FaissIndexSettings(Settings):

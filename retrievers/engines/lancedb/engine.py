@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from retrievers.engines.bare import BareClient
-from retrievers.engines.embedded import EmbeddedEngine
-from retrievers.engines.formulas import DistanceAndScore, Formula, ReciprocalRanks
-from retrievers.engines.lancedb.live import open_rows
-from retrievers.engines.lancedb.settings import LanceTableSettings
-from retrievers.engines.lancedb.table import METRIC, TABLE, Opened, build_table, open_table
-from retrievers.engines.live import LiveRows
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.retrievers.engines.bare import BareClient
+from assay.retrievers.engines.embedded import EmbeddedEngine
+from assay.retrievers.engines.formulas import DistanceAndScore, Formula, ReciprocalRanks
+from assay.retrievers.engines.lancedb.live import open_rows
+from assay.retrievers.engines.lancedb.settings import LanceTableSettings
+from assay.retrievers.engines.lancedb.table import METRIC, TABLE, Opened, build_table, open_table
+from assay.retrievers.engines.live import LiveRows
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 if TYPE_CHECKING:
     import lancedb.rerankers

@@ -4,11 +4,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from retrievers.engines.copies import OwnFolder
-from retrievers.engines.lancedb.table import METRIC, TABLE
-from retrievers.engines.live import LiveFiles, quote
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
+from assay.retrievers.engines.copies import OwnFolder
+from assay.retrievers.engines.lancedb.table import METRIC, TABLE
+from assay.retrievers.engines.live import LiveFiles, quote
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
 
 if TYPE_CHECKING:
     import lancedb.table

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from retrievers.engines.lancedb.settings import (
+from assay.retrievers.engines.lancedb.settings import (
     LanceFtsSettings,
     LanceIndexSettings,
     LanceTableSettings,
 )
-from retrievers.models.base import Vectors
+from assay.retrievers.models.base import Vectors
 
 if TYPE_CHECKING:
     import lancedb.table

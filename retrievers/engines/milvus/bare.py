@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from retrievers.engines.bare import BareClient, Request
-from retrievers.engines.milvus.collection import request_dense, request_keyword
-from retrievers.engines.milvus.settings import MilvusIndexSettings
+from assay.retrievers.engines.bare import BareClient, Request
+from assay.retrievers.engines.milvus.collection import request_dense, request_keyword
+from assay.retrievers.engines.milvus.settings import MilvusIndexSettings
 
 if TYPE_CHECKING:
     from pymilvus import MilvusClient

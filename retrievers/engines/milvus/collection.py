@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from retrievers.base import AssayError
-from retrievers.engines.base import LegDepths
-from retrievers.engines.collection_store import batch
-from retrievers.engines.milvus.settings import DEEPEST, MilvusIndexSettings
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.base import LegDepths
+from assay.retrievers.engines.collection_store import batch
+from assay.retrievers.engines.milvus.settings import DEEPEST, MilvusIndexSettings
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
 
 if TYPE_CHECKING:
     from pymilvus import AnnSearchRequest, MilvusClient

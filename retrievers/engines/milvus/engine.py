@@ -3,10 +3,10 @@
 import os
 from typing import ClassVar, Literal, TypeAlias
 
-from retrievers.engines.bare import BareClient
-from retrievers.engines.capabilities import Capabilities
-from retrievers.engines.milvus.bare import ask_client
-from retrievers.engines.milvus.collection import (
+from assay.retrievers.engines.bare import BareClient
+from assay.retrievers.engines.capabilities import Capabilities
+from assay.retrievers.engines.milvus.bare import ask_client
+from assay.retrievers.engines.milvus.collection import (
     DENSE,
     create_collection,
     make_rows,
@@ -14,14 +14,14 @@ from retrievers.engines.milvus.collection import (
     search_dense,
     search_keyword,
 )
-from retrievers.engines.milvus.connection import ADDRESS, BM25, MilvusConnection
-from retrievers.engines.milvus.settings import MilvusIndexSettings
-from retrievers.engines.server_engine import Opened
-from retrievers.engines.service import ServiceSettings, StatedEngine
-from retrievers.engines.service_collections import INDEXING_SECONDS, ServiceStore
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.retrievers.engines.milvus.connection import ADDRESS, BM25, MilvusConnection
+from assay.retrievers.engines.milvus.settings import MilvusIndexSettings
+from assay.retrievers.engines.server_engine import Opened
+from assay.retrievers.engines.service import ServiceSettings, StatedEngine
+from assay.retrievers.engines.service_collections import INDEXING_SECONDS, ServiceStore
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 OpenedCollection: TypeAlias = Opened[MilvusConnection]
 

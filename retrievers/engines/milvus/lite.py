@@ -6,24 +6,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
-from retrievers.base import AssayError
-from retrievers.engines.bare import BareClient
-from retrievers.engines.capabilities import Capabilities
-from retrievers.engines.copies import OwnFolder
-from retrievers.engines.embedded import EmbeddedEngine
-from retrievers.engines.milvus.bare import ask_client
-from retrievers.engines.milvus.collection import (
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.bare import BareClient
+from assay.retrievers.engines.capabilities import Capabilities
+from assay.retrievers.engines.copies import OwnFolder
+from assay.retrievers.engines.embedded import EmbeddedEngine
+from assay.retrievers.engines.milvus.bare import ask_client
+from assay.retrievers.engines.milvus.collection import (
     create_collection,
     make_rows,
     search_both,
     search_dense,
     search_keyword,
 )
-from retrievers.engines.milvus.settings import MilvusIndexSettings
-from retrievers.engines.stated import StatedAdapter
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.retrievers.engines.milvus.settings import MilvusIndexSettings
+from assay.retrievers.engines.stated import StatedAdapter
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 if TYPE_CHECKING:
     from pymilvus import MilvusClient

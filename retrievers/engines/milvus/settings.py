@@ -4,10 +4,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from retrievers.engines.base import LegWeights, StoreSettings
-from retrievers.engines.formulas import ArctangentScores, Formula, ReciprocalRanks
-from retrievers.engines.words import WordKey
-from retrievers.settings import Settings
+from assay.retrievers.engines.base import LegWeights, StoreSettings
+from assay.retrievers.engines.formulas import ArctangentScores, Formula, ReciprocalRanks
+from assay.retrievers.engines.words import WordKey
+from assay.retrievers.settings import Settings
 
 # The most that one search gives: milvus.io/docs/limitations.md
 DEEPEST = 16_384

@@ -4,8 +4,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from retrievers.base import AssayError
-from retrievers.engines.service import Fault, ServiceConnection, ServiceSettings
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.service import Fault, ServiceConnection, ServiceSettings
 
 if TYPE_CHECKING:
     from pymongo.collection import Collection

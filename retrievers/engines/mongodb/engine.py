@@ -5,25 +5,25 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from retrievers.engines.base import LegWeights
-from retrievers.engines.capabilities import Capabilities, Feature, LackError
-from retrievers.engines.formulas import Formula
-from retrievers.engines.mongodb.collection import MongoStore
-from retrievers.engines.mongodb.connection import (
+from assay.retrievers.engines.base import LegWeights
+from assay.retrievers.engines.capabilities import Capabilities, Feature, LackError
+from assay.retrievers.engines.formulas import Formula
+from assay.retrievers.engines.mongodb.collection import MongoStore
+from assay.retrievers.engines.mongodb.connection import (
     ADDRESS,
     DEEPEST,
     VECTORS,
     WORDS,
     MongoConnection,
 )
-from retrievers.engines.mongodb.formula import AveragedScores, Normalisation, SharedRanks
-from retrievers.engines.mongodb.settings import MongoIndexSettings
-from retrievers.engines.server_engine import Opened
-from retrievers.engines.service import ServiceEngine, ServiceSettings
-from retrievers.engines.words import WordKey
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.retrievers.engines.mongodb.formula import AveragedScores, Normalisation, SharedRanks
+from assay.retrievers.engines.mongodb.settings import MongoIndexSettings
+from assay.retrievers.engines.server_engine import Opened
+from assay.retrievers.engines.service import ServiceEngine, ServiceSettings
+from assay.retrievers.engines.words import WordKey
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 RANK_CONSTANT = 60
 FUSIONS = {

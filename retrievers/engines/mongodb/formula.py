@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import exp
 from typing import Literal
 
-from retrievers.engines.formulas import Formula, state_weights
-from retrievers.ranking import Scored, ordered
+from assay.retrievers.engines.formulas import Formula, state_weights
+from assay.retrievers.ranking import Scored, ordered
 
 Normalisation = Literal["none", "sigmoid", "minMaxScaler"]
 

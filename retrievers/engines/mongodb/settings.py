@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from retrievers.settings import Settings
+from assay.retrievers.settings import Settings
 
 
 class MongoIndexSettings(Settings):

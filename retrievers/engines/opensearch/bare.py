@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from retrievers.engines.bare import BareClient, Request
-from retrievers.engines.lucene import match
-from retrievers.engines.opensearch.queries import KnnSettings, nearest
-from retrievers.models.base import Vectors
+from assay.retrievers.engines.bare import BareClient, Request
+from assay.retrievers.engines.lucene import match
+from assay.retrievers.engines.opensearch.queries import KnnSettings, nearest
+from assay.retrievers.models.base import Vectors
 
 
 def open_client(url: str, index: str, knn: KnnSettings, options: Mapping[str, Any]) -> BareClient:

@@ -5,30 +5,36 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from retrievers.base import AssayError
-from retrievers.engines.bare import BareClient
-from retrievers.engines.base import StoreSettings
-from retrievers.engines.capabilities import Capabilities, Feature
-from retrievers.engines.collection_store import Collection, CollectionPlan
-from retrievers.engines.formulas import Formula
-from retrievers.engines.lucene import LUCENE_WORDS, SORTED, LuceneBm25Settings, make_body, match
-from retrievers.engines.opensearch.bare import open_client
-from retrievers.engines.opensearch.client import (
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.bare import BareClient
+from assay.retrievers.engines.base import StoreSettings
+from assay.retrievers.engines.capabilities import Capabilities, Feature
+from assay.retrievers.engines.collection_store import Collection, CollectionPlan
+from assay.retrievers.engines.formulas import Formula
+from assay.retrievers.engines.lucene import (
+    LUCENE_WORDS,
+    SORTED,
+    LuceneBm25Settings,
+    make_body,
+    match,
+)
+from assay.retrievers.engines.opensearch.bare import open_client
+from assay.retrievers.engines.opensearch.client import (
     CAPABILITIES,
     OpenSearchClient,
     OpenSearchConnection,
 )
-from retrievers.engines.opensearch.features import FAISS
-from retrievers.engines.opensearch.fusion import SPACES, FusionSettings, RankFusion
-from retrievers.engines.opensearch.index import INDEX_NAME, OpenSearchIndexStore
-from retrievers.engines.opensearch.queries import KnnSettings, nearest, search
-from retrievers.engines.opensearch.server import OpenSearchServer
-from retrievers.engines.opensearch.versions import check_version
-from retrievers.engines.server_engine import Opened, ServerEngine
-from retrievers.engines.words import WordKey
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.retrievers.engines.opensearch.features import FAISS
+from assay.retrievers.engines.opensearch.fusion import SPACES, FusionSettings, RankFusion
+from assay.retrievers.engines.opensearch.index import INDEX_NAME, OpenSearchIndexStore
+from assay.retrievers.engines.opensearch.queries import KnnSettings, nearest, search
+from assay.retrievers.engines.opensearch.server import OpenSearchServer
+from assay.retrievers.engines.opensearch.versions import check_version
+from assay.retrievers.engines.server_engine import Opened, ServerEngine
+from assay.retrievers.engines.words import WordKey
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 DEEPEST = 10_000
 

@@ -4,7 +4,7 @@ They name the first versions of score-ranker-processor, of its constant and weig
 normalization-processor with `pagination_depth`, without which depth would follow the limit.
 """
 
-from retrievers.engines.capabilities import Feature
+from assay.retrievers.engines.capabilities import Feature
 
 LEG = Feature("the leg opensearch", (1, 0))
 RRF = Feature("rrf", (2, 19))

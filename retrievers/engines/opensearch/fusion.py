@@ -11,19 +11,19 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from retrievers.engines.base import LegWeights
-from retrievers.engines.capabilities import Feature
-from retrievers.engines.formulas import Formula, ReciprocalRanks
-from retrievers.engines.opensearch.features import (
+from assay.retrievers.engines.base import LegWeights
+from assay.retrievers.engines.capabilities import Feature
+from assay.retrievers.engines.formulas import Formula, ReciprocalRanks
+from assay.retrievers.engines.opensearch.features import (
     NORMALISATION,
     RRF,
     RRF_CONSTANT,
     RRF_WEIGHTS,
     Z_SCORE,
 )
-from retrievers.normalisation import measure_spread, normalise_l2, normalise_min_max
-from retrievers.ranking import Scored, ordered
-from retrievers.settings import Settings
+from assay.retrievers.normalisation import measure_spread, normalise_l2, normalise_min_max
+from assay.retrievers.ranking import Scored, ordered
+from assay.retrievers.settings import Settings
 
 Space = Literal["cosinesimil", "innerproduct", "l2"]
 Scaling = Literal["min_max", "l2", "z_score"]

@@ -5,15 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from retrievers.base import AssayError, Progress
-from retrievers.engines.collection_store import (
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.engines.collection_store import (
     Collection,
     CollectionPlan,
     CollectionStore,
     batch,
     send,
 )
-from retrievers.engines.opensearch.client import IncompleteError, OpenSearchClient
+from assay.retrievers.engines.opensearch.client import IncompleteError, OpenSearchClient
 
 INDEX_NAME = r"^[a-z0-9][a-z0-9_.-]*$"
 NOTE = "assay"

@@ -5,12 +5,12 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from retrievers.base import AssayError
-from retrievers.engines.opensearch.client import OpenSearchClient
-from retrievers.engines.opensearch.fusion import Space
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Settings
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.opensearch.client import OpenSearchClient
+from assay.retrievers.engines.opensearch.fusion import Space
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Settings
 
 
 class KnnSettings(Settings):

@@ -3,11 +3,11 @@
 import re
 from typing import Any
 
-from retrievers.base import AssayError
-from retrievers.engines.opensearch.client import OpenSearchClient
-from retrievers.engines.opensearch.index import INDEX_NAME, NOTE, read_note
-from retrievers.engines.opensearch.versions import check_version
-from retrievers.engines.servers import PREFIX, ConnectedServer, StoredIndex
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.opensearch.client import OpenSearchClient
+from assay.retrievers.engines.opensearch.index import INDEX_NAME, NOTE, read_note
+from assay.retrievers.engines.opensearch.versions import check_version
+from assay.retrievers.engines.servers import PREFIX, ConnectedServer, StoredIndex
 
 
 class OpenSearchServer(ConnectedServer[OpenSearchClient]):

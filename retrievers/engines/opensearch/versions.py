@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from retrievers.base import AssayError
-from retrievers.engines.capabilities import Feature, LackError
-from retrievers.engines.opensearch.client import OpenSearchClient
-from retrievers.engines.opensearch.features import FAISS
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.capabilities import Feature, LackError
+from assay.retrievers.engines.opensearch.client import OpenSearchClient
+from assay.retrievers.engines.opensearch.features import FAISS
 
 
 def check_version(client: OpenSearchClient, features: Collection[Feature]) -> str:

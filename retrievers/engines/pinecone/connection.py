@@ -5,8 +5,8 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from retrievers.engines.addresses import read_address
-from retrievers.engines.service import (
+from assay.retrievers.engines.addresses import read_address
+from assay.retrievers.engines.service import (
     Fault,
     GoneError,
     ServiceConnection,

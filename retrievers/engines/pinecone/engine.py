@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from retrievers.engines.capabilities import Capabilities
-from retrievers.engines.formulas import Formula
-from retrievers.engines.one_list import COSINE
-from retrievers.engines.pinecone.collection import VECTOR, PineconeStore
-from retrievers.engines.pinecone.connection import ADDRESS, NAMESPACE, PineconeConnection
-from retrievers.engines.pinecone.settings import PineconeIndexSettings
-from retrievers.engines.server_engine import Opened
-from retrievers.engines.service import ServiceEngine, ServiceSettings
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.retrievers.engines.capabilities import Capabilities
+from assay.retrievers.engines.formulas import Formula
+from assay.retrievers.engines.one_list import COSINE
+from assay.retrievers.engines.pinecone.collection import VECTOR, PineconeStore
+from assay.retrievers.engines.pinecone.connection import ADDRESS, NAMESPACE, PineconeConnection
+from assay.retrievers.engines.pinecone.settings import PineconeIndexSettings
+from assay.retrievers.engines.server_engine import Opened
+from assay.retrievers.engines.service import ServiceEngine, ServiceSettings
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 DEEPEST = 10_000
 

@@ -8,9 +8,9 @@ import threading
 import time
 from pathlib import Path
 
-from retrievers.base import AssayError
-from retrievers.engines.capabilities import Capabilities
-from retrievers.engines.copies import OwnFolder
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.capabilities import Capabilities
+from assay.retrievers.engines.copies import OwnFolder
 
 KEEPER = Path(__file__).with_name("keeper.py")
 START_SECONDS = 90.0
@@ -32,7 +32,7 @@ CAPABILITIES = Capabilities(
 class EmbeddedServer:
     """The server whose data lie below `root`, which runs while any process asks for it.
 
-    See `retrievers.engines.postgres.keeper`, the program that starts and stops it.
+    See `assay.retrievers.engines.postgres.keeper`, the program that starts and stops it.
     """
 
     def __init__(self, root: Path) -> None:

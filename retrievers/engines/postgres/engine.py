@@ -7,14 +7,14 @@ from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from retrievers.engines.adapter import Stored
-from retrievers.engines.capabilities import Capabilities
-from retrievers.engines.live import LiveRows
-from retrievers.engines.postgres.embedded import CAPABILITIES
-from retrievers.engines.postgres.indexes import DenseIndex, ExactScan
-from retrievers.engines.postgres.live import PostgresRows
-from retrievers.engines.postgres.server import PostgresServer
-from retrievers.engines.postgres.table import (
+from assay.retrievers.engines.adapter import Stored
+from assay.retrievers.engines.capabilities import Capabilities
+from assay.retrievers.engines.live import LiveRows
+from assay.retrievers.engines.postgres.embedded import CAPABILITIES
+from assay.retrievers.engines.postgres.indexes import DenseIndex, ExactScan
+from assay.retrievers.engines.postgres.live import PostgresRows
+from assay.retrievers.engines.postgres.server import PostgresServer
+from assay.retrievers.engines.postgres.table import (
     Content,
     check_server,
     clean,
@@ -22,19 +22,19 @@ from retrievers.engines.postgres.table import (
     make_table,
     write_vector,
 )
-from retrievers.engines.retries import RetrySettings
-from retrievers.engines.statements import (
+from assay.retrievers.engines.retries import RetrySettings
+from assay.retrievers.engines.statements import (
     BareConnection,
     Select,
     StatementEngine,
     StatementSettings,
 )
-from retrievers.engines.words import WordKey
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Settings, Workshop
-from retrievers.store.cache import default_root
-from retrievers.text.languages import Language
+from assay.retrievers.engines.words import WordKey
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Settings, Workshop
+from assay.retrievers.store.cache import default_root
+from assay.retrievers.text.languages import Language
 
 # What could change answers, or their speed from one query to the next, is the same on each server.
 SESSION = {

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from retrievers.settings import Settings
+from assay.retrievers.settings import Settings
 
 # Small tables would be scanned instead.
 USE_INDEX = {"enable_seqscan": "off", "enable_sort": "off"}

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from retrievers.base import AssayError
-from retrievers.engines.pool import Pool
-from retrievers.engines.postgres.embedded import CAPABILITIES, EmbeddedServer
-from retrievers.engines.retries import RetrySettings, call
-from retrievers.engines.servers import Server, StoredIndex, is_index_name
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.pool import Pool
+from assay.retrievers.engines.postgres.embedded import CAPABILITIES, EmbeddedServer
+from assay.retrievers.engines.retries import RetrySettings, call
+from assay.retrievers.engines.servers import Server, StoredIndex, is_index_name
 
 if TYPE_CHECKING:
     import psycopg

@@ -8,15 +8,15 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from retrievers.base import AssayError
-from retrievers.base.suggestions import suggest
-from retrievers.engines.adapter import Stored
-from retrievers.engines.postgres.server import MARK, read_stamp
-from retrievers.engines.servers import name_index
-from retrievers.models.base import Vectors
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.suggestions import suggest
+from assay.retrievers.engines.adapter import Stored
+from assay.retrievers.engines.postgres.server import MARK, read_stamp
+from assay.retrievers.engines.servers import name_index
+from assay.retrievers.models.base import Vectors
 
 if TYPE_CHECKING:
-    from retrievers.engines.postgres.server import Connection
+    from assay.retrievers.engines.postgres.server import Connection
 
 OLDEST_VECTOR = (0, 8)
 EXACTLY = "%.9g"

@@ -4,9 +4,9 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from retrievers.engines.bare import BareClient, Request
-from retrievers.engines.qdrant.connection import KEY
-from retrievers.models.base import Vectors
+from assay.retrievers.engines.bare import BareClient, Request
+from assay.retrievers.engines.qdrant.connection import KEY
+from assay.retrievers.models.base import Vectors
 
 if TYPE_CHECKING:
     import qdrant_edge

@@ -4,12 +4,12 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from retrievers.base import AssayError
-from retrievers.engines.collection_store import Collection, VectorStore, batch, send
-from retrievers.engines.qdrant.connection import GoneError, QdrantConnection
-from retrievers.engines.qdrant.server import NOTE, read_aliases, read_note
-from retrievers.engines.qdrant.settings import QdrantStoreSettings
-from retrievers.engines.qdrant.shard import POINTS_PER_UPDATE, make_embedder, measure_terms
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.collection_store import Collection, VectorStore, batch, send
+from assay.retrievers.engines.qdrant.connection import GoneError, QdrantConnection
+from assay.retrievers.engines.qdrant.server import NOTE, read_aliases, read_note
+from assay.retrievers.engines.qdrant.settings import QdrantStoreSettings
+from assay.retrievers.engines.qdrant.shard import POINTS_PER_UPDATE, make_embedder, measure_terms
 
 if TYPE_CHECKING:
     from qdrant_client import models

@@ -5,19 +5,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from retrievers.engines.bare import BareClient
-from retrievers.engines.capabilities import Capabilities
-from retrievers.engines.copies import OwnFolder
-from retrievers.engines.embedded import EmbeddedEngine
-from retrievers.engines.live import LiveRows
-from retrievers.engines.qdrant.bare import ask_shard
-from retrievers.engines.qdrant.live import open_rows
-from retrievers.engines.qdrant.settings import QdrantStoreSettings
-from retrievers.engines.qdrant.shard import build_shard, copy_shard, make_config, make_embedder
-from retrievers.engines.stated import StatedAdapter
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.retrievers.engines.bare import BareClient
+from assay.retrievers.engines.capabilities import Capabilities
+from assay.retrievers.engines.copies import OwnFolder
+from assay.retrievers.engines.embedded import EmbeddedEngine
+from assay.retrievers.engines.live import LiveRows
+from assay.retrievers.engines.qdrant.bare import ask_shard
+from assay.retrievers.engines.qdrant.live import open_rows
+from assay.retrievers.engines.qdrant.settings import QdrantStoreSettings
+from assay.retrievers.engines.qdrant.shard import (
+    build_shard,
+    copy_shard,
+    make_config,
+    make_embedder,
+)
+from assay.retrievers.engines.stated import StatedAdapter
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 if TYPE_CHECKING:
     import qdrant_edge

@@ -3,24 +3,24 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from retrievers.engines.bare import BareClient
-from retrievers.engines.capabilities import Capabilities
-from retrievers.engines.collection_store import Collection, CollectionPlan
-from retrievers.engines.qdrant.bare import open_server
-from retrievers.engines.qdrant.collection import QdrantCollectionStore
-from retrievers.engines.qdrant.connection import (
+from assay.retrievers.engines.bare import BareClient
+from assay.retrievers.engines.capabilities import Capabilities
+from assay.retrievers.engines.collection_store import Collection, CollectionPlan
+from assay.retrievers.engines.qdrant.bare import open_server
+from assay.retrievers.engines.qdrant.collection import QdrantCollectionStore
+from assay.retrievers.engines.qdrant.connection import (
     CAPABILITIES,
     QdrantConnection,
     QdrantConnectionSettings,
 )
-from retrievers.engines.qdrant.server import QdrantServer
-from retrievers.engines.qdrant.settings import QdrantStoreSettings
-from retrievers.engines.qdrant.shard import make_embedder
-from retrievers.engines.server_engine import Opened, ServerEngine
-from retrievers.engines.stated import StatedAdapter
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.retrievers.engines.qdrant.server import QdrantServer
+from assay.retrievers.engines.qdrant.settings import QdrantStoreSettings
+from assay.retrievers.engines.qdrant.shard import make_embedder
+from assay.retrievers.engines.server_engine import Opened, ServerEngine
+from assay.retrievers.engines.stated import StatedAdapter
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 if TYPE_CHECKING:
     from qdrant_client import models

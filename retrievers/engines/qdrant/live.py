@@ -4,12 +4,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from retrievers.engines.copies import OwnFolder
-from retrievers.engines.live import LiveFiles
-from retrievers.engines.qdrant.settings import QdrantStoreSettings
-from retrievers.engines.qdrant.shard import make_config
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
+from assay.retrievers.engines.copies import OwnFolder
+from assay.retrievers.engines.live import LiveFiles
+from assay.retrievers.engines.qdrant.settings import QdrantStoreSettings
+from assay.retrievers.engines.qdrant.shard import make_config
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
 
 if TYPE_CHECKING:
     import qdrant_edge

@@ -3,9 +3,9 @@
 import re
 from typing import Any
 
-from retrievers.base import AssayError
-from retrievers.engines.qdrant.connection import GoneError, QdrantConnection
-from retrievers.engines.servers import ConnectedServer, StoredIndex
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.qdrant.connection import GoneError, QdrantConnection
+from assay.retrievers.engines.servers import ConnectedServer, StoredIndex
 
 NAME = re.compile(r"assay_[0-9a-f]{16}(_[0-9a-f]{8})?")
 NOTE = "assay"

@@ -4,11 +4,11 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from retrievers.engines.base import LegWeights, StoreSettings
-from retrievers.engines.formulas import DeviationScores, Formula, ReciprocalRanks
-from retrievers.engines.words import LANGUAGES, WordKey
-from retrievers.ranking import Scored
-from retrievers.settings import Settings
+from assay.retrievers.engines.base import LegWeights, StoreSettings
+from assay.retrievers.engines.formulas import DeviationScores, Formula, ReciprocalRanks
+from assay.retrievers.engines.words import LANGUAGES, WordKey
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Settings
 
 Language = Literal[
     "arabic", "azerbaijani", "basque", "bengali", "catalan", "chinese", "danish", "dutch",

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retrievers.engines.collection_store import batch
-from retrievers.engines.qdrant.settings import QdrantBm25Settings, QdrantStoreSettings
-from retrievers.models.base import Vectors
+from assay.retrievers.engines.collection_store import batch
+from assay.retrievers.engines.qdrant.settings import QdrantBm25Settings, QdrantStoreSettings
+from assay.retrievers.models.base import Vectors
 
 if TYPE_CHECKING:
     import qdrant_edge

@@ -1,10 +1,10 @@
 """Indexes in Redis: hashes with a text and its vector."""
 
-from retrievers.engines.collection_store import batch
-from retrievers.engines.redis.connection import RedisConnection
-from retrievers.engines.redis.settings import RedisIndexSettings
-from retrievers.engines.service_collections import ServiceStore
-from retrievers.models.base import Vectors
+from assay.retrievers.engines.collection_store import batch
+from assay.retrievers.engines.redis.connection import RedisConnection
+from assay.retrievers.engines.redis.settings import RedisIndexSettings
+from assay.retrievers.engines.service_collections import ServiceStore
+from assay.retrievers.models.base import Vectors
 
 TEXTS_PER_REQUEST = 500
 BYTES_PER_REQUEST = 5_000_000

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from retrievers.base import AssayError
-from retrievers.engines.capabilities import Feature
-from retrievers.engines.redis.settings import RedisIndexSettings
-from retrievers.engines.service import GONE, TAKEN, Fault, GoneError, ServiceConnection
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.capabilities import Feature
+from assay.retrievers.engines.redis.settings import RedisIndexSettings
+from assay.retrievers.engines.service import GONE, TAKEN, Fault, GoneError, ServiceConnection
 
 if TYPE_CHECKING:
     from redis import Redis

@@ -3,17 +3,23 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from retrievers.engines.bare import BareClient, Request
-from retrievers.engines.capabilities import Capabilities, LackError
-from retrievers.engines.query_words import find_words
-from retrievers.engines.redis.collection import RedisStore, pack
-from retrievers.engines.redis.connection import ADDRESS, HYBRID, RedisConnection, open_client, pair
-from retrievers.engines.redis.settings import RedisIndexSettings
-from retrievers.engines.server_engine import Opened
-from retrievers.engines.service import StatedEngine
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored, ordered
-from retrievers.settings import Workshop
+from assay.retrievers.engines.bare import BareClient, Request
+from assay.retrievers.engines.capabilities import Capabilities, LackError
+from assay.retrievers.engines.query_words import find_words
+from assay.retrievers.engines.redis.collection import RedisStore, pack
+from assay.retrievers.engines.redis.connection import (
+    ADDRESS,
+    HYBRID,
+    RedisConnection,
+    open_client,
+    pair,
+)
+from assay.retrievers.engines.redis.settings import RedisIndexSettings
+from assay.retrievers.engines.server_engine import Opened
+from assay.retrievers.engines.service import StatedEngine
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored, ordered
+from assay.retrievers.settings import Workshop
 
 SCORER = ("SCORER", "BM25STD")
 # What is found when a server's own limit of time is over would come as if it were all.

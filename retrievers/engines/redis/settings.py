@@ -4,12 +4,12 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from retrievers.engines.base import LegWeights
-from retrievers.engines.formulas import Formula, ReciprocalRanks
-from retrievers.engines.redis.fusion import WeightedScores
-from retrievers.engines.service import ServiceSettings
-from retrievers.engines.words import WordKey
-from retrievers.settings import Settings
+from assay.retrievers.engines.base import LegWeights
+from assay.retrievers.engines.formulas import Formula, ReciprocalRanks
+from assay.retrievers.engines.redis.fusion import WeightedScores
+from assay.retrievers.engines.service import ServiceSettings
+from assay.retrievers.engines.words import WordKey
+from assay.retrievers.settings import Settings
 
 Language = Literal[
     "arabic", "armenian", "basque", "catalan", "danish", "dutch", "english", "finnish", "french",

@@ -5,23 +5,23 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from retrievers.base import AssayError
-from retrievers.engines.embedded import EmbeddedEngine
-from retrievers.engines.live import LiveRows
-from retrievers.engines.pool import Pool
-from retrievers.engines.sqlite.file import (
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.embedded import EmbeddedEngine
+from assay.retrievers.engines.live import LiveRows
+from assay.retrievers.engines.pool import Pool
+from assay.retrievers.engines.sqlite.file import (
     FILE,
     build_file,
     configure_tokenizer,
     load_vec0,
     open_file,
 )
-from retrievers.engines.sqlite.live import open_rows
-from retrievers.engines.sqlite.settings import SqliteFileSettings
-from retrievers.engines.statements import BareConnection, Select, StatementEngine
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.retrievers.engines.sqlite.live import open_rows
+from assay.retrievers.engines.sqlite.settings import SqliteFileSettings
+from assay.retrievers.engines.statements import BareConnection, Select, StatementEngine
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 if TYPE_CHECKING:
     import apsw

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from retrievers.base import AssayError
-from retrievers.engines.pool import Pool
-from retrievers.engines.sqlite.settings import SqliteFileSettings
-from retrievers.models.base import Vectors
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.pool import Pool
+from assay.retrievers.engines.sqlite.settings import SqliteFileSettings
+from assay.retrievers.models.base import Vectors
 
 if TYPE_CHECKING:
     import apsw

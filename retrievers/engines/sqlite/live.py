@@ -4,12 +4,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from retrievers.engines.copies import OwnFolder
-from retrievers.engines.live import LiveFiles, quote
-from retrievers.engines.pool import Pool
-from retrievers.engines.sqlite.file import FILE, load_vec0
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored, ordered
+from assay.retrievers.engines.copies import OwnFolder
+from assay.retrievers.engines.live import LiveFiles, quote
+from assay.retrievers.engines.pool import Pool
+from assay.retrievers.engines.sqlite.file import FILE, load_vec0
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored, ordered
 
 if TYPE_CHECKING:
     import apsw

@@ -4,24 +4,24 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retrievers.base import IndexReport
-from retrievers.engines.bare import BareClient, Request
-from retrievers.engines.embedded import EmbeddedEngine
-from retrievers.engines.formulas import Formula
-from retrievers.engines.one_list import OneList
-from retrievers.engines.tantivy.index import (
+from assay.retrievers.base import IndexReport
+from assay.retrievers.engines.bare import BareClient, Request
+from assay.retrievers.engines.embedded import EmbeddedEngine
+from assay.retrievers.engines.formulas import Formula
+from assay.retrievers.engines.one_list import OneList
+from assay.retrievers.engines.tantivy.index import (
     FOLDER,
     POSITION,
     Opened,
     build_index,
     open_index,
 )
-from retrievers.engines.tantivy.scores import K1, B, Bm25
-from retrievers.engines.tantivy.settings import TantivyIndexSettings
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored, ordered
-from retrievers.settings import Workshop
-from retrievers.text import analyzers
+from assay.retrievers.engines.tantivy.scores import K1, B, Bm25
+from assay.retrievers.engines.tantivy.settings import TantivyIndexSettings
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored, ordered
+from assay.retrievers.settings import Workshop
+from assay.retrievers.text import analyzers
 
 if TYPE_CHECKING:
     import tantivy

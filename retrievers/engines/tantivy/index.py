@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from retrievers.engines.tantivy.settings import TantivyTextSettings
+from assay.retrievers.engines.tantivy.settings import TantivyTextSettings
 
 if TYPE_CHECKING:
     import tantivy

@@ -4,11 +4,11 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from retrievers.engines.base import StoreSettings
-from retrievers.engines.capabilities import Capabilities
-from retrievers.engines.words import LANGUAGES, WordKey
-from retrievers.settings import Settings
-from retrievers.text.analyzers import AnalyzerSettings
+from assay.retrievers.engines.base import StoreSettings
+from assay.retrievers.engines.capabilities import Capabilities
+from assay.retrievers.engines.words import LANGUAGES, WordKey
+from assay.retrievers.settings import Settings
+from assay.retrievers.text.analyzers import AnalyzerSettings
 
 Language = Literal[
     "arabic", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hungarian",

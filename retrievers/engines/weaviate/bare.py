@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from retrievers.engines.bare import BareClient, Request
-from retrievers.engines.weaviate.connection import KEY
-from retrievers.models.base import Vectors
+from assay.retrievers.engines.bare import BareClient, Request
+from assay.retrievers.engines.weaviate.connection import KEY
+from assay.retrievers.models.base import Vectors
 
 
 def open_client(url: str, grpc_port: int, collection: str, text_property: str) -> BareClient:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from retrievers.base import AssayError
-from retrievers.engines.collection_store import Collection, VectorStore, batch, send
-from retrievers.engines.weaviate.connection import WeaviateConnection
-from retrievers.engines.weaviate.server import MADE_BY, name_of_index, read_notes
-from retrievers.engines.weaviate.settings import WeaviateIndexSettings
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.collection_store import Collection, VectorStore, batch, send
+from assay.retrievers.engines.weaviate.connection import WeaviateConnection
+from assay.retrievers.engines.weaviate.server import MADE_BY, name_of_index, read_notes
+from assay.retrievers.engines.weaviate.settings import WeaviateIndexSettings
 
 PROPERTY = "text"
 # Of a random kind by its version, so that it is never taken for none; the last digits count.

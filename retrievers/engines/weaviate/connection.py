@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import Field
 
-from retrievers.base import AssayError
-from retrievers.engines.addresses import read_address, read_port, shorten
-from retrievers.engines.capabilities import Capabilities
-from retrievers.engines.retries import (
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.addresses import read_address, read_port, shorten
+from assay.retrievers.engines.capabilities import Capabilities
+from assay.retrievers.engines.retries import (
     DENIED_RPC,
     MISREAD,
     PASSING,
@@ -18,7 +18,7 @@ from retrievers.engines.retries import (
     RetrySettings,
     call,
 )
-from retrievers.settings import Settings
+from assay.retrievers.settings import Settings
 
 if TYPE_CHECKING:
     from weaviate import WeaviateClient
@@ -120,7 +120,7 @@ class WeaviateConnection:
         import httpx
         from weaviate import exceptions
 
-        from retrievers.engines.weaviate.channel import RpcError
+        from assay.retrievers.engines.weaviate.channel import RpcError
 
         after = self._settings.retries.tell(is_passing(error))
         if isinstance(error, RpcError):
@@ -158,7 +158,7 @@ def make_client(url: str, grpc_port: int, timeout: float) -> "WeaviateClient":
     from weaviate.classes.init import AdditionalConfig, Auth, Timeout
     from weaviate.config import GrpcConfig
 
-    from retrievers.engines.weaviate.channel import TellingParams
+    from assay.retrievers.engines.weaviate.channel import TellingParams
 
     # Without a handler the client's messages of each failed batch would go to the terminal.
     logging.getLogger("weaviate-client").addHandler(logging.NullHandler())
@@ -184,7 +184,7 @@ def is_passing(error: Exception) -> bool:
     """Say whether the same call may succeed a little later."""
     import httpx
 
-    from retrievers.engines.weaviate.channel import RpcError
+    from assay.retrievers.engines.weaviate.channel import RpcError
 
     if isinstance(error, RpcError):
         return error.status in PASSING_RPC

@@ -5,25 +5,29 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from retrievers.engines.bare import BareClient
-from retrievers.engines.base import StoreSettings
-from retrievers.engines.capabilities import Capabilities
-from retrievers.engines.collection_store import Collection, CollectionPlan
-from retrievers.engines.formulas import Formula, Head, ReciprocalRanks, RelativeScores
-from retrievers.engines.server_engine import Opened, ServerEngine
-from retrievers.engines.weaviate.bare import open_client
-from retrievers.engines.weaviate.collection import PROPERTY, WeaviateCollectionStore, to_position
-from retrievers.engines.weaviate.connection import (
+from assay.retrievers.engines.bare import BareClient
+from assay.retrievers.engines.base import StoreSettings
+from assay.retrievers.engines.capabilities import Capabilities
+from assay.retrievers.engines.collection_store import Collection, CollectionPlan
+from assay.retrievers.engines.formulas import Formula, Head, ReciprocalRanks, RelativeScores
+from assay.retrievers.engines.server_engine import Opened, ServerEngine
+from assay.retrievers.engines.weaviate.bare import open_client
+from assay.retrievers.engines.weaviate.collection import (
+    PROPERTY,
+    WeaviateCollectionStore,
+    to_position,
+)
+from assay.retrievers.engines.weaviate.connection import (
     CAPABILITIES,
     WeaviateConnection,
     WeaviateConnectionSettings,
 )
-from retrievers.engines.weaviate.server import WeaviateServer
-from retrievers.engines.weaviate.settings import WeaviateIndexSettings
-from retrievers.engines.words import WordKey
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.retrievers.engines.weaviate.server import WeaviateServer
+from assay.retrievers.engines.weaviate.settings import WeaviateIndexSettings
+from assay.retrievers.engines.words import WordKey
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 LEAST_DEPTH = 100
 DEEPEST = 10_000

@@ -4,9 +4,9 @@ import json
 import re
 from typing import Any
 
-from retrievers.base import AssayError
-from retrievers.engines.servers import ConnectedServer, StoredIndex, is_index_name
-from retrievers.engines.weaviate.connection import WeaviateConnection
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.servers import ConnectedServer, StoredIndex, is_index_name
+from assay.retrievers.engines.weaviate.connection import WeaviateConnection
 
 # Weaviate's names begin with a capital letter.
 NAME = re.compile(r"Assay_[0-9a-f]{16}_[0-9a-f]{8}")

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from retrievers.settings import Settings
+from assay.retrievers.settings import Settings
 
 
 class WeaviateBm25Settings(Settings):

@@ -6,10 +6,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retrievers.base import AssayError
-from retrievers.engines.collection_store import batch
-from retrievers.engines.zvec.settings import ZvecAnalyzerSettings, ZvecCollectionSettings
-from retrievers.models.base import Vectors
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.collection_store import batch
+from assay.retrievers.engines.zvec.settings import ZvecAnalyzerSettings, ZvecCollectionSettings
+from assay.retrievers.models.base import Vectors
 
 if TYPE_CHECKING:
     import zvec

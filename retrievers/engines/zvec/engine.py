@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retrievers.engines.bare import BareClient, Request
-from retrievers.engines.embedded import EmbeddedEngine
-from retrievers.engines.formulas import ArctangentScores, Formula, ReciprocalRanks
-from retrievers.engines.zvec.collection import build_collection, open_collection
-from retrievers.engines.zvec.settings import ZvecCollectionSettings
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
+from assay.retrievers.engines.bare import BareClient, Request
+from assay.retrievers.engines.embedded import EmbeddedEngine
+from assay.retrievers.engines.formulas import ArctangentScores, Formula, ReciprocalRanks
+from assay.retrievers.engines.zvec.collection import build_collection, open_collection
+from assay.retrievers.engines.zvec.settings import ZvecCollectionSettings
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
 
 if TYPE_CHECKING:
     import zvec

@@ -4,10 +4,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from retrievers.engines.base import LegWeights, StoreSettings
-from retrievers.engines.capabilities import Capabilities
-from retrievers.engines.words import LANGUAGES, WordKey
-from retrievers.settings import Settings
+from assay.retrievers.engines.base import LegWeights, StoreSettings
+from assay.retrievers.engines.capabilities import Capabilities
+from assay.retrievers.engines.words import LANGUAGES, WordKey
+from assay.retrievers.settings import Settings
 
 Language = Literal[
     "arabic", "armenian", "basque", "catalan", "czech", "danish", "dutch", "english", "esperanto",

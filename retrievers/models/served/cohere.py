@@ -5,11 +5,11 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from retrievers.models.served.encoder import Kind, Rows
-from retrievers.models.served.messages import check_number
-from retrievers.models.served.output import NAMES, OutputEncoderSettings
-from retrievers.models.served.reranker import ServedRerankerSettings
-from retrievers.models.served.service import Unit
+from assay.retrievers.models.served.encoder import Kind, Rows
+from assay.retrievers.models.served.messages import check_number
+from assay.retrievers.models.served.output import NAMES, OutputEncoderSettings
+from assay.retrievers.models.served.reranker import ServedRerankerSettings
+from assay.retrievers.models.served.service import Unit
 
 ADDRESS = "https://api.cohere.com"
 

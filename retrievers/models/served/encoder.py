@@ -11,16 +11,16 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from retrievers import charges
-from retrievers.base import AssayError, cut
-from retrievers.language_models.base import MARKS, USUAL_BYTES_PER_TOKEN, TooLongError
-from retrievers.language_models.prices import Usage
-from retrievers.models.base import Encoder, Part, Vectors, list_documents
-from retrievers.models.encoders import EncoderChoice
-from retrievers.models.served.messages import clean
-from retrievers.models.served.service import ServedSettings, Service
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest
+from assay.retrievers import charges
+from assay.retrievers.base import AssayError, cut
+from assay.retrievers.language_models.base import MARKS, USUAL_BYTES_PER_TOKEN, TooLongError
+from assay.retrievers.language_models.prices import Usage
+from assay.retrievers.models.base import Encoder, Part, Vectors, list_documents
+from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.served.messages import clean
+from assay.retrievers.models.served.service import ServedSettings, Service
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to ask for other vectors
 SHORTER = 0.75  # of a text that is too long, this much is tried next

@@ -5,10 +5,10 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from retrievers.models.served.encoder import Kind, Rows
-from retrievers.models.served.messages import order
-from retrievers.models.served.output import NAMES, OutputEncoderSettings
-from retrievers.models.served.reranker import ServedRerankerSettings
+from assay.retrievers.models.served.encoder import Kind, Rows
+from assay.retrievers.models.served.messages import order
+from assay.retrievers.models.served.output import NAMES, OutputEncoderSettings
+from assay.retrievers.models.served.reranker import ServedRerankerSettings
 
 ADDRESS = "https://api.jina.ai/v1"
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from retrievers.models.served.prices import find_provider
+from assay.retrievers.models.served.prices import find_provider
 
 # By the providers of routers and frameworks: `openai/text-embedding-3-small`, `tei:http://…`.
 OWNERS = {

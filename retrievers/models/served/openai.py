@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from retrievers.models.served.encoder import Kind, Rows, ServedEncoderSettings
-from retrievers.models.served.messages import order
+from assay.retrievers.models.served.encoder import Kind, Rows, ServedEncoderSettings
+from assay.retrievers.models.served.messages import order
 
 
 class OpenAiEncoderSettings(ServedEncoderSettings):

@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from retrievers.base import AssayError
-from retrievers.language_models.answers import KeptAnswer
-from retrievers.language_models.base import Prompt, TooLongError
-from retrievers.language_models.search_model import SearchModel, SearchModelSettings
-from retrievers.models.base import CrossEncoder
-from retrievers.models.cross_encoders import CrossEncoderChoice
+from assay.retrievers.base import AssayError
+from assay.retrievers.language_models.answers import KeptAnswer
+from assay.retrievers.language_models.base import Prompt, TooLongError
+from assay.retrievers.language_models.search_model import SearchModel, SearchModelSettings
+from assay.retrievers.models.base import CrossEncoder
+from assay.retrievers.models.cross_encoders import CrossEncoderChoice
 
 
 class OrderingSettings(SearchModelSettings, CrossEncoderChoice):

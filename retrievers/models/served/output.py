@@ -6,9 +6,9 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from retrievers.base import AssayError
-from retrievers.models.base import Vectors
-from retrievers.models.served.encoder import ServedEncoderSettings
+from assay.retrievers.base import AssayError
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.models.served.encoder import ServedEncoderSettings
 
 Output = Literal["float", "int8", "binary"]
 

@@ -13,17 +13,17 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from retrievers import charges
-from retrievers.charges import Watch
-from retrievers.engines.retries import count_wait
-from retrievers.language_models.answers import KeptAnswer
-from retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Prompt
-from retrievers.language_models.prices import Usage
-from retrievers.language_models.search_model import SearchModel
-from retrievers.models.base import CrossEncoder
-from retrievers.models.served.ordering import OrderingReranker, OrderingSettings, score_ranks
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest
+from assay.retrievers import charges
+from assay.retrievers.charges import Watch
+from assay.retrievers.engines.retries import count_wait
+from assay.retrievers.language_models.answers import KeptAnswer
+from assay.retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Prompt
+from assay.retrievers.language_models.prices import Usage
+from assay.retrievers.language_models.search_model import SearchModel
+from assay.retrievers.models.base import CrossEncoder
+from assay.retrievers.models.served.ordering import OrderingReranker, OrderingSettings, score_ranks
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the prompt or the reading of answers changes
 MOST_TOKENS = 16  # of an answer

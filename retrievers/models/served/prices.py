@@ -7,10 +7,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from retrievers.base import AssayError
-from retrievers.language_models.prices import Prices
-from retrievers.settings import Settings, validate
-from retrievers.settings.files import read_mapping
+from assay.retrievers.base import AssayError
+from assay.retrievers.language_models.prices import Prices
+from assay.retrievers.settings import Settings, validate
+from assay.retrievers.settings.files import read_mapping
 
 LIST = Path(__file__).with_name("prices.yaml")
 VARIABLE = "ASSAY_PRICES"  # a list of one's own

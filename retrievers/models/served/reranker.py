@@ -7,15 +7,15 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from retrievers.base import AssayError
-from retrievers.language_models.base import MARKS, USUAL_BYTES_PER_TOKEN, TooLongError
-from retrievers.language_models.prices import Usage
-from retrievers.models.base import CrossEncoder
-from retrievers.models.cross_encoders import CrossEncoderChoice
-from retrievers.models.served.messages import clean, order
-from retrievers.models.served.service import ServedSettings, Service
-from retrievers.settings import Workshop
-from retrievers.store.digest import digest
+from assay.retrievers.base import AssayError
+from assay.retrievers.language_models.base import MARKS, USUAL_BYTES_PER_TOKEN, TooLongError
+from assay.retrievers.language_models.prices import Usage
+from assay.retrievers.models.base import CrossEncoder
+from assay.retrievers.models.cross_encoders import CrossEncoderChoice
+from assay.retrievers.models.served.messages import clean, order
+from assay.retrievers.models.served.service import ServedSettings, Service
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to ask for other scores
 SEARCH = 100  # texts of which a provider that bills searches makes one

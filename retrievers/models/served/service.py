@@ -15,25 +15,25 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
-from retrievers import charges
-from retrievers.base import AssayError
-from retrievers.language_models.base import TooLongError
-from retrievers.language_models.calls import Calls, PaceSettings
-from retrievers.language_models.endpoint import (
+from assay.retrievers import charges
+from assay.retrievers.base import AssayError
+from assay.retrievers.language_models.base import TooLongError
+from assay.retrievers.language_models.calls import Calls, PaceSettings
+from assay.retrievers.language_models.endpoint import (
     NO_KEY,
     Endpoint,
     RefusedError,
     check_url,
     name_variable,
 )
-from retrievers.language_models.ledger import Book, NoLedger, SharedLedger
-from retrievers.language_models.prices import Prices, Usage
-from retrievers.language_models.remote import count
-from retrievers.models.served.messages import WrongFormError, find_message
-from retrievers.models.served.prices import Listed, find_listed, make_prices
-from retrievers.settings import Workshop
-from retrievers.settings.trust import ADDRESS, VARIABLE
-from retrievers.store.digest import digest
+from assay.retrievers.language_models.ledger import Book, NoLedger, SharedLedger
+from assay.retrievers.language_models.prices import Prices, Usage
+from assay.retrievers.language_models.remote import count
+from assay.retrievers.models.served.messages import WrongFormError, find_message
+from assay.retrievers.models.served.prices import Listed, find_listed, make_prices
+from assay.retrievers.settings import Workshop
+from assay.retrievers.settings.trust import ADDRESS, VARIABLE
+from assay.retrievers.store.digest import digest
 
 T = TypeVar("T")
 Unit = Literal["tokens", "searches"]

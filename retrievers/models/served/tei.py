@@ -5,10 +5,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from retrievers.models.served.encoder import Kind, Rows, ServedEncoderSettings
-from retrievers.models.served.messages import check_number
-from retrievers.models.served.reranker import ServedRerankerSettings
-from retrievers.settings.trust import ADDRESS as SENT_TO
+from assay.retrievers.models.served.encoder import Kind, Rows, ServedEncoderSettings
+from assay.retrievers.models.served.messages import check_number
+from assay.retrievers.models.served.reranker import ServedRerankerSettings
+from assay.retrievers.settings.trust import ADDRESS as SENT_TO
 
 ADDRESS = "http://localhost:8080"
 MODEL = Field("", description="for people: a server has one model")

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from labelled import APT, BOTH, CARD, GUIDE, QUERIES, TEN, spot, write_jsonl, write_table
 
-from eval.collections import load
-from eval.collections.authoring import worksheet
-from eval.collections.card_files import read_card
-from eval.collections.digests import seal
-from eval.judging.export import find_grade_file
-from eval.judging.grades import GradeFile
-from eval.judging.sheet import Sheet, make_sheet
+from assay.eval.collections import load
+from assay.eval.collections.authoring import worksheet
+from assay.eval.collections.card_files import read_card
+from assay.eval.collections.digests import seal
+from assay.eval.judging.export import find_grade_file
+from assay.eval.judging.grades import GradeFile
+from assay.eval.judging.sheet import Sheet, make_sheet
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from eval.cli.label import label
-from eval.collections import load
-from eval.collections.authoring.worksheet import Pair, render
+from assay.eval.cli.label import label
+from assay.eval.collections import load
+from assay.eval.collections.authoring.worksheet import Pair, render
 
 GUIDE = "# Guide\n\nInstall it.\n\nUse apt.\n\n=Ten a day.\n"
 CARD = "# Mine.\nname: tiny\ntitle: Tiny set\nformat: native\nlicence: CC0\nsource: Me\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from eval.statistics.agreement import measure_agreement
+from assay.eval.statistics.agreement import measure_agreement
 
 
 def test_kappa_of_a_known_table() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from labelled import APT
 
-from eval.judging.grades import SCHEMA, GradeFile
-from retrievers.base import AssayError
+from assay.eval.judging.grades import SCHEMA, GradeFile
+from assay.retrievers.base import AssayError
 
 
 def test_another_file_is_not_taken_for_grades(tmp_path: Path) -> None:

@@ -16,15 +16,15 @@ from language_model_server import KEY, Call, LanguageModelServer, Reaction, Say,
 from own_cache import make_cache
 from small_project import write_project
 
-from eval.cli.compare import compare
-from eval.cli.dataset import dataset
-from eval.cli.judge import judge
-from eval.cli.label import label
-from eval.cli.pool import pool
-from eval.cli.run import run
-from eval.judging.grades import GradeFile
-from eval.judging.prompts import Form, Reply, Scale
-from retrievers.base import AssayError
+from assay.eval.cli.compare import compare
+from assay.eval.cli.dataset import dataset
+from assay.eval.cli.judge import judge
+from assay.eval.cli.label import label
+from assay.eval.cli.pool import pool
+from assay.eval.cli.run import run
+from assay.eval.judging.grades import GradeFile
+from assay.eval.judging.prompts import Form, Reply, Scale
+from assay.retrievers.base import AssayError
 
 PART = re.compile(r"\[(query|passage) (\w{12})\]\n(.*?)\n\[end of \1 \2\]", re.DOTALL)
 PRICES = "1,1.25,0.1,5"

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from labelled import APT, GUIDE, TEN, write_table
 
-from eval.collections import load
-from eval.collections.authoring import worksheet
-from eval.judging.desk import Desk
-from eval.judging.grades import GradeFile
-from eval.judging.sheet import Sheet, make_sheet
-from retrievers.base import AssayError
+from assay.eval.collections import load
+from assay.eval.collections.authoring import worksheet
+from assay.eval.judging.desk import Desk
+from assay.eval.judging.grades import GradeFile
+from assay.eval.judging.sheet import Sheet, make_sheet
+from assay.retrievers.base import AssayError
 
 
 def test_the_order_is_of_the_judge_and_holds_queries_together(sheet: Sheet) -> None:

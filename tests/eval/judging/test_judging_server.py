@@ -17,12 +17,12 @@ import pytest
 from labelled import APT, TEN, call
 from processes import ROOT
 
-from eval.judging.desk import Desk
-from eval.judging.export import find_grade_file
-from eval.judging.grades import GradeFile
-from eval.judging.server import JudgingServer
-from eval.judging.sheet import Sheet
-from retrievers.base import AssayError
+from assay.eval.judging.desk import Desk
+from assay.eval.judging.export import find_grade_file
+from assay.eval.judging.grades import GradeFile
+from assay.eval.judging.server import JudgingServer
+from assay.eval.judging.sheet import Sheet
+from assay.retrievers.base import AssayError
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_a_port_that_is_taken_is_named(server: JudgingServer) -> None:
 
 
 def test_a_killed_server_loses_nothing_acknowledged(table: Path) -> None:
-    code = "from eval.cli.main import main; main()"
+    code = "from assay.eval.cli.main import main; main()"
     arguments = ["label", str(table), "--serve", "--judge", "anna", "--json"]
     process = subprocess.Popen(
         [sys.executable, "-c", code, *arguments],

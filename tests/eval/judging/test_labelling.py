@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from labelled import APT, CARD, GUIDE, call, pair, read_grades, spot, write_jsonl, write_table
 
-from eval.collections import check, load
-from eval.collections.authoring.worksheet import Pair
-from eval.collections.card_files import read_card
-from eval.collections.catalog import find_card
-from retrievers.base import AssayError
+from assay.eval.collections import check, load
+from assay.eval.collections.authoring.worksheet import Pair
+from assay.eval.collections.card_files import read_card
+from assay.eval.collections.catalog import find_card
+from assay.retrievers.base import AssayError
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:
@@ -160,7 +160,7 @@ def test_a_card_that_cannot_be_sealed_leaves_all_as_it_was(
     def fail(card: object) -> None:
         raise AssayError("cannot be sealed")
 
-    monkeypatch.setattr("eval.collections.authoring.labelling.seal", fail)
+    monkeypatch.setattr("assay.eval.collections.authoring.labelling.seal", fail)
     assert isinstance(call(table).exception, AssayError)
     assert read_folder(tiny) == before
 

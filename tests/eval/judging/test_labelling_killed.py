@@ -8,8 +8,8 @@ from pathlib import Path
 from labelled import call, pair, read_grades, write_table
 from processes import ROOT
 
-from eval.collections import check
-from eval.collections.card_files import read_card
+from assay.eval.collections import check
+from assay.eval.collections.card_files import read_card
 
 # Ends as a killed process does, before the file system is changed for the nth time.
 KILLED = """
@@ -26,7 +26,7 @@ def count(done):
     return call
 for name in ("write_bytes", "replace", "unlink"):
     setattr(Path, name, count(getattr(Path, name)))
-from eval.cli.main import main
+from assay.eval.cli.main import main
 main(["label", sys.argv[2]])
 """
 

@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 from parity_sample import make_bench
 
-from eval.cli import parity_output
-from eval.experiments import fusions
-from eval.experiments.ann_sweep import list_variants, run_sweep
-from eval.experiments.engine_settings import list_features, read_engine
-from eval.experiments.parity import Delivered
-from eval.experiments.parity_sweep import examine
-from eval.parity.results import Parity
-from eval.report import engines, parity
-from eval.report.engines import EngineFacts
-from eval.tracking.parity import parity_metrics
-from retrievers.base import AssayError, Quiet
-from retrievers.engines.base import Engine
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.eval.cli import parity_output
+from assay.eval.experiments import fusions
+from assay.eval.experiments.ann_sweep import list_variants, run_sweep
+from assay.eval.experiments.engine_settings import list_features, read_engine
+from assay.eval.experiments.parity import Delivered
+from assay.eval.experiments.parity_sweep import examine
+from assay.eval.parity.results import Parity
+from assay.eval.report import engines, parity
+from assay.eval.report.engines import EngineFacts
+from assay.eval.tracking.parity import parity_metrics
+from assay.retrievers.base import AssayError, Quiet
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 LONE = {"faiss": "dense", "chroma": "dense", "tantivy": "keyword"}
 

@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 from processes import ROOT
 
-from eval import api
-from eval.cli.parity_output import print_fusions
-from eval.experiments import engine_settings
-from eval.experiments.config import load_config
-from eval.experiments.fusions import KEYWORD_LEG, compare_offers
-from eval.experiments.parity_sweep import HYBRID_FUSION
-from eval.experiments.workshop import make_workshop
-from eval.parity.fusions import BASES, BETTER, Fusing, compare_fusions
-from eval.parity.quality import DENSE, HYBRID, KEYWORD, NATIVE, OURS, SYSTEMS
-from eval.report import fusions as page
-from retrievers.models.encoders import EncoderSettings
-from retrievers.pipeline import PipelineSettings
+from assay.eval import api
+from assay.eval.cli.parity_output import print_fusions
+from assay.eval.experiments import engine_settings
+from assay.eval.experiments.config import load_config
+from assay.eval.experiments.fusions import KEYWORD_LEG, compare_offers
+from assay.eval.experiments.parity_sweep import HYBRID_FUSION
+from assay.eval.experiments.workshop import make_workshop
+from assay.eval.parity.fusions import BASES, BETTER, Fusing, compare_fusions
+from assay.eval.parity.quality import DENSE, HYBRID, KEYWORD, NATIVE, OURS, SYSTEMS
+from assay.eval.report import fusions as page
+from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.pipeline import PipelineSettings
 
 DOCS = ROOT / "docs"
 

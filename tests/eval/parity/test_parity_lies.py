@@ -10,24 +10,24 @@ from typing import Any
 import pytest
 from liars import Liar, Lie, fuse_by, fuse_lists
 
-from eval.experiments.parity_sweep import Found, find_parity
-from eval.parity.verdicts import Diagnosis, conclude, diagnose
-from retrievers.base import Quiet
-from retrievers.engines.base import Engine, Lists
-from retrievers.engines.conformance_sample import encode, index
-from retrievers.engines.formulas import (
+from assay.eval.experiments.parity_sweep import Found, find_parity
+from assay.eval.parity.verdicts import Diagnosis, conclude, diagnose
+from assay.retrievers.base import Quiet
+from assay.retrievers.engines.base import Engine, Lists
+from assay.retrievers.engines.conformance_sample import encode, index
+from assay.retrievers.engines.formulas import (
     DeviationScores,
     Formula,
     ReciprocalRanks,
     ScaledScores,
     SummedScores,
 )
-from retrievers.engines.parity import Observation
-from retrievers.engines.qdrant.edge import QdrantEdgeSettings
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.engines.parity import Observation
+from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 QUERIES = (
     "add an argument to the parser", "print usage and exit", "namespace", "optional prefix chars",

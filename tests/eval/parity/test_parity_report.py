@@ -12,24 +12,24 @@ from liars import Liar, fuse_by
 from parity_sample import look, make_bench
 from report_sample import HOSTILE
 
-from eval.experiments import parity as experiment
-from eval.experiments.ann_sweep import list_variants, run_sweep
-from eval.experiments.engine_settings import (
+from assay.eval.experiments import parity as experiment
+from assay.eval.experiments.ann_sweep import list_variants, run_sweep
+from assay.eval.experiments.engine_settings import (
     ConfiguredEngine,
     list_features,
     list_met,
     read_engine,
 )
-from eval.experiments.parity import deliver, read_request
-from eval.experiments.recall_subjects import read_subject
-from eval.parity.results import Absence, Parity
-from eval.parity.timing import Timing, time_systems
-from eval.report import engines, parity, recall
-from retrievers.base import AssayError, Quiet
-from retrievers.engines.capabilities import LackError
-from retrievers.engines.formulas import ReciprocalRanks
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.eval.experiments.parity import deliver, read_request
+from assay.eval.experiments.recall_subjects import read_subject
+from assay.eval.parity.results import Absence, Parity
+from assay.eval.parity.timing import Timing, time_systems
+from assay.eval.report import engines, parity, recall
+from assay.retrievers.base import AssayError, Quiet
+from assay.retrievers.engines.capabilities import LackError
+from assay.retrievers.engines.formulas import ReciprocalRanks
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 DOCS = Path(__file__).parents[3] / "docs"
 FACTS = engines.EngineFacts(list_features(), list_met())

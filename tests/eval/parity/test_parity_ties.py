@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from eval.experiments.parity_sweep import judge
-from retrievers.base import IndexReport
-from retrievers.engines.azure_cosmos_nosql.formula import UnitedRanks
-from retrievers.engines.base import Engine, LegDepths, Lists
-from retrievers.engines.elasticsearch.fusion import LinearScores
-from retrievers.engines.formulas import (
+from assay.eval.experiments.parity_sweep import judge
+from assay.retrievers.base import IndexReport
+from assay.retrievers.engines.azure_cosmos_nosql.formula import UnitedRanks
+from assay.retrievers.engines.base import Engine, LegDepths, Lists
+from assay.retrievers.engines.elasticsearch.fusion import LinearScores
+from assay.retrievers.engines.formulas import (
     NORMALISATIONS,
     ArctangentScores,
     DeviationScores,
@@ -22,13 +22,13 @@ from retrievers.engines.formulas import (
     ScaledScores,
     SummedScores,
 )
-from retrievers.engines.mongodb.formula import AveragedScores, SharedRanks
-from retrievers.engines.opensearch.fusion import NormalisedScores
-from retrievers.engines.parity import Observation, state
-from retrievers.engines.redis.fusion import WeightedScores
-from retrievers.engines.registry import ENGINES
-from retrievers.models.base import Vectors
-from retrievers.ranking import Scored
+from assay.retrievers.engines.mongodb.formula import AveragedScores, SharedRanks
+from assay.retrievers.engines.opensearch.fusion import NormalisedScores
+from assay.retrievers.engines.parity import Observation, state
+from assay.retrievers.engines.redis.fusion import WeightedScores
+from assay.retrievers.engines.registry import ENGINES
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.ranking import Scored
 
 FORMULAS: dict[str, Formula] = {
     "ranks": ReciprocalRanks(60),
@@ -103,7 +103,7 @@ def list_classes(base: type) -> Iterator[type]:
 def test_every_formula_is_looked_at() -> None:
     assert ENGINES.types  # the formulas of all engines are there
     classes = list_classes(Formula)
-    stated = {each.__name__ for each in classes if each.__module__.startswith("retrievers.")}
+    stated = {each.__name__ for each in classes if each.__module__.startswith("assay.")}
     assert stated == {type(formula).__name__ for formula in FORMULAS.values()} | {"Head", "OneList"}
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.parity.verdicts import Trial, compare, conclude, diagnose
-from retrievers.engines.base import Lists
-from retrievers.engines.formulas import (
+from assay.eval.parity.verdicts import Trial, compare, conclude, diagnose
+from assay.retrievers.engines.base import Lists
+from assay.retrievers.engines.formulas import (
     NORMALISATIONS,
     DeviationScores,
     Formula,
@@ -17,8 +17,8 @@ from retrievers.engines.formulas import (
     ScaledScores,
     SummedScores,
 )
-from retrievers.engines.ties import settle_ties
-from retrievers.ranking import Scored, ordered
+from assay.retrievers.engines.ties import settle_ties
+from assay.retrievers.ranking import Scored, ordered
 
 FORMULAS: list[Formula] = [
     ReciprocalRanks(60),

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from tracked import make_summary
 
-from eval.analysis.summary import Summary
-from eval.tracking.store import connect
+from assay.eval.analysis.summary import Summary
+from assay.eval.tracking.store import connect
 
 
 @pytest.fixture(scope="session")

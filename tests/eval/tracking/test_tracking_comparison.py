@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from tracked import check_run, client, make_summary, run_ids
 
-from eval.analysis.comparison import Comparison, compare
-from eval.analysis.summary import Summary
-from eval.report.comparison import write
-from eval.runs.stored import StoredRun
-from eval.tracking import TrackingError, log, log_comparison
-from eval.tracking.record import metric_name
+from assay.eval.analysis.comparison import Comparison, compare
+from assay.eval.analysis.summary import Summary
+from assay.eval.report.comparison import write
+from assay.eval.runs.stored import StoredRun
+from assay.eval.tracking import TrackingError, log, log_comparison
+from assay.eval.tracking.record import metric_name
 
 
 @pytest.fixture

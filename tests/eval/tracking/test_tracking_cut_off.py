@@ -14,10 +14,10 @@ import pytest
 from test_tracking_store import send_in_a_process
 from tracked import client, run_ids
 
-from eval.analysis.summary import Summary
-from eval.tracking import TrackingError, attempt, local, log_once, tracking_uri
-from eval.untracked import collect_failures
-from retrievers.base import Quiet
+from assay.eval.analysis.summary import Summary
+from assay.eval.tracking import TrackingError, attempt, local, log_once, tracking_uri
+from assay.eval.untracked import collect_failures
+from assay.retrievers.base import Quiet
 
 MAKE = """
 import sys

@@ -6,12 +6,12 @@ import pytest
 from parity_sample import look, make_bench
 from tracked import client
 
-from eval.experiments.ann_sweep import list_variants, run_sweep
-from eval.experiments.engine_settings import read_engine
-from eval.report import parity, recall
-from eval.tracking.parity import log_curve, log_parity
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.eval.experiments.ann_sweep import list_variants, run_sweep
+from assay.eval.experiments.engine_settings import read_engine
+from assay.eval.report import parity, recall
+from assay.eval.tracking.parity import log_curve, log_parity
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 
 @pytest.mark.usefixtures("store")

@@ -7,11 +7,11 @@ import pytest
 from pandas.testing import assert_frame_equal
 from tracked import client, make_summary, run_ids
 
-from eval.analysis.exports import export
-from eval.analysis.summary import Summary, summarise
-from eval.frames.run import Result
-from eval.tracking import TrackingError, log
-from eval.tracking.reading import read_tracked
+from assay.eval.analysis.exports import export
+from assay.eval.analysis.summary import Summary, summarise
+from assay.eval.frames.run import Result
+from assay.eval.tracking import TrackingError, log
+from assay.eval.tracking.reading import read_tracked
 
 
 def test_a_run_is_read_back_whole(store: None, summary: Summary) -> None:

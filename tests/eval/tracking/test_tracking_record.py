@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.runs.flattening import flatten
-from eval.tracking import metric_name, redact
+from assay.eval.runs.flattening import flatten
+from assay.eval.tracking import metric_name, redact
 
 
 @pytest.mark.parametrize(

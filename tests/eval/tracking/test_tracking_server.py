@@ -16,13 +16,13 @@ from click.testing import CliRunner
 from processes import find_free_port
 from tracked import check_run, client, make_summary, run_ids
 
-from eval.analysis.summary import Summary
-from eval.cli.log import log as log_command
-from eval.cli.mlflow_ui import mlflow as mlflow_command
-from eval.runs.stored import load
-from eval.tracking import TrackingError, log, log_once
-from eval.tracking.store import ENVIRONMENT, connect, find_page, tracking_uri
-from retrievers.base import AssayError
+from assay.eval.analysis.summary import Summary
+from assay.eval.cli.log import log as log_command
+from assay.eval.cli.mlflow_ui import mlflow as mlflow_command
+from assay.eval.runs.stored import load
+from assay.eval.tracking import TrackingError, log, log_once
+from assay.eval.tracking.store import ENVIRONMENT, connect, find_page, tracking_uri
+from assay.retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[3]
 
@@ -132,7 +132,7 @@ def test_a_real_server_takes_runs_dies_in_the_middle_and_takes_them_later(
 def test_a_server_that_never_answers_is_given_up_quickly(
     summary: Summary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("eval.tracking.store.SECONDS_TO_ANSWER", 1)
+    monkeypatch.setattr("assay.eval.tracking.store.SECONDS_TO_ANSWER", 1)
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
         deaf.listen()
@@ -170,7 +170,7 @@ def open_mlflow(port: int) -> Iterator[dict[str, str]]:
     """Yield what `assay mlflow` prints as JSON, while its pages are open."""
     arguments = ["mlflow", "--port", str(port), "--no-browser", "--json"]
     process = subprocess.Popen(
-        [sys.executable, "-c", f"from eval.cli.main import main; main({arguments})"],
+        [sys.executable, "-c", f"from assay.eval.cli.main import main; main({arguments})"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -11,13 +11,13 @@ import pytest
 from click.testing import CliRunner
 from tracked import check_run, client, make_summary, run_ids
 
-from eval.analysis.summary import Summary, summarise
-from eval.cli.log import log as log_command
-from eval.runs.stored import load
-from eval.tracking import TrackingError, log, log_once, tracking_uri
-from eval.tracking.record import describe
-from eval.tracking.sweep import log_sweep
-from retrievers.base import AssayError, Quiet
+from assay.eval.analysis.summary import Summary, summarise
+from assay.eval.cli.log import log as log_command
+from assay.eval.runs.stored import load
+from assay.eval.tracking import TrackingError, log, log_once, tracking_uri
+from assay.eval.tracking.record import describe
+from assay.eval.tracking.sweep import log_sweep
+from assay.retrievers.base import AssayError, Quiet
 
 ROOT = Path(__file__).parents[3]
 
@@ -151,9 +151,9 @@ def test_a_deleted_experiment_is_one_clear_line(summary: Summary) -> None:
 SEND = """
 import sys
 from pathlib import Path
-from eval.runs.stored import load
-from eval.analysis.summary import summarise
-from eval.tracking import log_once
+from assay.eval.runs.stored import load
+from assay.eval.analysis.summary import summarise
+from assay.eval.tracking import log_once
 print(log_once(summarise(load(Path(sys.argv[1])), ["nDCG@10"])))
 """
 

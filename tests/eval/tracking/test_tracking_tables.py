@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.tracking import local, tables
+from assay.eval.tracking import local, tables
 
 QUERY = "SELECT sql FROM sqlite_master WHERE sql NOT NULL"
 

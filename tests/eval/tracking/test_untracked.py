@@ -6,10 +6,10 @@ import pytest
 from click.testing import CliRunner
 from small_project import write_project
 
-from eval.cli.main import assay
-from eval.tracking import TrackingError, attempt
-from eval.untracked import collect_failures
-from retrievers.base import Quiet
+from assay.eval.cli.main import assay
+from assay.eval.tracking import TrackingError, attempt
+from assay.eval.untracked import collect_failures
+from assay.retrievers.base import Quiet
 
 COMMANDS = {
     "run": ["mine.yaml"],

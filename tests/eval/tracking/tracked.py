@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from eval.analysis.exports import export
-from eval.analysis.summary import Summary, summarise
-from eval.collections.collection import Collection, GoldItem, Query
-from eval.collections.formats.native import NativeCard
-from eval.runs.execution import Plan, execute
-from eval.runs.latency import LatencySettings
-from eval.tracking import metric_name, tracking_uri
-from retrievers.base import (
+from assay.eval.analysis.exports import export
+from assay.eval.analysis.summary import Summary, summarise
+from assay.eval.collections.collection import Collection, GoldItem, Query
+from assay.eval.collections.formats.native import NativeCard
+from assay.eval.runs.execution import Plan, execute
+from assay.eval.runs.latency import LatencySettings
+from assay.eval.tracking import metric_name, tracking_uri
+from assay.retrievers.base import (
     Chunk,
     Document,
     Hit,

@@ -5,16 +5,16 @@ from pathlib import Path
 
 from language_model_server import Call, LanguageModelServer, Reaction
 
-from retrievers.base import Chunk, Document
-from retrievers.contextualisation.generation import LEDGERS, Outcome, generate
-from retrievers.contextualisation.plans import Plan, make_plan
-from retrievers.language_models.base import LanguageModel
-from retrievers.language_models.client import CallSettings
-from retrievers.language_models.ledger import Account, read_account
-from retrievers.language_models.prices import Prices
-from retrievers.language_models.providers import PROVIDERS
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.contextualisation.generation import LEDGERS, Outcome, generate
+from assay.retrievers.contextualisation.plans import Plan, make_plan
+from assay.retrievers.language_models.base import LanguageModel
+from assay.retrievers.language_models.client import CallSettings
+from assay.retrievers.language_models.ledger import Account, read_account
+from assay.retrievers.language_models.prices import Prices
+from assay.retrievers.language_models.providers import PROVIDERS
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 PRICES = Prices(input=1, cache_write=1.25, cache_read=0.1, output=5)
 Serve = Callable[..., LanguageModelServer]

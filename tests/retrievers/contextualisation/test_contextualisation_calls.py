@@ -97,7 +97,7 @@ def test_openai_itself_is_told_where_the_shared_document_ends(
 ) -> None:
     pytest.importorskip("openai", reason="needs the extra `openai`")
     server = serve()
-    from retrievers.language_models.openai import OpenAiModel
+    from assay.retrievers.language_models.openai import OpenAiModel
 
     monkeypatch.setattr(OpenAiModel, "address", f"{server.url}/v1")
     desk = Desk(server, tmp_path / "cache", "openai")

@@ -9,8 +9,8 @@ import pytest
 from desk import Desk, Serve, first_time, make_documents
 from language_model_server import KEY, Body, Call, Drop, Hang, Reaction, Say, Status
 
-from retrievers.base import Chunk, Document
-from retrievers.language_models.ledger import Account
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.language_models.ledger import Account
 
 
 @pytest.mark.parametrize(

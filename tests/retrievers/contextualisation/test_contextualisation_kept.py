@@ -3,8 +3,8 @@
 import pytest
 from desk import Desk
 
-from retrievers.base import AssayError, Chunk, Document
-from retrievers.contextualisation.generation import LEDGERS
+from assay.retrievers.base import AssayError, Chunk, Document
+from assay.retrievers.contextualisation.generation import LEDGERS
 
 
 def test_what_decides_an_answer_decides_its_key(desk: Desk) -> None:

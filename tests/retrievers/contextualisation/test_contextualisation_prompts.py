@@ -3,8 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrievers.base import Document
-from retrievers.contextualisation.prompts import DOCUMENT_SHARE, describe, find_view, make_prompt
+from assay.retrievers.base import Document
+from assay.retrievers.contextualisation.prompts import (
+    DOCUMENT_SHARE,
+    describe,
+    find_view,
+    make_prompt,
+)
 
 
 def test_the_prompt_is_the_published_one() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from opensearch_proxy import Proxy
 
-from retrievers.engines.qdrant import collection
+from assay.retrievers.engines.qdrant import collection
 
 if TYPE_CHECKING:
     from qdrant_double import QdrantDouble

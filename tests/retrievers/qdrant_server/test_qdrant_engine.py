@@ -18,15 +18,15 @@ pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
 
 from qdrant_double import QdrantDouble
 
-from retrievers.conformance import Rule
-from retrievers.engines.base import Engine
-from retrievers.engines.conformance import RULES, hybrid_is_fused_from_its_lists
-from retrievers.engines.conformance_sample import FEW, QUERIES, TEXTS, encode, index
-from retrievers.engines.qdrant import collection as qdrant_collection
-from retrievers.engines.qdrant.edge import QdrantEdgeSettings
-from retrievers.engines.qdrant.engine import QdrantSettings
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.conformance import Rule
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.conformance import RULES, hybrid_is_fused_from_its_lists
+from assay.retrievers.engines.conformance_sample import FEW, QUERIES, TEXTS, encode, index
+from assay.retrievers.engines.qdrant import collection as qdrant_collection
+from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
+from assay.retrievers.engines.qdrant.engine import QdrantSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 
 @pytest.fixture(scope="module")

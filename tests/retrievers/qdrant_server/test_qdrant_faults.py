@@ -15,14 +15,14 @@ pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
 
 from qdrant_double import QdrantDouble
 
-from retrievers.base import Quiet, T
-from retrievers.engines.base import Engine
-from retrievers.engines.conformance_sample import FEW, encode, index
-from retrievers.engines.qdrant import collection as qdrant_collection
-from retrievers.engines.qdrant.engine import QdrantSettings
-from retrievers.engines.retries import count_retries
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
+from assay.retrievers.base import Quiet, T
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.conformance_sample import FEW, encode, index
+from assay.retrievers.engines.qdrant import collection as qdrant_collection
+from assay.retrievers.engines.qdrant.engine import QdrantSettings
+from assay.retrievers.engines.retries import count_retries
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache, default_root
 
 GARBAGE = "<html>garbage"
 

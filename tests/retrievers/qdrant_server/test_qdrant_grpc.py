@@ -14,12 +14,12 @@ pytest.importorskip("qdrant_client", reason="needs the extra `qdrant`")
 
 from qdrant_double import QdrantDouble
 
-from retrievers.base import AssayError
-from retrievers.engines.base import Engine
-from retrievers.engines.conformance_sample import FEW, encode, index
-from retrievers.engines.qdrant import channel
-from retrievers.engines.qdrant.channel import find_grpc_port
-from retrievers.engines.qdrant.connection import connect
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.conformance_sample import FEW, encode, index
+from assay.retrievers.engines.qdrant import channel
+from assay.retrievers.engines.qdrant.channel import find_grpc_port
+from assay.retrievers.engines.qdrant.connection import connect
 
 
 @pytest.fixture

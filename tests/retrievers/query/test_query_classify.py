@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from retrievers.query.base import Request
-from retrievers.query.classify import ClassifySettings, QueryType, classify
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.query.base import Request
+from assay.retrievers.query.classify import ClassifySettings, QueryType, classify
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 LEGS = {"words": "keyword", "meaning": "semantic", "links": "graph"}
 

@@ -2,13 +2,13 @@ import re
 
 import pytest
 
-from retrievers.base import Chunk, Document
-from retrievers.config import PipelineConfig
-from retrievers.corpus import Corpus
-from retrievers.query.base import QueryStep, Request
-from retrievers.query.expand import ExpandSettings
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.config import PipelineConfig
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.query.base import QueryStep, Request
+from assay.retrievers.query.expand import ExpandSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache, default_root
 
 TEXTS = (
     "Authentication is by key. Each request carries the authentication header.",

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from retrievers.base import Chunk, Document
-from retrievers.config import PipelineConfig
-from retrievers.corpus import Corpus
-from retrievers.pipeline import Pipeline
-from retrievers.query.base import Request
-from retrievers.query.filter import FilterSettings, find_conditions, strip_conditions
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.config import PipelineConfig
+from assay.retrievers.corpus import Corpus
+from assay.retrievers.pipeline import Pipeline
+from assay.retrievers.query.base import Request
+from assay.retrievers.query.filter import FilterSettings, find_conditions, strip_conditions
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache, default_root
 
 DOCUMENTS = [
     Document(

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from retrievers.base import AssayError
-from retrievers.query.base import QueryStep, Request
-from retrievers.query.synonyms import SynonymsSettings
-from retrievers.query.wordnet import DEBIAN, ENDINGS, WordNet
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache
+from assay.retrievers.base import AssayError
+from assay.retrievers.query.base import QueryStep, Request
+from assay.retrievers.query.synonyms import SynonymsSettings
+from assay.retrievers.query.wordnet import DEBIAN, ENDINGS, WordNet
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache
 
 LEGS = {"dense": "semantic", "keyword": "keyword"}
 LICENCE = "  1 This is a licence, and its lines begin with two blanks.\n"

@@ -23,17 +23,17 @@ from elasticsearch_double import ElasticsearchDouble
 from mongodb_double import Answer, MongoDouble
 from pinecone_double import PineconeDouble
 
-from retrievers.engines.azure_ai_search.engine import AzureSearchSettings
-from retrievers.engines.azure_cosmos_nosql.engine import CosmosSettings
-from retrievers.engines.base import Engine
-from retrievers.engines.conformance_sample import encode, search_fully
-from retrievers.engines.elasticsearch.engine import ElasticsearchSettings
-from retrievers.engines.mongodb.engine import MongoSettings
-from retrievers.engines.pinecone.engine import PineconeSettings
-from retrievers.engines.service import ServiceSettings
-from retrievers.models.base import Vectors
-from retrievers.settings import Workshop
-from retrievers.store.cache import Cache, default_root
+from assay.retrievers.engines.azure_ai_search.engine import AzureSearchSettings
+from assay.retrievers.engines.azure_cosmos_nosql.engine import CosmosSettings
+from assay.retrievers.engines.base import Engine
+from assay.retrievers.engines.conformance_sample import encode, search_fully
+from assay.retrievers.engines.elasticsearch.engine import ElasticsearchSettings
+from assay.retrievers.engines.mongodb.engine import MongoSettings
+from assay.retrievers.engines.pinecone.engine import PineconeSettings
+from assay.retrievers.engines.service import ServiceSettings
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.cache import Cache, default_root
 
 QUICK = {"retries": {"attempts": 3, "pause": 0.001}, "timeout_seconds": 5.0}
 

@@ -10,13 +10,13 @@ from pydantic import ValidationError
 from served import SERVED, search
 from server_engines import is_told, one_line
 
-from retrievers.engines.azure_cosmos_nosql.formula import UnitedRanks
-from retrievers.engines.conformance_sample import FEW, encode, index
-from retrievers.engines.elasticsearch.fusion import LinearScores
-from retrievers.engines.mongodb.connection import MongoConnection
-from retrievers.engines.mongodb.formula import AveragedScores, SharedRanks
-from retrievers.engines.retries import count_retries
-from retrievers.engines.service import Fault
+from assay.retrievers.engines.azure_cosmos_nosql.formula import UnitedRanks
+from assay.retrievers.engines.conformance_sample import FEW, encode, index
+from assay.retrievers.engines.elasticsearch.fusion import LinearScores
+from assay.retrievers.engines.mongodb.connection import MongoConnection
+from assay.retrievers.engines.mongodb.formula import AveragedScores, SharedRanks
+from assay.retrievers.engines.retries import count_retries
+from assay.retrievers.engines.service import Fault
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import pytest
 from served import Served, encode_all, search
 from server_engines import one_line
 
-from retrievers.engines import service_collections
-from retrievers.engines.conformance_sample import FEW, index
-from retrievers.engines.retries import count_retries
+from assay.retrievers.engines import service_collections
+from assay.retrievers.engines.conformance_sample import FEW, index
+from assay.retrievers.engines.retries import count_retries
 
 
 @pytest.mark.parametrize("status", ["429", "503"])

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from server_engines import make_weaviate, point_at
 
-from retrievers.engines.conformance_sample import index
-from retrievers.engines.weaviate.engine import WeaviateEngine
+from assay.retrievers.engines.conformance_sample import index
+from assay.retrievers.engines.weaviate.engine import WeaviateEngine
 
 if TYPE_CHECKING:
     from weaviate_double import WeaviateDouble

@@ -17,17 +17,17 @@ pytest.importorskip("weaviate", reason="needs the extra `weaviate`")
 
 from weaviate_double import WeaviateDouble
 
-from retrievers.conformance import Rule
-from retrievers.engines.conformance import (
+from assay.retrievers.conformance import Rule
+from assay.retrievers.engines.conformance import (
     RULES,
     dense_is_cosine,
     hybrid_is_fused_from_its_lists,
     smaller_limits_give_heads,
 )
-from retrievers.engines.conformance_sample import TEXTS, encode, index
-from retrievers.engines.formulas import RelativeScores
-from retrievers.engines.weaviate import collection as weaviate_collection
-from retrievers.engines.weaviate.engine import WeaviateEngine, WeaviateSettings
+from assay.retrievers.engines.conformance_sample import TEXTS, encode, index
+from assay.retrievers.engines.formulas import RelativeScores
+from assay.retrievers.engines.weaviate import collection as weaviate_collection
+from assay.retrievers.engines.weaviate.engine import WeaviateEngine, WeaviateSettings
 
 DENSE = [(3, 0.9), (1, 0.8), (2, 0.5)]
 KEYWORD = [(1, 7.0), (4, 3.0)]

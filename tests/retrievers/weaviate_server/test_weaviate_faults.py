@@ -16,9 +16,9 @@ pytest.importorskip("weaviate", reason="needs the extra `weaviate`")
 import grpc
 from weaviate_double import Call, Fault, WeaviateDouble
 
-from retrievers.engines.conformance_sample import TEXTS, encode, index
-from retrievers.engines.retries import count_retries
-from retrievers.engines.weaviate.engine import WeaviateEngine
+from assay.retrievers.engines.conformance_sample import TEXTS, encode, index
+from assay.retrievers.engines.retries import count_retries
+from assay.retrievers.engines.weaviate.engine import WeaviateEngine
 
 UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
 

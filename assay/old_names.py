@@ -1,0 +1,59 @@
+"""Old import names: `eval.…` and `retrievers.…` work with a warning until release 0.3.
+
+A module imported by its old name is the one that has the new name, not a second copy of it. A
+package `eval` or `retrievers` of the user's own comes first.
+"""
+
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+
+OLD = ("eval", "retrievers")
+
+
+class OldNameFinder(MetaPathFinder, Loader):
+    """Finds `retrievers.base` as `assay.retrievers.base`."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return a spec for an old name, and None for any other name."""
+        top = fullname.partition(".")[0]
+        if top not in OLD or (fullname != top and not self._stands_for_ours(top)):
+            return None
+        if fullname == top and _belongs_to_user(top):
+            return None
+        return ModuleSpec(fullname, self, is_package=True)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put the module of the new name in place of `module`. Raises ImportError."""
+        new = f"assay.{module.__name__}"
+        sys.modules[module.__name__] = import_module(new)
+        warnings.warn(
+            f"import {module.__name__} as {new}: the old name works until release 0.3",
+            FutureWarning,
+            stacklevel=2,
+        )
+
+    def _stands_for_ours(self, top: str) -> bool:
+        return sys.modules.get(top) is sys.modules.get(f"assay.{top}", self)
+
+
+def install() -> None:
+    """Let old names be found, once."""
+    if not any(isinstance(finder, OldNameFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, OldNameFinder())
+
+
+def _belongs_to_user(top: str) -> bool:
+    """Return whether the path has a package of this name that is not a folder of this project."""
+    spec = PathFinder.find_spec(top)
+    if spec is None or spec.origin is None:
+        return False
+    ours = import_module(f"assay.{top}").__file__
+    return ours is None or Path(spec.origin).resolve() != Path(ours).resolve()
