@@ -13,13 +13,10 @@ FORMER = "eval.cli.timing"
 # Without -P Python would look for it in the working folder first, where a user may have an `assay`.
 MODULE = ("-P", "-m", TIMING)
 # The one of these that is installed.
-INSTALLED = """
-try:
-    from assay.eval.cli import timing
-except ModuleNotFoundError:
-    from eval.cli import timing
-timing.main()
-"""
+INSTALLED = (
+    "import importlib.util, runpy; new = importlib.util.find_spec('assay');"
+    f"runpy.run_module('{TIMING}' if new else '{FORMER}', run_name='__main__')"
+)
 
 
 def make_contender(config: str, overrides: Sequence[str]) -> Contender:
