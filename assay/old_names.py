@@ -14,6 +14,16 @@ from pathlib import Path
 from types import ModuleType
 
 OLD = ("eval", "retrievers")
+# Modules that plug-ins import, and that went into a package.
+MOVED = {
+    "retrievers.charges": "assay.retrievers.services.charges",
+    "retrievers.corpus": "assay.retrievers.corpus.corpus",
+    "retrievers.engines.retries": "assay.retrievers.services.retries",
+    "retrievers.fusion": "assay.retrievers.fusion.fusion",
+    "retrievers.normalisation": "assay.retrievers.fusion.normalisation",
+    "retrievers.pipeline": "assay.retrievers.pipeline.pipeline",
+    "retrievers.ranking": "assay.retrievers.fusion.ranking",
+}
 
 
 class OldNameFinder(MetaPathFinder, Loader):
@@ -32,7 +42,7 @@ class OldNameFinder(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Put the module of the new name in place of `module`. Raises ImportError."""
-        new = f"assay.{module.__name__}"
+        new = MOVED.get(module.__name__, f"assay.{module.__name__}")
         sys.modules[module.__name__] = import_module(new)
         warnings.warn(
             f"import {module.__name__} as {new}: the old name works until release 0.3",

@@ -61,7 +61,7 @@ def _measure(options: argparse.Namespace) -> None:
     from assay.eval.experiments.workshop import make_workshop
     from assay.eval.runs.unstored import score_queries
     from assay.eval.statistics.estimates import estimate_mean
-    from assay.retrievers.reconversion import convert_anew
+    from assay.retrievers.documents.reconversion import convert_anew
 
     collection, workshop = load(options.collection), make_workshop()
     converters: dict[str, Mapping[str, Any]] = {"markitdown": {"type": "markitdown"}}

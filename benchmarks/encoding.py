@@ -178,8 +178,8 @@ def _open_batched(workshop: "Workshop") -> Encode:
 
 
 def _find_files(workshop: "Workshop") -> Mapping[str, Any]:
-    from assay.retrievers.models.files import locate
-    from assay.retrievers.models.pins import DEFAULT_ENCODER
+    from assay.retrievers.model_files.files import locate
+    from assay.retrievers.model_files.pins import DEFAULT_ENCODER
 
     return locate(DEFAULT_ENCODER, "onnx", "encoder", workshop).location()
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from assay.eval.collections.loading import load
 from assay.eval.experiments.workshop import make_workshop
 from assay.retrievers.base import AssayError, Document
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.chunkers import StructureChunker
 from assay.retrievers.documents.identifiers import identify
 from assay.retrievers.documents.preparation import DocumentSettings, prepare

@@ -29,7 +29,7 @@ from benchmarks.latency import pin, positive
 
 if TYPE_CHECKING:
     from assay.eval.statistics.estimates import Estimate
-    from assay.retrievers.corpus import Corpus
+    from assay.retrievers.corpus.corpus import Corpus
     from assay.retrievers.legs.dense import DenseLegSettings
     from assay.retrievers.models.base import Vectors
     from assay.retrievers.settings import Workshop
@@ -80,7 +80,7 @@ def measure(chunks: int, queries: int, control: bool, progress: Progress) -> lis
     """
     from assay.eval.experiments import synthetic_corpus as growth
     from assay.eval.experiments.ingestion import forgetful
-    from assay.retrievers.corpus import Corpus
+    from assay.retrievers.corpus.corpus import Corpus
     from assay.retrievers.documents.preparation import DocumentSettings, prepare
     from assay.retrievers.legs.dense import DenseLegSettings
     from assay.retrievers.settings import Workshop

@@ -3,9 +3,9 @@
 from typing import ClassVar
 
 from assay.retrievers.base import IndexReport
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.fusion.ranking import ordered
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from assay.retrievers.ranking import ordered
 from assay.retrievers.settings import Workshop
 
 

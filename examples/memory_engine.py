@@ -8,8 +8,8 @@ import numpy as np
 from assay.retrievers.base import IndexReport
 from assay.retrievers.engines.base import Capabilities, Engine, StoreSettings, check_dimensions
 from assay.retrievers.engines.formulas import ReciprocalRanks
+from assay.retrievers.fusion.ranking import Scored, best, ordered
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored, best, ordered
 from assay.retrievers.settings import Workshop
 
 

@@ -9,9 +9,9 @@ from language_model_server import Call, LanguageModelServer, Reaction, Say
 from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
 from assay.retrievers.language_models.base import LanguageModel, Prompt
 from assay.retrievers.language_models.client import CallSettings, LanguageModelClient
-from assay.retrievers.language_models.ledger import Ledger
 from assay.retrievers.language_models.openai import OpenAiSettings
-from assay.retrievers.language_models.prices import Prices
+from assay.retrievers.services.ledger import Ledger
+from assay.retrievers.services.prices import Prices
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache
 

@@ -6,8 +6,8 @@ from typing import Any
 from assay.retrievers.base import IndexReport
 from assay.retrievers.engines.base import Engine, Lists
 from assay.retrievers.engines.formulas import Formula
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 
 Lie = Callable[["Liar", str, Vectors], list[Scored]]
 

@@ -14,6 +14,8 @@ from retrievers.base import Retriever
 from assay.retrievers import base
 from eval.scoring.own import OwnMeasure
 from assay.eval.scoring import own
+from retrievers.ranking import Scored
+from retrievers.corpus import Corpus
 print(Retriever is base.Retriever, OwnMeasure is own.OwnMeasure, base.__spec__.name)
 """
 THEIRS = """

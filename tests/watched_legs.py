@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from assay.retrievers.variants import Variants
+from assay.retrievers.pipeline.variants import Variants
 
 
 def count_open_legs(monkeypatch: pytest.MonkeyPatch) -> list[int]:

@@ -29,7 +29,7 @@ from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.stored import load
 from assay.eval.tracking.record import Record
 from assay.retrievers.base import AssayError
-from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Workshop, explain_error
 from assay.retrievers.store.digest import digest
 

@@ -28,7 +28,7 @@ from assay.eval.parity.results import IndexCost
 from assay.eval.parity.timing import find_percentiles, time_interleaved
 from assay.eval.runs import environment
 from assay.retrievers.base import AssayError
-from assay.retrievers.ranking import Scored
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.settings import Workshop
 
 EXACT = "exact search"

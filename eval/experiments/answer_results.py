@@ -7,7 +7,7 @@ from typing import Any
 from assay.eval.analysis.answers import Answers
 from assay.eval.experiments.answer_prompts import Task
 from assay.retrievers.language_models.estimates import DryRun
-from assay.retrievers.language_models.ledger import Ledger
+from assay.retrievers.services.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from assay.eval.runs.stored import StoredRun
 from assay.eval.statistics.estimates import Estimate, estimate_share
 from assay.eval.statistics.roc import fit_threshold
 from assay.retrievers.base import AssayError, Progress
-from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.store.digest import digest
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2)

@@ -21,7 +21,7 @@ from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.language_models.base import Prompt, TooLongError
 from assay.retrievers.language_models.client import LanguageModelClient
 from assay.retrievers.language_models.estimates import DryRun
-from assay.retrievers.language_models.ledger import Ledger
+from assay.retrievers.services.ledger import Ledger
 from assay.retrievers.store.digest import digest
 
 PURPOSE = "answer"

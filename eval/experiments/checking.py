@@ -17,7 +17,8 @@ from assay.retrievers.documents import conformance as chunker_rules
 from assay.retrievers.documents.chunkers import Chunker
 from assay.retrievers.engines import conformance as engine_rules
 from assay.retrievers.engines.base import StoreSettings
-from assay.retrievers.frameworks import FrameworkSettings
+from assay.retrievers.foreign.frameworks import FrameworkSettings
+from assay.retrievers.foreign.http import HttpSettings
 from assay.retrievers.legs import conformance as leg_rules
 from assay.retrievers.legs.base import LegSettings
 from assay.retrievers.models.conformance import CROSS_ENCODER_RULES, ENCODER_RULES
@@ -25,7 +26,6 @@ from assay.retrievers.models.cross_encoders import CrossEncoderChoice
 from assay.retrievers.models.encoders import EncoderChoice
 from assay.retrievers.query import conformance as step_rules
 from assay.retrievers.query.base import QueryStepSettings
-from assay.retrievers.service import HttpSettings
 from assay.retrievers.settings import Settings, Workshop, validate
 from assay.retrievers.settings.parts import find_plugged
 from assay.retrievers.settings.plugins import load_class

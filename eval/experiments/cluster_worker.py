@@ -32,12 +32,12 @@ from assay.retrievers.models.encoders import EncoderChoice
 from assay.retrievers.models.sparse import CachingSparseEncoder, SparseEncoderSettings
 from assay.retrievers.models.sparse_base import SparseVector
 from assay.retrievers.models.token_vectors import CachingTokenEncoder, TokenEncoderSettings
+from assay.retrievers.pipeline.variants import Variants
 from assay.retrievers.settings import Workshop
 from assay.retrievers.settings.plugins import look_here
 from assay.retrievers.store.cache import Cache, default_root
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports
-from assay.retrievers.variants import Variants
 
 # What decides which content a name means, or what may be read. Secrets are never sent.
 SENT = ("ASSAY_DATA", "ASSAY_DATASET", "ASSAY_TRUST", "ASSAY_PRICES")

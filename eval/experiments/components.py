@@ -13,9 +13,9 @@ from assay.retrievers.documents.contexts import SOURCES
 from assay.retrievers.documents.preparation import DocumentSettings
 from assay.retrievers.legs.keyword import KeywordLegSettings
 from assay.retrievers.legs.native import NativeHybridSettings
-from assay.retrievers.models.pins import list_pinned
+from assay.retrievers.model_files.pins import list_pinned
 from assay.retrievers.models.registry import ServedCrossEncoders, ServedEncoders
-from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import name_type
 from assay.retrievers.settings.parts import PYTHON, find_part, list_classes, name_class
 from assay.retrievers.stages.rerank import RerankSettings

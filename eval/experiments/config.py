@@ -13,7 +13,7 @@ from assay.eval.experiments.overrides import apply_override, drop_nulls, merge
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.scoring import measures
 from assay.retrievers.base import AssayError
-from assay.retrievers.config import PipelineConfig
+from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.settings import explain_errors
 from assay.retrievers.settings.files import read_mapping
 

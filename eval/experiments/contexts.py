@@ -23,7 +23,7 @@ from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.language_models.base import LanguageModel
 from assay.retrievers.language_models.client import CallSettings, find_prices
 from assay.retrievers.language_models.estimates import Estimate
-from assay.retrievers.language_models.prices import Prices, Usage
+from assay.retrievers.services.prices import Prices, Usage
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.files import write_atomically
 from assay.retrievers.store.locks import changing

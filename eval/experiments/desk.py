@@ -12,8 +12,8 @@ from assay.retrievers.language_models.answers import AnswerCache
 from assay.retrievers.language_models.base import LanguageModel
 from assay.retrievers.language_models.client import CallSettings, find_prices
 from assay.retrievers.language_models.estimates import DryRun
-from assay.retrievers.language_models.ledger import Ledger
-from assay.retrievers.language_models.prices import Prices
+from assay.retrievers.services.ledger import Ledger
+from assay.retrievers.services.prices import Prices
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.digest import digest
 

@@ -24,15 +24,15 @@ from assay.eval.experiments.runner import Done, Task
 from assay.eval.experiments.workshop import make_workshop
 from assay.eval.runs.searching import Answered, Searcher
 from assay.retrievers.base import AssayError, Progress
-from assay.retrievers.language_models.prices import FREE, Prices
 from assay.retrievers.models.cross_encoders import CrossEncoderChoice
 from assay.retrievers.models.encoders import EncoderChoice
 from assay.retrievers.models.served.encoder import ServedEncoderSettings
-from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
+from assay.retrievers.pipeline.variants import Variants
 from assay.retrievers.query.writing import WritingSettings
+from assay.retrievers.services.prices import FREE, Prices
 from assay.retrievers.settings import Settings, Spread, Workshop, name_type
 from assay.retrievers.store.digest import digest
-from assay.retrievers.variants import Variants
 
 TOKENS_PER_BATCH = 8192  # what a worker encodes in seconds, and loses when it is killed
 BYTES_PER_TOKEN = 4  # about, of English

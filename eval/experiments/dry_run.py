@@ -9,19 +9,19 @@ from assay.eval.experiments.config import RunConfig
 from assay.eval.experiments.workshop import make_workshop
 from assay.eval.runs.searching import sample
 from assay.retrievers.base import AssayError, Progress
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import prepare
-from assay.retrievers.language_models.prices import FREE, Prices, Usage
 from assay.retrievers.legs.base import LegSettings
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.models.encoders import EncoderChoice
 from assay.retrievers.models.served.ordering import OrderingSettings
-from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.query.expand import ExpandSettings
 from assay.retrievers.query.hyde import HydeSettings
 from assay.retrievers.query.multi_query import MultiQuerySettings
 from assay.retrievers.query.writing import WritingSettings
+from assay.retrievers.services.prices import FREE, Prices, Usage
 from assay.retrievers.settings import Workshop
 from assay.retrievers.stages.rerank import RerankSettings
 

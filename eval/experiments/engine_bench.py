@@ -15,12 +15,12 @@ from assay.eval.parity.quality import Rankings
 from assay.eval.parity.results import IndexCost
 from assay.eval.runs.searching import sample
 from assay.retrievers.base import Chunk
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
-from assay.retrievers.engines.retries import count_retries
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.models.encoders import EncoderSettings
-from assay.retrievers.ranking import Scored
+from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.digest import digest
 

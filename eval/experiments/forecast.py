@@ -13,11 +13,11 @@ from assay.eval.experiments.stored_points import find_stored
 from assay.eval.report.formats import count
 from assay.retrievers.base import AssayError
 from assay.retrievers.models.encoders import EncoderChoice
-from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
+from assay.retrievers.pipeline.variants import name_leg
 from assay.retrievers.stages.rerank import RerankSettings
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.digest import digest
-from assay.retrievers.variants import name_leg
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ from assay.eval.parity.quality import DENSE, HYBRID, KEYWORD, NATIVE, OURS, scor
 from assay.eval.parity.verdicts import conclude
 from assay.eval.runs import environment
 from assay.retrievers.base import AssayError
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.base import Lists
 from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.engines.parity import state
+from assay.retrievers.fusion.ranking import Scored, best
 from assay.retrievers.legs.keyword import KeywordLegSettings
-from assay.retrievers.ranking import Scored, best
 from assay.retrievers.settings import Workshop
 
 # The lists of configs/hybrid.yaml: exact cosine, and this BM25, each to the same depth.

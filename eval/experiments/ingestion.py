@@ -21,7 +21,7 @@ from assay.retrievers.base.ingestion import Ingested
 from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.documents.converters import MARKITDOWN, AnyConverter
 from assay.retrievers.documents.folder import FolderDocument, Skipped, read_place
-from assay.retrievers.ingestion import ingest
+from assay.retrievers.pipeline.ingestion import ingest
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.paths import parse_path

@@ -15,7 +15,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
 from assay.retrievers.language_models.base import TooLongError
 from assay.retrievers.language_models.client import LanguageModelClient, find_prices
-from assay.retrievers.language_models.ledger import Account, Ledger
+from assay.retrievers.services.ledger import Account, Ledger
 from assay.retrievers.store.digest import digest
 
 LEDGERS = "judge-ledger"

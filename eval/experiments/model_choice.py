@@ -8,8 +8,8 @@ from assay.eval.experiments.workshop import make_workshop
 from assay.retrievers.base import AssayError, Progress
 from assay.retrievers.language_models.base import LanguageModel
 from assay.retrievers.language_models.client import CallSettings, find_prices
-from assay.retrievers.language_models.prices import LISTED, Prices
 from assay.retrievers.language_models.providers import PROVIDERS
+from assay.retrievers.services.prices import LISTED, Prices
 from assay.retrievers.settings import Workshop, explain_error
 
 PRICE_LIST = LISTED  # the month of the prices that are known

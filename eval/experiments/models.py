@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from assay.eval.experiments.workshop import make_workshop
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.suggestions import suggest
-from assay.retrievers.models import wheels
-from assay.retrievers.models.packages import PinnedModel
-from assay.retrievers.models.pins import DEFAULTS, list_pinned
+from assay.retrievers.model_files import wheels
+from assay.retrievers.model_files.packages import PinnedModel
+from assay.retrievers.model_files.pins import DEFAULTS, list_pinned
 from assay.retrievers.store.cache import Cache, default_root
 
 

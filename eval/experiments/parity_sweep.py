@@ -32,8 +32,8 @@ from assay.retrievers.engines.list_parity import ListObservation, vary_list
 from assay.retrievers.engines.meaning import describe_hybrid
 from assay.retrievers.engines.parity import Formulation, Observation, list_alternatives, state
 from assay.retrievers.engines.recall import measure_shares
-from assay.retrievers.fusion import LinearSettings, RrfSettings
-from assay.retrievers.ranking import Scored
+from assay.retrievers.fusion.fusion import LinearSettings, RrfSettings
+from assay.retrievers.fusion.ranking import Scored
 
 DEPTH = 100  # hits a timed query asks for
 SECONDS = 30.0  # no further round of timing is begun after that

@@ -7,10 +7,10 @@ from typing import Any
 
 from assay.eval.experiments.config import RunConfig
 from assay.eval.runs import environment
-from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
+from assay.retrievers.pipeline.variants import Variants, name_leg
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.digest import digest
-from assay.retrievers.variants import Variants, name_leg
 
 
 def name_shared(config: RunConfig) -> tuple[str, str]:

@@ -16,9 +16,9 @@ from assay.retrievers.base import Document
 from assay.retrievers.language_models.answers import AnswerCache
 from assay.retrievers.language_models.base import LanguageModel
 from assay.retrievers.language_models.client import CallSettings, find_prices
-from assay.retrievers.language_models.ledger import Ledger
-from assay.retrievers.language_models.prices import Prices
-from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
+from assay.retrievers.services.ledger import Ledger
+from assay.retrievers.services.prices import Prices
 from assay.retrievers.settings import Workshop
 from assay.retrievers.stages.rerank import RerankSettings
 from assay.retrievers.store.digest import digest

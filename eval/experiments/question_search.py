@@ -17,7 +17,7 @@ from assay.eval.scoring.join import Retrieved, covers
 from assay.eval.statistics.estimates import estimate_share
 from assay.retrievers.base import AssayError, Chunk, Document, Progress, Retriever
 from assay.retrievers.legs.dense import DenseLegSettings
-from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Workshop
 
 TOP = 5  # passages in which a question without an answer is looked for

@@ -18,7 +18,7 @@ from assay.eval.questions.drawing import Passage
 from assay.eval.questions.words import split_words
 from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.base.markdown import TEXT_SUFFIX
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.chunkers.structure import SectionChunker
 from assay.retrievers.documents.folder import Skipped, read_folder
 from assay.retrievers.documents.preparation import DocumentSettings, prepare

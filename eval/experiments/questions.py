@@ -15,7 +15,7 @@ from assay.eval.questions.asking import Examiner, Fate
 from assay.eval.questions.drawing import Draw
 from assay.eval.questions.selection import Made, choose_review, drop_duplicates
 from assay.retrievers.base import AssayError, Chunk, Progress
-from assay.retrievers.language_models.ledger import Ledger
+from assay.retrievers.services.ledger import Ledger
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from assay.eval.ragas.samples import Sample
 from assay.eval.runs.stored import StoredRun
 from assay.eval.tracking.ragas import log_ragas
 from assay.retrievers.base import AssayError, Progress, Quiet
-from assay.retrievers.language_models.ledger import Ledger
+from assay.retrievers.services.ledger import Ledger
 
 MAX_TOKENS = 1024  # a judge repeats each statement and gives its reasons
 

@@ -11,10 +11,10 @@ from pydantic import ValidationError
 from assay.eval.experiments.engine_settings import ConfiguredEngine, read_engine
 from assay.eval.experiments.overrides import apply_override
 from assay.retrievers.base import AssayError, IndexReport
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.compression import CompressedVectors
 from assay.retrievers.legs.dense import DenseLegSettings
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop, explain_errors
 
 DENSE = "dense"

@@ -28,9 +28,9 @@ from assay.eval.runs.searching import Searcher, sample
 from assay.eval.runs.stored import load as load_run
 from assay.eval.tracking.record import Record
 from assay.retrievers.base import AssayError, Chunk, Retriever
+from assay.retrievers.pipeline.variants import Variants
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.digest import digest
-from assay.retrievers.variants import Variants
 
 
 @dataclass(frozen=True)

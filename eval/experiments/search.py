@@ -11,14 +11,14 @@ from assay.eval.experiments.config import RunConfig
 from assay.eval.experiments.ingestion import is_bare, open_source
 from assay.eval.experiments.workshop import make_workshop
 from assay.eval.runs import searching
-from assay.retrievers import telemetry
 from assay.retrievers.base import Document, Hit, Ranking, Retriever, StageTrace
 from assay.retrievers.base.surroundings import Surroundings
 from assay.retrievers.documents.converters import AnyConverter
-from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.pipeline import telemetry
+from assay.retrievers.pipeline.chunk_context import Surveyor
+from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Workshop
 from assay.retrievers.stages.context import assemble
-from assay.retrievers.surroundings import Surveyor
 
 
 class Step(NamedTuple):

@@ -18,9 +18,9 @@ from assay.eval.analysis.search_space import (
 )
 from assay.eval.experiments.config import RunConfig, load_config
 from assay.retrievers.base import AssayError
-from assay.retrievers.fusion import Fusion
+from assay.retrievers.fusion.fusion import Fusion
 from assay.retrievers.legs.base import LegSettings
-from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Settings, validate
 from assay.retrievers.settings.files import read_mapping
 from assay.retrievers.stages.base import StageSettings

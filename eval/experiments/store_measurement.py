@@ -22,7 +22,7 @@ from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
 from assay.retrievers.base import AssayError, cut
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.recall import measure_share
-from assay.retrievers.ranking import Scored
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.settings import Workshop
 
 DEPTH = 100  # hits a query asks for, and to which recall is measured

@@ -65,7 +65,7 @@ def find_config_timing(
 
     None of them is given what another has found.
     """
-    from assay.retrievers.variants import Variants
+    from assay.retrievers.pipeline.variants import Variants
 
     with Variants(workshop, timed=True) as variants:
         systems = {

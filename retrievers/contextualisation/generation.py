@@ -10,7 +10,7 @@ from assay.retrievers.contextualisation.queue import Queue
 from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
 from assay.retrievers.language_models.base import LanguageModel, TooLongError
 from assay.retrievers.language_models.client import CallSettings, LanguageModelClient, find_prices
-from assay.retrievers.language_models.ledger import Account, Ledger
+from assay.retrievers.services.ledger import Account, Ledger
 from assay.retrievers.settings import Workshop
 
 LEDGERS = "contexts-ledger"

@@ -16,7 +16,7 @@ from assay.retrievers.contextualisation.prompts import (
 from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
 from assay.retrievers.language_models.base import LanguageModel, Prompt
 from assay.retrievers.language_models.estimates import Estimate
-from assay.retrievers.language_models.prices import Prices
+from assay.retrievers.services.prices import Prices
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.digest import digest
 

@@ -16,7 +16,7 @@ from assay.retrievers.documents.chunkers import AnyChunker, StructureChunker, ta
 from assay.retrievers.documents.contexts import ContextSettings, Source, contextualise
 from assay.retrievers.documents.converters import AnyConverter
 from assay.retrievers.documents.cuts import Cut, Cutting, Tally
-from assay.retrievers.models.pins import DEFAULT_TOKENIZER
+from assay.retrievers.model_files.pins import DEFAULT_TOKENIZER
 from assay.retrievers.settings import Settings, Workshop
 from assay.retrievers.store.chunk_shelf import (
     ChunkShelf,

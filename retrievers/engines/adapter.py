@@ -9,8 +9,8 @@ from assay.retrievers.engines.bare import BareClient
 from assay.retrievers.engines.base import Engine, StoreSettings, check_dimensions
 from assay.retrievers.engines.capabilities import Search
 from assay.retrievers.engines.recall import measure_recall
+from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored, ordered
 from assay.retrievers.settings import Workshop, name_type
 from assay.retrievers.store.digest import digest, digest_texts
 from assay.retrievers.store.sources import digest_imports

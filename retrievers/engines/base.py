@@ -12,8 +12,8 @@ from assay.retrievers.engines.capabilities import SEARCHES, Capabilities, Search
 from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.engines.live import LiveRows
 from assay.retrievers.engines.words import WordKey, doubt_words
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Settings, Workshop
 
 

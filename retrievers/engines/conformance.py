@@ -33,7 +33,7 @@ from assay.retrievers.engines.live_rules import (
     rows_are_searched_while_they_change,
     rows_change_for_the_next_search,
 )
-from assay.retrievers.ranking import Scored
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.settings import Workshop
 
 Make = Callable[[], Engine]

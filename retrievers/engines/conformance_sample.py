@@ -7,8 +7,8 @@ import numpy as np
 
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.capabilities import Search
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 
 DIMENSIONS = 32
 TOPICS = ("ferry", "harbour", "ticket", "winter", "refund", "lantern", "anchor", "tide")

@@ -9,13 +9,13 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from assay.retrievers.normalisation import (
+from assay.retrievers.fusion.normalisation import (
     normalise_deviations,
     normalise_l2,
     normalise_min_max,
     normalise_z_score,
 )
-from assay.retrievers.ranking import Scored, ordered
+from assay.retrievers.fusion.ranking import Scored, ordered
 
 Normalisation = Literal["none", "min-max", "z-score", "dbsf", "l2"]
 NORMALISATIONS: tuple[Normalisation, ...] = get_args(Normalisation)

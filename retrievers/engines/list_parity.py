@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from assay.retrievers.engines.base import Engine, Lists
 from assay.retrievers.engines.parity import Formulation, Observation
+from assay.retrievers.fusion.ranking import best
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import best
 
 DEPTH = 100
 

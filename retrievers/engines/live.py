@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from assay.retrievers.engines.copies import OwnFolder
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 
 
 class LiveRows(ABC):

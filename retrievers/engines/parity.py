@@ -22,8 +22,8 @@ from assay.retrievers.engines.formulas import (
     SummedScores,
 )
 from assay.retrievers.engines.ties import settle_ties
+from assay.retrievers.fusion.ranking import Scored, best
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored, best
 
 Family = Literal[
     "stated",

@@ -10,14 +10,14 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import Field
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.addresses import shorten
 from assay.retrievers.engines.base import StoreSettings
 from assay.retrievers.engines.collection_store import Collection, CollectionPlan
-from assay.retrievers.engines.retries import MISREAD, PASSING, RetrySettings, call
 from assay.retrievers.engines.server_engine import Opened, ServerEngine
 from assay.retrievers.engines.service_collections import Notes, ServiceServer, ServiceStore
 from assay.retrievers.engines.stated import StatedAdapter
 from assay.retrievers.models.base import Vectors
+from assay.retrievers.services.addresses import shorten
+from assay.retrievers.services.retries import MISREAD, PASSING, RetrySettings, call
 
 T = TypeVar("T")
 DENIED = (401, 403)

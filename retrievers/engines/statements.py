@@ -10,8 +10,8 @@ from assay.retrievers.engines.adapter import Adapter, H
 from assay.retrievers.engines.bare import BareClient, Request
 from assay.retrievers.engines.base import LegWeights, StoreSettings
 from assay.retrievers.engines.formulas import Formula, ReciprocalRanks, ScaledScores
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 
 RRF = "/ ($k + row_number() OVER (ORDER BY score DESC, position))"
 MIN_MAX = """* CASE WHEN max(score) OVER () > min(score) OVER ()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from assay.retrievers.engines.base import Lists
 from assay.retrievers.engines.formulas import Formula
-from assay.retrievers.ranking import Scored
+from assay.retrievers.fusion.ranking import Scored
 
 # Relative difference up to which scores of a list are equal: that of 32 bits, and some.
 EQUAL = 1e-6

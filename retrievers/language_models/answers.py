@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from assay.retrievers.language_models.base import Answer, Ending, LanguageModel, Prompt
-from assay.retrievers.language_models.prices import Usage
+from assay.retrievers.services.prices import Usage
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.digest import digest
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal, Self
 
-from assay.retrievers.language_models.prices import Prices, Usage
+from assay.retrievers.services.prices import Prices, Usage
 
 Ending = Literal["end", "length", "refusal"]
 

@@ -5,9 +5,9 @@ from pydantic import Field
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
 from assay.retrievers.language_models.base import LanguageModel, Prompt
-from assay.retrievers.language_models.calls import Calls, PaceSettings
-from assay.retrievers.language_models.ledger import Book
-from assay.retrievers.language_models.prices import Prices
+from assay.retrievers.services.calls import Calls, PaceSettings
+from assay.retrievers.services.ledger import Book
+from assay.retrievers.services.prices import Prices
 
 
 class CallSettings(PaceSettings):

@@ -5,7 +5,7 @@ from typing import Any
 
 from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
 from assay.retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, LanguageModel, Prompt
-from assay.retrievers.language_models.prices import Prices, Usage
+from assay.retrievers.services.prices import Prices, Usage
 
 
 @dataclass

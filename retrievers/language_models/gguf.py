@@ -16,9 +16,9 @@ from assay.retrievers.language_models.base import (
     Prompt,
     TooLongError,
 )
-from assay.retrievers.language_models.prices import FREE, Usage
-from assay.retrievers.models.packages import PinnedModel
-from assay.retrievers.models.wheels import fetch
+from assay.retrievers.model_files.packages import PinnedModel
+from assay.retrievers.model_files.wheels import fetch
+from assay.retrievers.services.prices import FREE, Usage
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.digest import digest, digest_file
 

@@ -7,8 +7,8 @@ from pydantic import Field
 from assay.retrievers.language_models.base import LanguageModel, Limits
 from assay.retrievers.language_models.gguf import GgufModel
 from assay.retrievers.language_models.transformers import TransformersModel
-from assay.retrievers.models.files import locate
-from assay.retrievers.models.pins import DEFAULT_LANGUAGE_MODEL, find_pinned
+from assay.retrievers.model_files.files import locate
+from assay.retrievers.model_files.pins import DEFAULT_LANGUAGE_MODEL, find_pinned
 from assay.retrievers.settings import Settings, Workshop
 from assay.retrievers.store.paths import parse_path
 

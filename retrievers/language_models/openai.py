@@ -5,8 +5,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from assay.retrievers.language_models.base import Answer, LanguageModel, Prompt
-from assay.retrievers.language_models.prices import Usage
 from assay.retrievers.language_models.remote import RemoteModel, RemoteSettings, count
+from assay.retrievers.services.prices import Usage
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.digest import digest
 

@@ -9,13 +9,8 @@ from pydantic import Field
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.base import Answer, LanguageModel, Prompt
-from assay.retrievers.language_models.endpoint import (
-    Endpoint,
-    RefusedError,
-    check_url,
-    name_variable,
-)
-from assay.retrievers.language_models.prices import Usage, find_known
+from assay.retrievers.services.endpoint import Endpoint, RefusedError, check_url, name_variable
+from assay.retrievers.services.prices import Usage, find_known
 from assay.retrievers.settings import Settings, name_type
 from assay.retrievers.settings.trust import ADDRESS, VARIABLE
 from assay.retrievers.store.digest import digest

@@ -6,17 +6,17 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from assay.retrievers import charges
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import AnswerCache, KeptAnswer
 from assay.retrievers.language_models.base import LanguageModel, Prompt
-from assay.retrievers.language_models.calls import PaceSettings
 from assay.retrievers.language_models.client import LanguageModelClient
-from assay.retrievers.language_models.ledger import Book, NoLedger, SharedLedger
 from assay.retrievers.language_models.openai import OpenAiSettings
-from assay.retrievers.language_models.prices import Prices, Usage
 from assay.retrievers.language_models.providers import LanguageModelSettings
 from assay.retrievers.language_models.remote import RemoteSettings
+from assay.retrievers.services import charges
+from assay.retrievers.services.calls import PaceSettings
+from assay.retrievers.services.ledger import Book, NoLedger, SharedLedger
+from assay.retrievers.services.prices import Prices, Usage
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.digest import digest
 

@@ -10,9 +10,9 @@ from assay.retrievers.language_models.base import (
     Prompt,
     TooLongError,
 )
-from assay.retrievers.language_models.prices import FREE, Usage
-from assay.retrievers.models.files import ModelFiles
-from assay.retrievers.models.hub import quieten
+from assay.retrievers.model_files.files import ModelFiles
+from assay.retrievers.model_files.hub import quieten
+from assay.retrievers.services.prices import FREE, Usage
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.digest import digest
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from assay.retrievers.base import IndexReport
-from assay.retrievers.corpus import Corpus
-from assay.retrievers.ranking import Scored
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.settings import Settings, Workshop
 
 # What a leg goes by. A pipeline's `mode` chooses among its legs by it.

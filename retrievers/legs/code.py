@@ -15,12 +15,12 @@ from pydantic import Field
 
 from assay.retrievers.base import IndexReport
 from assay.retrievers.base.installation import read_version
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.code import CodeSpan, find_code, name_language
+from assay.retrievers.fusion.ranking import best_matches
 from assay.retrievers.legs import bm25
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.legs.bm25 import Bm25sScorer, Formula
-from assay.retrievers.ranking import best_matches
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.retrievers.base import AssayError
+from assay.retrievers.fusion.ranking import Scored, best, ordered
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored, best, ordered
 
 Quantisation = Literal["none", "int8", "binary"]
 

@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from assay.retrievers.base import Chunk
 from assay.retrievers.conformance import ConformanceError, check_rules, make_rules, require
 from assay.retrievers.conformance_sample import DOCUMENTS, ODD_QUERIES, QUERIES
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Leg, LegResult, LegSettings
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop
 
 Make = Callable[[], Leg]

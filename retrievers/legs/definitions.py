@@ -8,12 +8,12 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from assay.retrievers.base import IndexReport
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.corpus.glossary import Entry, Glossary, read_words
 from assay.retrievers.documents.identifiers import identify
-from assay.retrievers.fusion import RrfSettings
-from assay.retrievers.glossary import Entry, Glossary, read_words
+from assay.retrievers.fusion.fusion import RrfSettings
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop
 from assay.retrievers.text.tokens import fold
 

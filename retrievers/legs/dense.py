@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from assay.retrievers import charges
 from assay.retrievers.base import IndexReport
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.recall import measure_recall
+from assay.retrievers.fusion.ranking import Scored, best
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.legs.compression import CompressedVectors, Quantisation
 from assay.retrievers.legs.reading import find_bill, find_window, split
@@ -20,7 +20,7 @@ from assay.retrievers.models.caching import Encoded
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.registry import AnyEncoder
 from assay.retrievers.models.tokens import Tokenizer
-from assay.retrievers.ranking import Scored, best
+from assay.retrievers.services import charges
 from assay.retrievers.settings import Workshop
 
 

@@ -11,13 +11,13 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from assay.retrievers.base import IndexReport
-from assay.retrievers.corpus import Corpus
-from assay.retrievers.fusion import RrfSettings
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.fusion.fusion import RrfSettings
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.legs.headings import Headed, HeadingIndex
 from assay.retrievers.legs.phrases import Match, PhraseIndex, read_name, read_phrases
 from assay.retrievers.legs.sections import Found, SectionIndex
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop
 
 

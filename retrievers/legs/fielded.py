@@ -9,12 +9,12 @@ from pydantic import Field
 
 from assay.retrievers.base import Chunk, IndexReport
 from assay.retrievers.base.frontmatter import Frontmatter
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.summary import summarise
+from assay.retrievers.fusion.ranking import best_matches
 from assay.retrievers.legs import bm25
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.legs.bm25f import FieldScorer, FieldTerms
-from assay.retrievers.ranking import best_matches
 from assay.retrievers.settings import Settings, Workshop
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports

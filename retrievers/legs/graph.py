@@ -10,11 +10,11 @@ import numpy as np
 from pydantic import Field
 
 from assay.retrievers.base import Chunk, IndexReport
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.links import Names, PointerKind, find_pointers
-from assay.retrievers.fusion import RrfSettings
+from assay.retrievers.fusion.fusion import RrfSettings
+from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from assay.retrievers.ranking import Scored, ordered
 from assay.retrievers.settings import Settings, Workshop
 from assay.retrievers.store.cache import Folder
 from assay.retrievers.store.digest import digest

@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 from assay.retrievers.base import AssayError, Hit, IndexReport, Placed, StageTrace
-from assay.retrievers.corpus import Corpus
-from assay.retrievers.fusion import RrfSettings
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.fusion.fusion import RrfSettings
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Leg, LegResult, LegSettings
 from assay.retrievers.query.base import Request
-from assay.retrievers.ranking import Scored
 
 UNPLACED: Mapping[str, Placed] = MappingProxyType({})
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.blocks import Section
 from assay.retrievers.documents.identifiers import split_title
 from assay.retrievers.legs.phrases import normalise

@@ -8,7 +8,8 @@ from pydantic import Field, model_validator
 
 from assay.retrievers.base import IndexReport
 from assay.retrievers.base.installation import read_version
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.fusion.ranking import best_matches
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.legs.bm25 import (
     K1,
@@ -21,7 +22,6 @@ from assay.retrievers.legs.bm25 import (
     Variant,
     okapi_idf,
 )
-from assay.retrievers.ranking import best_matches
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.base import Leg, LegResult, LegSettings
 from assay.retrievers.settings.parts import find_source
 from assay.retrievers.store.cache import Cache

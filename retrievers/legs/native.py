@@ -8,21 +8,21 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from assay.retrievers import charges
 from assay.retrievers.base import IndexReport
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.capabilities import Search
 from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from assay.retrievers.engines.registry import EngineSettings
-from assay.retrievers.engines.retries import count_retries
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.legs.reading import find_bill
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.registry import AnyEncoder
-from assay.retrievers.ranking import Scored
+from assay.retrievers.services import charges
+from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Workshop
 
 NO_VECTOR = np.empty(0, np.float32)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from assay.retrievers.base import IndexReport, Progress
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.collection_store import CollectionPlan
 from assay.retrievers.engines.lucene import SORTED, LuceneBm25Settings, make_body, match
 from assay.retrievers.engines.opensearch.client import OpenSearchClient, OpenSearchConnection
@@ -16,10 +16,10 @@ from assay.retrievers.engines.opensearch.index import INDEX_NAME, OpenSearchInde
 from assay.retrievers.engines.opensearch.queries import search
 from assay.retrievers.engines.opensearch.server import OpenSearchServer
 from assay.retrievers.engines.opensearch.versions import check_version
-from assay.retrievers.engines.retries import count_retries
 from assay.retrievers.engines.servers import name_index
+from assay.retrievers.fusion.ranking import ordered
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from assay.retrievers.ranking import ordered
+from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports

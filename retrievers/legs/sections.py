@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from assay.retrievers.base import Chunk
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.identifiers import NAMES, NUMBER, identify, split_title
 from assay.retrievers.documents.mentions import Mention, read_mentions, spell
 from assay.retrievers.documents.structure import parse

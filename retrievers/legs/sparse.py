@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from assay.retrievers.base import IndexReport
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.fusion.ranking import best_matches
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.models.sparse import SparseEncoderSettings
 from assay.retrievers.models.sparse_base import SparseVector
-from assay.retrievers.ranking import best_matches
 from assay.retrievers.settings import Workshop
 
 

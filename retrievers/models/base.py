@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.retrievers.language_models.prices import FREE, Prices, Usage
+from assay.retrievers.services.prices import FREE, Prices, Usage
 from assay.retrievers.store.digest import Texts
 
 Vectors = NDArray[np.float32]

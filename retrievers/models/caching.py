@@ -9,10 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.retrievers import charges
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.retries import count_wait
-from assay.retrievers.language_models.prices import FREE, Prices, Usage
 from assay.retrievers.models.base import (
     TEXTS_PER_PART,
     Encoder,
@@ -29,6 +26,9 @@ from assay.retrievers.models.vector_cache import (
     Lookup,
     VectorCache,
 )
+from assay.retrievers.services import charges
+from assay.retrievers.services.prices import FREE, Prices, Usage
+from assay.retrievers.services.retries import count_wait
 from assay.retrievers.settings import Spread, Workshop
 from assay.retrievers.store.arrays import ArrayFile
 from assay.retrievers.store.cache import Gathered

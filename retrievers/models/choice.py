@@ -6,7 +6,7 @@ from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core.core_schema import CoreSchema
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.models.files import ModelFiles
+from assay.retrievers.model_files.files import ModelFiles
 from assay.retrievers.settings import Settings
 
 

@@ -8,11 +8,11 @@ from typing import ClassVar, Literal
 from pydantic import Field, field_validator
 
 from assay.retrievers.base import AssayError
+from assay.retrievers.model_files.files import locate
+from assay.retrievers.model_files.pins import DEFAULT_CROSS_ENCODER
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.choice import ModelSettings, check_tokens
-from assay.retrievers.models.files import locate
 from assay.retrievers.models.onnx import OnnxCrossEncoder
-from assay.retrievers.models.pins import DEFAULT_CROSS_ENCODER
 from assay.retrievers.models.served.names import explain_served
 from assay.retrievers.models.st import StCrossEncoder
 from assay.retrievers.settings import Settings, Workshop

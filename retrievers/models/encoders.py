@@ -6,14 +6,14 @@ from dataclasses import replace
 from pydantic import Field, field_validator
 
 from assay.retrievers.base import AssayError
+from assay.retrievers.model_files.files import ModelFiles, locate
+from assay.retrievers.model_files.packages import Pooling
+from assay.retrievers.model_files.pins import DEFAULT_ENCODER
+from assay.retrievers.model_files.recipes import Recipe
 from assay.retrievers.models.base import Encoder
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.models.choice import ModelSettings, check_tokens
-from assay.retrievers.models.files import ModelFiles, locate
 from assay.retrievers.models.onnx import OnnxEncoder
-from assay.retrievers.models.packages import Pooling
-from assay.retrievers.models.pins import DEFAULT_ENCODER
-from assay.retrievers.models.recipes import Recipe
 from assay.retrievers.models.served.names import explain_served
 from assay.retrievers.models.st import StEncoder, StRecipe
 from assay.retrievers.settings import Settings, Workshop

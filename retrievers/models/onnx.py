@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.retrievers.base import AssayError
+from assay.retrievers.model_files.files import ModelFiles
+from assay.retrievers.model_files.recipes import Recipe
 from assay.retrievers.models import fused_bert
 from assay.retrievers.models.base import CrossEncoder, Encoder, Vectors
-from assay.retrievers.models.files import ModelFiles
-from assay.retrievers.models.recipes import Recipe
 from assay.retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to give other vectors or scores

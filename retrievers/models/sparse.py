@@ -8,13 +8,13 @@ from typing import Any
 from pydantic import Field
 
 from assay.retrievers.base import AssayError
+from assay.retrievers.model_files.files import ModelFiles, locate
+from assay.retrievers.model_files.packages import Kind
+from assay.retrievers.model_files.pins import DEFAULT_SPARSE_ENCODER, find_pinned, pinned_names
 from assay.retrievers.models import splade
 from assay.retrievers.models.choice import ModelSettings, check_tokens
-from assay.retrievers.models.files import ModelFiles, locate
 from assay.retrievers.models.kept import KeptEncoder
 from assay.retrievers.models.onnx import OnnxModel, WrittenGraph, map_texts
-from assay.retrievers.models.packages import Kind
-from assay.retrievers.models.pins import DEFAULT_SPARSE_ENCODER, find_pinned, pinned_names
 from assay.retrievers.models.sparse_base import SparseEncoder, SparseVector
 from assay.retrievers.models.sparse_st import StSparseEncoder
 from assay.retrievers.settings import Workshop

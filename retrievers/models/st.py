@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.model_files.files import ModelFiles
+from assay.retrievers.model_files.hub import quieten
 from assay.retrievers.models.base import CrossEncoder, Encoder, Vectors
-from assay.retrievers.models.files import ModelFiles
-from assay.retrievers.models.hub import quieten
 from assay.retrievers.store.digest import digest
 
 REVISION = 1  # raise it when the code below comes to give other vectors or scores

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from assay.retrievers.base import AssayError
+from assay.retrievers.model_files.files import ModelFiles, locate
+from assay.retrievers.model_files.pins import DEFAULT_ENCODER
+from assay.retrievers.model_files.recipes import Recipe
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.models.choice import ModelSettings, check_tokens
-from assay.retrievers.models.files import ModelFiles, locate
 from assay.retrievers.models.kept import KeptEncoder
 from assay.retrievers.models.onnx import OnnxModel, choose_graph, map_texts
-from assay.retrievers.models.pins import DEFAULT_ENCODER
-from assay.retrievers.models.recipes import Recipe
 from assay.retrievers.models.token_base import TokenEncoder
 from assay.retrievers.models.token_vectors_st import StTokenEncoder
 from assay.retrievers.settings import Workshop

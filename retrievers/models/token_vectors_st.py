@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.model_files.files import ModelFiles
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.models.files import ModelFiles
 from assay.retrievers.models.st import PACKAGES, StModel
 from assay.retrievers.models.token_base import TokenEncoder
 from assay.retrievers.store.digest import digest

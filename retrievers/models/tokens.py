@@ -6,8 +6,8 @@ from typing import Any
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.suggestions import suggest
-from assay.retrievers.models.pins import DEFAULT_TOKENIZER, list_pinned, pinned_names
-from assay.retrievers.models.wheels import fetch
+from assay.retrievers.model_files.pins import DEFAULT_TOKENIZER, list_pinned, pinned_names
+from assay.retrievers.model_files.wheels import fetch
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.digest import digest_file
 from assay.retrievers.store.paths import parse_path

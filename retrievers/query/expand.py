@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.base import Kind
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.models.caching import CachingEncoder

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
 from assay.retrievers.settings import Workshop
 from assay.retrievers.settings.trust import NeedsNoTrust

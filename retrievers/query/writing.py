@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from assay.retrievers import charges
 from assay.retrievers.base import AssayError, cut
 from assay.retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Prompt, TooLongError
-from assay.retrievers.language_models.prices import Usage
 from assay.retrievers.language_models.search_model import SearchModel, SearchModelSettings
 from assay.retrievers.query.base import LegKinds, QueryStep, QueryStepSettings, Request, StepResult
+from assay.retrievers.services import charges
+from assay.retrievers.services.prices import Usage
 from assay.retrievers.settings import Workshop
 
 SHOWN = 60  # characters of each text in a note

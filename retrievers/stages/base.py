@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
 from assay.retrievers.base import Hit
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.settings import Settings, Workshop
 
 # Whether the scores a stage puts out are on a scale from 0 to 1: as those it was given; calibrated

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from assay.retrievers.base import Hit
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.settings import Workshop
 from assay.retrievers.stages.base import Scale, Stage, StageResult, StageSettings, descend
 

@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import Literal
 
 from assay.retrievers.base import Chunk, Hit
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.settings import Workshop
 from assay.retrievers.stages.base import Stage, StageResult, StageSettings
 

@@ -8,8 +8,8 @@ from typing import Literal
 from pydantic import Field
 
 from assay.retrievers.base import Chunk, Definition, Hit
-from assay.retrievers.corpus import Corpus
-from assay.retrievers.glossary import Entry, Glossary, read_words
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.corpus.glossary import Entry, Glossary, read_words
 from assay.retrievers.settings import Workshop
 from assay.retrievers.stages.base import Stage, StageResult, StageSettings
 

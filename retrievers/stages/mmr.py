@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from assay.retrievers.base import Hit
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.fusion.normalisation import normalise_min_max
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.registry import AnyEncoder
-from assay.retrievers.normalisation import normalise_min_max
 from assay.retrievers.settings import Workshop
 from assay.retrievers.stages.base import (
     Comparison,

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from assay.retrievers.base import Chunk, Hit
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.settings import Workshop
 from assay.retrievers.stages.base import (
     Comparison,

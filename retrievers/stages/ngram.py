@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from assay.retrievers.base import Hit
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.settings import Workshop
 from assay.retrievers.stages.base import Stage, StageResult, StageSettings
 from assay.retrievers.stages.content_hash import hash_content

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Literal
 
 from assay.retrievers.base import Chunk, Document, Hit
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.chunkers.base import ID_DIGITS
 from assay.retrievers.settings import Workshop
 from assay.retrievers.stages.base import Stage, StageResult, StageSettings, descend

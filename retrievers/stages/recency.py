@@ -10,7 +10,7 @@ from pydantic import Field
 
 from assay.retrievers.base import Hit
 from assay.retrievers.base.frontmatter import Frontmatter
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.settings import Settings, Workshop
 from assay.retrievers.stages.base import Stage, StageResult, StageSettings, part_pinned
 

@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from assay.retrievers import charges
 from assay.retrievers.base import Hit
-from assay.retrievers.engines.retries import count_wait
-from assay.retrievers.language_models.prices import FREE, Usage
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.models.registry import AnyCrossEncoder
+from assay.retrievers.services import charges
+from assay.retrievers.services.prices import FREE, Usage
+from assay.retrievers.services.retries import count_wait
 from assay.retrievers.settings import Workshop
 from assay.retrievers.settings.parts import find_source
 from assay.retrievers.stages.base import (

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from assay.retrievers.fusion import FusionSettings
+from assay.retrievers.fusion.fusion import FusionSettings
 from assay.retrievers.legs.base import Kind
 from assay.retrievers.stages.base import Comparison, StageSettings
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from assay.retrievers.base import Hit
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.registry import AnyEncoder

@@ -246,7 +246,7 @@ FAULTS: dict[str, tuple[Reaction, str]] = {
 def test_a_fault_is_one_line_and_what_was_answered_is_kept(
     server: LanguageModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.retrievers.language_models.calls.LONGEST_BACKOFF", 0.01)
+    monkeypatch.setattr("assay.retrievers.services.calls.LONGEST_BACKOFF", 0.01)
     for fault, (reaction, said) in FAULTS.items():
         words = ("answer", "mine", *ASKED[:3], fault, *ASKED[4:], "--concurrency", "1")
         begin = len(server.calls)

@@ -23,7 +23,7 @@ from assay.eval.runs.delays import LEAST, describe_delays, find_delay
 from assay.eval.runs.latency import TOTAL, LatencySample, LatencySettings, collect_times, measure
 from assay.eval.runs.python_retrievers import FunctionRetriever
 from assay.retrievers.base import Quiet
-from assay.retrievers.pipeline_shape import PipelineShape
+from assay.retrievers.pipeline.shape import PipelineShape
 
 
 def make_times(wait: float, waiting: int, others: int, usual: float = 4.0) -> list[float]:

@@ -22,8 +22,8 @@ from assay.retrievers.engines.bare import BareClient
 from assay.retrievers.engines.conformance_sample import encode, index
 from assay.retrievers.engines.faiss.live import FaissRows
 from assay.retrievers.engines.live_rules import make_vectors
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache
 

@@ -273,7 +273,7 @@ def test_the_pipeline_is_a_config(here: Path) -> None:
     config = yaml.safe_load(text)
     assert (config["name"], config["dataset"]) == ("my-docs", "my-docs")
     assert set(config["retriever"]) == {"legs", "fusion", "stages"}
-    from assay.retrievers.config import PipelineConfig
+    from assay.retrievers.pipeline.config import PipelineConfig
 
     PipelineConfig.model_validate({key: value for key, value in config.items() if key != "dataset"})
 

@@ -25,15 +25,15 @@ from assay.eval.experiments.point_order import take_in_order
 from assay.eval.runs.gold_ranks import Placement, Placer
 from assay.eval.runs.unstored import score_queries
 from assay.retrievers.base import AssayError, Chunk, Document
-from assay.retrievers.config import PipelineConfig
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
+from assay.retrievers.pipeline.config import PipelineConfig
+from assay.retrievers.pipeline.variants import Variants
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store import shelf
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.digest import digest, digest_texts
 from assay.retrievers.store.shelf import Names, PassageShelf, Shelf
-from assay.retrievers.variants import Variants
 
 IDS = st.text("ab\u00e9\u4e00\U0001f600", min_size=1, max_size=4)
 TEXTS = st.text("ab \u00e9\n\u2028", max_size=12)

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from assay.eval.cli.models import models
 from assay.retrievers.base import AssayError
-from assay.retrievers.models.pins import list_pinned
+from assay.retrievers.model_files.pins import list_pinned
 from assay.retrievers.store.cache import Cache, default_root
 
 

@@ -16,7 +16,7 @@ from assay.eval.experiments.ingestion import open_source
 from assay.eval.runs.stored import find
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.local import LocalSettings
-from assay.retrievers.models.files import locate
+from assay.retrievers.model_files.files import locate
 from assay.retrievers.query.wordnet import WordNet
 from assay.retrievers.settings import Workshop
 from assay.retrievers.settings.files import read_mapping

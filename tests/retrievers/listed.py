@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from assay.retrievers.base import Chunk, Document, Hit, Placed
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.stages.base import Stage, StageResult
 
 

@@ -3,7 +3,7 @@
 import re
 
 from assay.retrievers.base import Chunk, Document
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.chunkers import StructureChunker
 
 LAW = Document(

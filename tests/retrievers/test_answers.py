@@ -15,7 +15,6 @@ from heard import Heard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.retrievers import query_cache as answers
 from assay.retrievers.base import (
     AssayError,
     Chunk,
@@ -26,9 +25,15 @@ from assay.retrievers.base import (
     Ranking,
     StageTrace,
 )
-from assay.retrievers.config import PipelineConfig
-from assay.retrievers.pipeline import Pipeline
-from assay.retrievers.query_cache import Answer, MemoryStore, RedisCacheSettings, RedisStore
+from assay.retrievers.pipeline import query_cache as answers
+from assay.retrievers.pipeline.config import PipelineConfig
+from assay.retrievers.pipeline.pipeline import Pipeline
+from assay.retrievers.pipeline.query_cache import (
+    Answer,
+    MemoryStore,
+    RedisCacheSettings,
+    RedisStore,
+)
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache
 
@@ -197,7 +202,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from assay.retrievers.base import Document
-from assay.retrievers.config import PipelineConfig
+from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache
 leg = {"type": "bm25", "variant": "lucene"}

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.retrievers.ranking import DECIMALS, best_matches
+from assay.retrievers.fusion.ranking import DECIMALS, best_matches
 
 # Sums that rounding makes equal, next to some that it keeps apart.
 CLOSE = st.sampled_from([0.0, -1.0, 4e-10, 6e-10, 1.0, 1.0 + 4e-10, 1.0 + 6e-10, 1.0 - 4e-10, 2e9])

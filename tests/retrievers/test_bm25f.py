@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from assay.retrievers.base import Chunk, Document
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.bm25 import Formula
 from assay.retrievers.legs.bm25f import FieldScorer, FieldTerms
 from assay.retrievers.legs.fielded import FieldedLeg, FieldedLegSettings

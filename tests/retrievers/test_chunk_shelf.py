@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 from assay.eval.collections.loading import load
 from assay.eval.runs.gold_ranks import Placer
 from assay.retrievers.base import AssayError, Chunk, Context, Document, Hit, Passage, Progress
-from assay.retrievers.config import PipelineConfig
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents import preparation
 from assay.retrievers.documents.chunkers import Chunker
 from assay.retrievers.documents.cuts import Cut, Cutting
 from assay.retrievers.documents.preparation import DocumentSettings, Prepared, prepare
 from assay.retrievers.models.base import list_documents
+from assay.retrievers.pipeline.chunk_context import Surveyor
+from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store import cache
 from assay.retrievers.store.cache import Cache, Gathered
 from assay.retrievers.store.chunk_shelf import ChunkShelf, read_chunks, write_chunks
 from assay.retrievers.store.shelf import Shelf, take_block
-from assay.retrievers.surroundings import Surveyor
 
 TEXTS = st.text("ab \u00e9\u4e00\U0001f600\n\u2028", min_size=1, max_size=6)
 GROUPS = st.lists(st.lists(st.tuples(TEXTS, st.integers(0, 9)), max_size=4), max_size=8)

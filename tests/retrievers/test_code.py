@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from assay.retrievers.base import Chunk, Document
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.code import find_code, name_language
 from assay.retrievers.documents.definitions import find_definitions
 from assay.retrievers.documents.structure import parse

@@ -6,7 +6,7 @@ import pytest
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.collection_store import IN_FLIGHT, send
-from assay.retrievers.engines.retries import count_retries, count_wait
+from assay.retrievers.services.retries import count_retries, count_wait
 
 
 def test_as_many_are_in_flight_as_may_be_and_no_more() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from assay.retrievers.base import AssayError, Chunk
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.recall import measure_recall
 from assay.retrievers.legs.compression import CompressedVectors, Quantisation
 from assay.retrievers.legs.conformance import check_leg

@@ -11,7 +11,6 @@ from processes import pipelines
 
 from assay.eval.experiments.config import load_config
 from assay.retrievers.base import Chunk, Document, Hit, IndexReport, Ranking, Retriever, StageTrace
-from assay.retrievers.config import PipelineConfig
 from assay.retrievers.conformance import (
     RULES,
     ConformanceError,
@@ -21,6 +20,7 @@ from assay.retrievers.conformance import (
     make_rules,
     require,
 )
+from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache, default_root
 

@@ -14,12 +14,12 @@ from assay.eval.experiments.config import load_config
 from assay.eval.experiments.workshop import make_workshop
 from assay.eval.runs.unstored import score_queries
 from assay.retrievers.base import AssayError, Document
-from assay.retrievers.config import PipelineConfig
 from assay.retrievers.documents.alignment import Alignment
 from assay.retrievers.documents.conversion import ConversionError, Converter
 from assay.retrievers.documents.converters import CommandSettings
+from assay.retrievers.pipeline.config import PipelineConfig
+from assay.retrievers.pipeline.variants import Variants
 from assay.retrievers.settings import Workshop
-from assay.retrievers.variants import Variants
 
 UPPER = "import sys; print('# ' + open(sys.argv[1]).read().upper())"
 COPY = {"type": "command", "command": ["cat"]}

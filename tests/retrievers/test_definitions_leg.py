@@ -4,8 +4,8 @@ import pytest
 from statute import GLOSSARY, HANDBOOK, LAW, make_corpus
 
 from assay.retrievers.base import Chunk, Document, Hit
-from assay.retrievers.corpus import Corpus
-from assay.retrievers.glossary import read_words
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.corpus.glossary import read_words
 from assay.retrievers.legs.definitions import DefinitionsLeg
 from assay.retrievers.settings import Workshop
 from assay.retrievers.stages.definitions import Definitions

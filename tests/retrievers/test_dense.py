@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from assay.retrievers.base import Chunk
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.dense import DenseLeg, DenseLegSettings
 from assay.retrievers.legs.reading import count_unread, find_window, list_encoders, split
 from assay.retrievers.models.encoders import EncoderSettings

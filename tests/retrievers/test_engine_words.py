@@ -10,7 +10,7 @@ from served_models import Serve, choose_encoder
 
 from assay.retrievers.base import Chunk
 from assay.retrievers.base.scripts import Unspaced
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.base import StoreSettings
 from assay.retrievers.engines.registry import ENGINES, EngineSettings
 from assay.retrievers.legs.native import (

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from statute import HANDBOOK, LAW, make_corpus
 
 from assay.retrievers.base import Chunk, Document
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.structure import parse_document
 from assay.retrievers.legs.exact import ExactLeg
 

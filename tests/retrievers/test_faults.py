@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from assay.retrievers.base import AssayError, Document
-from assay.retrievers.config import PipelineConfig
 from assay.retrievers.legs.keyword import KeywordLeg
-from assay.retrievers.pipeline import Pipeline
+from assay.retrievers.pipeline.config import PipelineConfig
+from assay.retrievers.pipeline.pipeline import Pipeline
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import META, Cache, default_root
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.retrievers.documents.preparation import DocumentSettings
-from assay.retrievers.fusion import LinearSettings, RrfSettings
-from assay.retrievers.normalisation import (
+from assay.retrievers.fusion.fusion import LinearSettings, RrfSettings
+from assay.retrievers.fusion.normalisation import (
     measure_confidence,
     normalise_between,
     normalise_deviations,
@@ -17,7 +17,7 @@ from assay.retrievers.normalisation import (
     normalise_min_max,
     normalise_z_score,
 )
-from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache
 

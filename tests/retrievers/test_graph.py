@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from assay.retrievers.base import Chunk, Document
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings
 from assay.retrievers.legs.graph import GraphLeg, GraphLegSettings, find_edges
-from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache
 

@@ -16,7 +16,7 @@ from assay.eval.experiments.config import RunConfig, load_config
 from assay.retrievers.base import AssayError, Document, Passage
 from assay.retrievers.base.ingestion import IngestReport
 from assay.retrievers.documents.folder import read_folder
-from assay.retrievers.ingestion import ingest
+from assay.retrievers.pipeline.ingestion import ingest
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache, default_root
 

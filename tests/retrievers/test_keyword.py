@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from assay.eval.experiments.config import load_config
 from assay.retrievers.base import Chunk
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.bm25 import Bm25sScorer, Formula, RankBm25Scorer, Variant, weigh
 from assay.retrievers.legs.keyword import KeywordLeg, KeywordLegSettings
 from assay.retrievers.legs.registry import LEGS

@@ -17,7 +17,7 @@ from language_model_server import (
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.language_models.base import TooLongError
-from assay.retrievers.language_models.ledger import read_account
+from assay.retrievers.services.ledger import read_account
 
 pytest.importorskip("openai", reason="needs the extra `openai`")
 

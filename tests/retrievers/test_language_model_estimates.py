@@ -5,7 +5,7 @@ from language_model_room import PRICES, MakeRoom, ask, end, say
 
 from assay.retrievers.language_models.base import Prompt
 from assay.retrievers.language_models.estimates import DryRun, Estimate
-from assay.retrievers.language_models.prices import Usage
+from assay.retrievers.services.prices import Usage
 
 pytest.importorskip("openai", reason="needs the extra `openai`")
 

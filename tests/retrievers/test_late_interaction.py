@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.retrievers.base import AssayError, Chunk
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs import late_interaction
 from assay.retrievers.legs.late_interaction import (
     LateInteractionLegSettings,
@@ -16,10 +16,10 @@ from assay.retrievers.legs.late_interaction import (
     write_vectors,
 )
 from assay.retrievers.legs.reading import find_window, list_encoders
+from assay.retrievers.model_files.pins import find_pinned
+from assay.retrievers.model_files.wheels import fetch
 from assay.retrievers.models import kept
-from assay.retrievers.models.pins import find_pinned
 from assay.retrievers.models.token_vectors import TokenEncoderSettings
-from assay.retrievers.models.wheels import fetch
 from assay.retrievers.settings import Workshop
 
 TEXTS = [

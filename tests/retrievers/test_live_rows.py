@@ -10,8 +10,8 @@ from assay.retrievers.conformance import ConformanceError
 from assay.retrievers.engines import conformance
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.live import LiveRows
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache
 

@@ -12,17 +12,17 @@ import pytest
 from pydantic import TypeAdapter
 
 from assay.retrievers.base import AssayError, Document, Passage, Quiet, T
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
 from assay.retrievers.engines.lancedb import table
 from assay.retrievers.engines.recall import measure_recall, measure_shares
 from assay.retrievers.engines.registry import EngineSettings
-from assay.retrievers.language_models.prices import FREE, Prices, Usage
+from assay.retrievers.fusion.ranking import Scored, best
 from assay.retrievers.legs.compression import CompressedVectors
 from assay.retrievers.models import caching, vector_cache
 from assay.retrievers.models.base import Encoder, Part, Vectors
 from assay.retrievers.models.caching import CachingEncoder
-from assay.retrievers.ranking import Scored, best
+from assay.retrievers.services.prices import FREE, Prices, Usage
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store import cache
 from assay.retrievers.store.shelf import Shelf

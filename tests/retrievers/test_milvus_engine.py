@@ -32,7 +32,7 @@ from assay.retrievers.engines.milvus.connection import MilvusConnection
 from assay.retrievers.engines.milvus.engine import MilvusEngine, MilvusSettings
 from assay.retrievers.engines.milvus.lite import MilvusLiteSettings
 from assay.retrievers.engines.parity import Observation, state
-from assay.retrievers.engines.retries import count_retries
+from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache, default_root
 

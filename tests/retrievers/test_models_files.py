@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.models import files as files_module
+from assay.retrievers.model_files import files as files_module
+from assay.retrievers.model_files.pins import find_pinned
+from assay.retrievers.model_files.recipes import Recipe, read_recipe
+from assay.retrievers.model_files.wheels import fetch
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.models.encoders import EncoderSettings
-from assay.retrievers.models.pins import find_pinned
-from assay.retrievers.models.recipes import Recipe, read_recipe
 from assay.retrievers.models.sparse import SparseEncoderSettings
 from assay.retrievers.models.token_vectors import TokenEncoderSettings
-from assay.retrievers.models.wheels import fetch
 from assay.retrievers.settings import Workshop
 
 PREFIX = "Represent this sentence for searching relevant passages: "
@@ -168,7 +168,7 @@ def test_a_missing_extra_is_named(
 RESOLVE = """
 import os
 from assay.retrievers.base import AssayError
-from assay.retrievers.models.hub import resolve
+from assay.retrievers.model_files.hub import resolve
 try:
     print(resolve(os.environ["MODEL"]))
 except AssayError as error:

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.retrievers.base import AssayError
+from assay.retrievers.model_files.files import LocalFiles
 from assay.retrievers.models import fused_bert
 from assay.retrievers.models.base import Encoder
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.models.encoders import EncoderSettings
-from assay.retrievers.models.files import LocalFiles
 from assay.retrievers.models.onnx import OnnxModel, WrittenGraph
 from assay.retrievers.models.onnx_files import GraphWriter, read_graph
 from assay.retrievers.settings import Workshop

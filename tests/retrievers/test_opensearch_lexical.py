@@ -10,19 +10,19 @@ import pytest
 from opensearch_proxy import Proxy
 
 from assay.retrievers.base import AssayError, Chunk
-from assay.retrievers.config import PipelineConfig
 from assay.retrievers.conformance import RULES as RETRIEVER_RULES
 from assay.retrievers.conformance import Rule, Subject
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.conformance import RULES
 from assay.retrievers.engines.conformance_sample import encode
 from assay.retrievers.engines.opensearch.client import OpenSearchClient
 from assay.retrievers.engines.opensearch.engine import OpenSearchEngine, OpenSearchSettings
 from assay.retrievers.engines.opensearch.server import OpenSearchServer
 from assay.retrievers.engines.servers import is_index_name
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.opensearch import OpenSearchLeg, OpenSearchLegSettings
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
+from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache, default_root
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from language_model_server import Call, Say, Status
 from served_models import Ask, choose_llm, make_hits
 
-from assay.retrievers import charges
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.search_model import LEDGERS
 from assay.retrievers.models.conformance import check_cross_encoder
 from assay.retrievers.models.served.pairwise import PairwiseSettings, read_choice
+from assay.retrievers.services import charges
 from assay.retrievers.settings import Workshop
 from assay.retrievers.stages.rerank import RerankSettings
 

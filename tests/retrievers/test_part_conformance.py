@@ -13,10 +13,11 @@ from pydantic import TypeAdapter
 
 from assay.retrievers.base import AssayError, Hit, IndexReport
 from assay.retrievers.conformance import ConformanceError, Rule, check_retriever
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.conformance import check_chunker
 from assay.retrievers.engines.conformance import RULES as ENGINE_RULES
 from assay.retrievers.engines.conformance import check_engine
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Leg, LegResult
 from assay.retrievers.legs.conformance import RULES as LEG_RULES
 from assay.retrievers.legs.conformance import check_leg
@@ -34,7 +35,6 @@ from assay.retrievers.query.base import QueryStep, Request, StepResult
 from assay.retrievers.query.conformance import RULES as STEP_RULES
 from assay.retrievers.query.conformance import check_query_step
 from assay.retrievers.query.registry import AnyQueryStep
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop
 from assay.retrievers.stages.base import ORDER, Stage, StageResult, descend
 from assay.retrievers.stages.conformance import RULES as STAGE_RULES

@@ -16,12 +16,12 @@ from assay.eval.experiments.config import RunConfig, load_config, make_schema
 from assay.eval.experiments.engine_settings import list_types, read_engine
 from assay.retrievers.base import AssayError
 from assay.retrievers.documents.preparation import cut_documents
-from assay.retrievers.external import PythonSettings
-from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.foreign.python_class import PythonSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
+from assay.retrievers.pipeline.variants import Variants
 from assay.retrievers.settings import Workshop
 from assay.retrievers.settings.parts import find_sources
 from assay.retrievers.store.cache import Cache, default_root
-from assay.retrievers.variants import Variants
 from examples.heading_leg import HeadingSettings
 
 PYTHON: Mapping[str, Any] = {

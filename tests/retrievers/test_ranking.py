@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assay.retrievers.ranking import GROUPS, best
+from assay.retrievers.fusion.ranking import GROUPS, best
 
 DRAW = np.random.default_rng(11)
 SIZES = (1, 7, 2 * GROUPS - 1, 2 * GROUPS, 2 * GROUPS + 1, 4096, 50_021)

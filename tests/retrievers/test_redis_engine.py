@@ -19,7 +19,7 @@ from assay.retrievers.engines.conformance import RULES, hybrid_is_fused_from_its
 from assay.retrievers.engines.conformance_sample import FEW, encode, index, search_fully
 from assay.retrievers.engines.redis.engine import RedisSettings
 from assay.retrievers.engines.redis.fusion import WeightedScores
-from assay.retrievers.engines.retries import count_retries
+from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache, default_root
 

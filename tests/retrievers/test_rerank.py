@@ -13,7 +13,7 @@ from assay.retrievers.base import AssayError, Chunk, Hit, Placed
 from assay.retrievers.documents.preparation import DocumentSettings
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
-from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Workshop
 from assay.retrievers.stages.rerank import Rerank, RerankSettings
 from assay.retrievers.store.cache import Cache

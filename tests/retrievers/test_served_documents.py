@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from served_models import Serve, choose_encoder, unit
 
 from assay.retrievers.base import AssayError, Chunk
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.dense import DenseLegSettings
 from assay.retrievers.legs.native import EngineDenseSettings
 from assay.retrievers.models.base import Passages

@@ -19,14 +19,14 @@ from model_server import LONGEST, SIZE, ModelServer, answer, embed
 from pydantic import TypeAdapter
 from served_models import Serve, choose_encoder, unit
 
-from assay.retrievers import charges
 from assay.retrievers.base import AssayError, Chunk
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.dense import DenseLegSettings
 from assay.retrievers.models.conformance import check_encoder
 from assay.retrievers.models.registry import AnyEncoder
 from assay.retrievers.models.vector_cache import VECTORS_KIND
-from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
+from assay.retrievers.services import charges
 from assay.retrievers.settings import Workshop, validate
 
 PROVIDERS = ("openai", "cohere", "voyage", "jina", "gemini", "tei")
@@ -416,7 +416,7 @@ import json, sys
 from pathlib import Path
 from pydantic import TypeAdapter
 from assay.retrievers.models.registry import AnyEncoder
-from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Workshop, validate
 from assay.retrievers.store.cache import Cache
 settings = TypeAdapter(AnyEncoder).validate_python(json.loads(sys.argv[2]))

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.language_models.ledger import SharedLedger
-from assay.retrievers.language_models.prices import Prices, Usage
 from assay.retrievers.models.registry import AnyCrossEncoder, AnyEncoder
 from assay.retrievers.models.served.prices import find_listed
 from assay.retrievers.models.served.service import ServedSettings
+from assay.retrievers.services.ledger import SharedLedger
+from assay.retrievers.services.prices import Prices, Usage
 
 ONE = Prices(input=1e6, cache_write=1e6, cache_read=1e6, output=1e6)  # a dollar a token
 OWN = """

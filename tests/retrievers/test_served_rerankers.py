@@ -13,12 +13,12 @@ from model_server import ModelServer, rate
 from pydantic import ValidationError
 from served_models import Ask, Serve, choose_llm, choose_reranker, make_hits, read_reranker
 
-from assay.retrievers import charges
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.anthropic import AnthropicSettings
 from assay.retrievers.language_models.search_model import LEDGERS
 from assay.retrievers.models.conformance import check_cross_encoder
 from assay.retrievers.models.served.listwise import read_permutation
+from assay.retrievers.services import charges
 from assay.retrievers.settings import Workshop
 from assay.retrievers.stages.rerank import RerankSettings
 

@@ -13,8 +13,8 @@ import pytest
 
 from assay.retrievers.base import AssayError, Document, Passage
 from assay.retrievers.documents.preparation import DocumentSettings
-from assay.retrievers.engines.retries import RetrySettings
-from assay.retrievers.service import HttpSettings
+from assay.retrievers.foreign.http import HttpSettings
+from assay.retrievers.services.retries import RetrySettings
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache
 
@@ -152,7 +152,7 @@ def test_an_answer_has_so_much_time_and_so_many_bytes(url, tmp_path, monkeypatch
     with pytest.raises(AssayError, match=r"no answer within 0\.5 s"):
         ask(url, tmp_path, b"x" * 60, timeout=0.5, retries=once)
     Service.dripping = False
-    monkeypatch.setattr("assay.retrievers.service.LIMIT", 2**20)
+    monkeypatch.setattr("assay.retrievers.foreign.http.LIMIT", 2**20)
     with pytest.raises(AssayError, match="answered more than 1 MiB: xxx"):
         ask(url, tmp_path, b"x" * (2**20 + 1))
 

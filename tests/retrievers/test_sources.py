@@ -19,10 +19,10 @@ from tokenizers.pre_tokenizers import Whitespace
 from assay.eval.experiments.kept_figures import Keeper
 from assay.eval.experiments.point_scores import PointScores
 from assay.retrievers.base import Chunk, Document
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.corpus.glossary import Glossary
 from assay.retrievers.documents.chunkers import StructureChunker
 from assay.retrievers.documents.cuts import Cutting
-from assay.retrievers.glossary import Glossary
 from assay.retrievers.legs.registry import LEGS
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store import sources
@@ -80,7 +80,7 @@ NOT_BY_CODE = {
     "retrievers/models/caching.py": "vectors of a model",
     "retrievers/models/kept.py": "vectors of a model",
     "retrievers/models/vector_cache.py": "vectors of a model",
-    "retrievers/models/wheels.py": "files of a model, by their digests",
+    "retrievers/model_files/wheels.py": "files of a model, by their digests",
     "retrievers/stages/rerank.py": "scores of a model",
     "eval/collections/download.py": "a file, by its digest",
     "eval/collections/formats/mapped.py": "what an archive holds, by its digest",
@@ -109,7 +109,7 @@ def reach_files(*modules: str) -> set[Path]:
 def test_stages_are_found() -> None:
     assert {
         "assay.retrievers.documents.cuts",
-        "assay.retrievers.glossary",
+        "assay.retrievers.corpus.glossary",
         "assay.retrievers.legs.code",
     } <= set(OWN)
     assert len(OWN) > 12

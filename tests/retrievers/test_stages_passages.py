@@ -12,7 +12,7 @@ from own_cache import make_cache
 
 from assay.retrievers.base import Chunk, Definition, Document, Hit
 from assay.retrievers.base.markdown import tokenize
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
 from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.settings import Workshop

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from assay.retrievers.base import Document, Hit, Placed
 from assay.retrievers.base.frontmatter import Frontmatter
-from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.stages.calibrate import Calibrate, CalibrateSettings
 from assay.retrievers.stages.recency import Recency, RecencySettings, find_date
 from assay.retrievers.stages.threshold import LegThreshold, Threshold

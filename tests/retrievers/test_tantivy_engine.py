@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from test_native import real_texts
 
 from assay.retrievers.base import Chunk, Document
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.tantivy.engine import TantivyEngine, TantivySettings
 from assay.retrievers.engines.tantivy.index import _make_analyzer, make_analyze
 from assay.retrievers.engines.tantivy.scores import LENGTHS, Bm25

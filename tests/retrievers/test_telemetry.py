@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from heard import Heard
 
-from assay.retrievers import telemetry
 from assay.retrievers.base import Document, Quiet
-from assay.retrievers.config import PipelineConfig
-from assay.retrievers.pipeline import Pipeline
+from assay.retrievers.pipeline import telemetry
+from assay.retrievers.pipeline.config import PipelineConfig
+from assay.retrievers.pipeline.pipeline import Pipeline
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache, default_root
 

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from assay.eval.collections import load
 from assay.retrievers.base import AssayError, Chunk
 from assay.retrievers.base.scripts import find_unspaced
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.fielded import FieldedLegSettings
 from assay.retrievers.legs.keyword import KeywordLegSettings
 from assay.retrievers.settings import Workshop

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from processes import ROOT, pipelines
 
 from assay.eval.experiments.config import RunConfig, load_config
-from assay.retrievers import variants as module
 from assay.retrievers.base import Chunk, Hit, Ranking, Retriever
 from assay.retrievers.conformance import RULES, Rule, Subject
 from assay.retrievers.conformance_sample import DOCUMENTS, QUERIES
 from assay.retrievers.legs.base import LegResult
 from assay.retrievers.legs.dense import DenseLeg
 from assay.retrievers.legs.keyword import KeywordLeg
+from assay.retrievers.pipeline import variants as module
+from assay.retrievers.pipeline.variants import Variants
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache, default_root
-from assay.retrievers.variants import Variants
 
 BM25 = ROOT / "configs" / "bm25.yaml"
 HYBRID = ROOT / "configs" / "hybrid_rrf.yaml"

@@ -3,7 +3,6 @@
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from assay.retrievers.engines.addresses import read_address
 from assay.retrievers.engines.service import (
     Fault,
     GoneError,
@@ -11,6 +10,7 @@ from assay.retrievers.engines.service import (
     ServiceSettings,
     read_wait,
 )
+from assay.retrievers.services.addresses import read_address
 
 if TYPE_CHECKING:
     from azure.search.documents import SearchClient

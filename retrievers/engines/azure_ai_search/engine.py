@@ -15,8 +15,8 @@ from assay.retrievers.engines.formulas import Formula, ReciprocalRanks
 from assay.retrievers.engines.server_engine import Opened
 from assay.retrievers.engines.service import ServiceEngine, ServiceSettings
 from assay.retrievers.engines.words import WordKey
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop
 
 RANK_CONSTANT = 60

@@ -8,9 +8,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.addresses import read_address
 from assay.retrievers.engines.azure_cosmos_nosql.statements import COUNT, CutOffError
 from assay.retrievers.engines.service import Fault, GoneError, ServiceConnection, ServiceSettings
+from assay.retrievers.services.addresses import read_address
 
 if TYPE_CHECKING:
     from azure.cosmos import ContainerProxy, CosmosClient

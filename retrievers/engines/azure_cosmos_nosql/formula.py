@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.retrievers.engines.formulas import Formula, state_weights
-from assay.retrievers.ranking import Scored, ordered
+from assay.retrievers.fusion.ranking import Scored, ordered
 
 
 @dataclass(frozen=True, slots=True)

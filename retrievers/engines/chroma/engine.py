@@ -19,8 +19,8 @@ from assay.retrievers.engines.embedded import EmbeddedEngine
 from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.engines.live import LiveRows
 from assay.retrievers.engines.one_list import COSINE
+from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored, ordered
 from assay.retrievers.settings import Workshop
 
 

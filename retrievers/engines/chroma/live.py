@@ -8,8 +8,8 @@ from assay.retrievers.engines.chroma.collection import DATABASE, NAME, open_clie
 from assay.retrievers.engines.chroma.settings import ChromaCollectionSettings
 from assay.retrievers.engines.copies import OwnFolder
 from assay.retrievers.engines.live import LiveFiles
+from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored, ordered
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI

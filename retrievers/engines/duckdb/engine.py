@@ -20,8 +20,8 @@ from assay.retrievers.engines.embedded import EmbeddedEngine
 from assay.retrievers.engines.live import LiveRows
 from assay.retrievers.engines.pool import Pool
 from assay.retrievers.engines.statements import BareConnection, Select, StatementEngine
+from assay.retrievers.fusion.ranking import DECIMALS, Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import DECIMALS, Scored
 from assay.retrievers.settings import Workshop
 
 if TYPE_CHECKING:

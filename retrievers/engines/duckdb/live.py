@@ -8,8 +8,8 @@ from assay.retrievers.engines.copies import OwnFolder
 from assay.retrievers.engines.duckdb.file import FILE, OFFLINE
 from assay.retrievers.engines.live import LiveFiles, quote
 from assay.retrievers.engines.pool import Pool
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 
 if TYPE_CHECKING:
     import duckdb

@@ -12,8 +12,8 @@ from assay.retrievers.engines.elasticsearch.features import FEATURES
 from assay.retrievers.engines.elasticsearch.settings import DEEPEST, ElasticsearchIndexSettings
 from assay.retrievers.engines.server_engine import Opened
 from assay.retrievers.engines.service import StatedEngine
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop
 
 OpenedIndex: TypeAlias = Opened[ElasticsearchConnection]

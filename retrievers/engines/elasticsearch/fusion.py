@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.retrievers.engines.formulas import Formula, state_weights
-from assay.retrievers.ranking import Scored, ordered
+from assay.retrievers.fusion.ranking import Scored, ordered
 
 EPSILON = np.float32(1e-6)
 

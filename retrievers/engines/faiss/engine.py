@@ -14,8 +14,8 @@ from assay.retrievers.engines.faiss.settings import FaissFileSettings
 from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.engines.live import LiveRows
 from assay.retrievers.engines.one_list import COSINE, OneList
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop
 
 if TYPE_CHECKING:

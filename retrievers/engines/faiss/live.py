@@ -6,8 +6,8 @@ from threading import Lock
 import numpy as np
 
 from assay.retrievers.engines.live import LiveRows
+from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored, ordered
 
 
 class FaissRows(LiveRows):

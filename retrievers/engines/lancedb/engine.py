@@ -13,8 +13,8 @@ from assay.retrievers.engines.lancedb.live import open_rows
 from assay.retrievers.engines.lancedb.settings import LanceTableSettings
 from assay.retrievers.engines.lancedb.table import METRIC, TABLE, Opened, build_table, open_table
 from assay.retrievers.engines.live import LiveRows
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from assay.retrievers.engines.copies import OwnFolder
 from assay.retrievers.engines.lancedb.table import METRIC, TABLE
 from assay.retrievers.engines.live import LiveFiles, quote
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 
 if TYPE_CHECKING:
     import lancedb.table

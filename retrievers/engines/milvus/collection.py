@@ -7,8 +7,8 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.engines.base import LegDepths
 from assay.retrievers.engines.collection_store import batch
 from assay.retrievers.engines.milvus.settings import DEEPEST, MilvusIndexSettings
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 
 if TYPE_CHECKING:
     from pymilvus import AnnSearchRequest, MilvusClient

@@ -19,8 +19,8 @@ from assay.retrievers.engines.milvus.settings import MilvusIndexSettings
 from assay.retrievers.engines.server_engine import Opened
 from assay.retrievers.engines.service import ServiceSettings, StatedEngine
 from assay.retrievers.engines.service_collections import INDEXING_SECONDS, ServiceStore
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop
 
 OpenedCollection: TypeAlias = Opened[MilvusConnection]

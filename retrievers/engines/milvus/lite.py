@@ -21,8 +21,8 @@ from assay.retrievers.engines.milvus.collection import (
 )
 from assay.retrievers.engines.milvus.settings import MilvusIndexSettings
 from assay.retrievers.engines.stated import StatedAdapter
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop
 
 if TYPE_CHECKING:

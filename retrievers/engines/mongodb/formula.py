@@ -7,7 +7,7 @@ from math import exp
 from typing import Literal
 
 from assay.retrievers.engines.formulas import Formula, state_weights
-from assay.retrievers.ranking import Scored, ordered
+from assay.retrievers.fusion.ranking import Scored, ordered
 
 Normalisation = Literal["none", "sigmoid", "minMaxScaler"]
 

@@ -10,10 +10,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.addresses import read_address, shorten
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.opensearch.features import FEATURES
-from assay.retrievers.engines.retries import PASSING, RetrySettings, call
+from assay.retrievers.services.addresses import read_address, shorten
+from assay.retrievers.services.retries import PASSING, RetrySettings, call
 from assay.retrievers.settings import Settings
 from assay.retrievers.settings.trust import ADDRESS, PLACE, SAFEGUARD, VARIABLE
 from assay.retrievers.store.paths import parse_path

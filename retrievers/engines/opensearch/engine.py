@@ -32,8 +32,8 @@ from assay.retrievers.engines.opensearch.server import OpenSearchServer
 from assay.retrievers.engines.opensearch.versions import check_version
 from assay.retrievers.engines.server_engine import Opened, ServerEngine
 from assay.retrievers.engines.words import WordKey
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop
 
 DEEPEST = 10_000

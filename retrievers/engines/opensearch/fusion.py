@@ -21,8 +21,8 @@ from assay.retrievers.engines.opensearch.features import (
     RRF_WEIGHTS,
     Z_SCORE,
 )
-from assay.retrievers.normalisation import measure_spread, normalise_l2, normalise_min_max
-from assay.retrievers.ranking import Scored, ordered
+from assay.retrievers.fusion.normalisation import measure_spread, normalise_l2, normalise_min_max
+from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.settings import Settings
 
 Space = Literal["cosinesimil", "innerproduct", "l2"]

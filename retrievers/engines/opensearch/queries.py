@@ -8,8 +8,8 @@ from pydantic import Field, model_validator
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.opensearch.client import OpenSearchClient
 from assay.retrievers.engines.opensearch.fusion import Space
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Settings
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from assay.retrievers.engines.addresses import read_address
 from assay.retrievers.engines.service import (
     Fault,
     GoneError,
@@ -13,6 +12,7 @@ from assay.retrievers.engines.service import (
     ServiceSettings,
     read_wait,
 )
+from assay.retrievers.services.addresses import read_address
 
 if TYPE_CHECKING:
     from pinecone import Index

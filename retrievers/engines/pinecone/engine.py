@@ -11,8 +11,8 @@ from assay.retrievers.engines.pinecone.connection import ADDRESS, NAMESPACE, Pin
 from assay.retrievers.engines.pinecone.settings import PineconeIndexSettings
 from assay.retrievers.engines.server_engine import Opened
 from assay.retrievers.engines.service import ServiceEngine, ServiceSettings
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop
 
 DEEPEST = 10_000

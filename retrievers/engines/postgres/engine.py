@@ -22,7 +22,6 @@ from assay.retrievers.engines.postgres.table import (
     make_table,
     write_vector,
 )
-from assay.retrievers.engines.retries import RetrySettings
 from assay.retrievers.engines.statements import (
     BareConnection,
     Select,
@@ -30,8 +29,9 @@ from assay.retrievers.engines.statements import (
     StatementSettings,
 )
 from assay.retrievers.engines.words import WordKey
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
+from assay.retrievers.services.retries import RetrySettings
 from assay.retrievers.settings import Settings, Workshop
 from assay.retrievers.store.cache import default_root
 from assay.retrievers.text.languages import Language

@@ -10,8 +10,8 @@ from assay.retrievers.engines.live import LiveRows
 from assay.retrievers.engines.postgres.server import MARK, PostgresServer
 from assay.retrievers.engines.postgres.table import write_vector
 from assay.retrievers.engines.servers import name_index
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 
 CREATE = """CREATE UNLOGGED TABLE {table} (
     id integer PRIMARY KEY, embedding vector({dimensions}) NOT NULL, label text NOT NULL

@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.addresses import read_port, shorten
-from assay.retrievers.engines.retries import DENIED_RPC
+from assay.retrievers.services.addresses import read_port, shorten
+from assay.retrievers.services.retries import DENIED_RPC
 
 GRPC_PORT = "QDRANT_GRPC_PORT"
 REST_PORT, DEFAULT_GRPC_PORT = 6333, 6334

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import Field
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.addresses import read_address, shorten
 from assay.retrievers.engines.capabilities import Capabilities, Feature, LackError
 from assay.retrievers.engines.qdrant.channel import OPTIONS, describe_rpc, find_grpc_port
-from assay.retrievers.engines.retries import MISREAD, PASSING, PASSING_RPC, RetrySettings, call
+from assay.retrievers.services.addresses import read_address, shorten
+from assay.retrievers.services.retries import MISREAD, PASSING, PASSING_RPC, RetrySettings, call
 from assay.retrievers.settings import Settings
 
 if TYPE_CHECKING:

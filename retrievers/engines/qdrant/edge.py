@@ -20,8 +20,8 @@ from assay.retrievers.engines.qdrant.shard import (
     make_embedder,
 )
 from assay.retrievers.engines.stated import StatedAdapter
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from assay.retrievers.engines.qdrant.settings import QdrantStoreSettings
 from assay.retrievers.engines.qdrant.shard import make_embedder
 from assay.retrievers.engines.server_engine import Opened, ServerEngine
 from assay.retrievers.engines.stated import StatedAdapter
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from assay.retrievers.engines.copies import OwnFolder
 from assay.retrievers.engines.live import LiveFiles
 from assay.retrievers.engines.qdrant.settings import QdrantStoreSettings
 from assay.retrievers.engines.qdrant.shard import make_config
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 
 if TYPE_CHECKING:
     import qdrant_edge

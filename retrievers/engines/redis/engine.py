@@ -17,8 +17,8 @@ from assay.retrievers.engines.redis.connection import (
 from assay.retrievers.engines.redis.settings import RedisIndexSettings
 from assay.retrievers.engines.server_engine import Opened
 from assay.retrievers.engines.service import StatedEngine
+from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored, ordered
 from assay.retrievers.settings import Workshop
 
 SCORER = ("SCORER", "BM25STD")

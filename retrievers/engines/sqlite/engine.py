@@ -19,8 +19,8 @@ from assay.retrievers.engines.sqlite.file import (
 from assay.retrievers.engines.sqlite.live import open_rows
 from assay.retrievers.engines.sqlite.settings import SqliteFileSettings
 from assay.retrievers.engines.statements import BareConnection, Select, StatementEngine
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from assay.retrievers.engines.copies import OwnFolder
 from assay.retrievers.engines.live import LiveFiles, quote
 from assay.retrievers.engines.pool import Pool
 from assay.retrievers.engines.sqlite.file import FILE, load_vec0
+from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored, ordered
 
 if TYPE_CHECKING:
     import apsw

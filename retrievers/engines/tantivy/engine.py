@@ -18,8 +18,8 @@ from assay.retrievers.engines.tantivy.index import (
 )
 from assay.retrievers.engines.tantivy.scores import K1, B, Bm25
 from assay.retrievers.engines.tantivy.settings import TantivyIndexSettings
+from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored, ordered
 from assay.retrievers.settings import Workshop
 from assay.retrievers.text import analyzers
 

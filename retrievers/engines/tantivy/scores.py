@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from math import log
 
-from assay.retrievers.ranking import Scored, ordered
+from assay.retrievers.fusion.ranking import Scored, ordered
 
 K1, B = 1.2, 0.75
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import Field
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.addresses import read_address, read_port, shorten
 from assay.retrievers.engines.capabilities import Capabilities
-from assay.retrievers.engines.retries import (
+from assay.retrievers.services.addresses import read_address, read_port, shorten
+from assay.retrievers.services.retries import (
     DENIED_RPC,
     MISREAD,
     PASSING,

@@ -25,8 +25,8 @@ from assay.retrievers.engines.weaviate.connection import (
 from assay.retrievers.engines.weaviate.server import WeaviateServer
 from assay.retrievers.engines.weaviate.settings import WeaviateIndexSettings
 from assay.retrievers.engines.words import WordKey
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop
 
 LEAST_DEPTH = 100

@@ -9,8 +9,8 @@ from assay.retrievers.engines.embedded import EmbeddedEngine
 from assay.retrievers.engines.formulas import ArctangentScores, Formula, ReciprocalRanks
 from assay.retrievers.engines.zvec.collection import build_collection, open_collection
 from assay.retrievers.engines.zvec.settings import ZvecCollectionSettings
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop
 
 if TYPE_CHECKING:

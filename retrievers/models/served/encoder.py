@@ -11,14 +11,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from assay.retrievers import charges
 from assay.retrievers.base import AssayError, cut
 from assay.retrievers.language_models.base import MARKS, USUAL_BYTES_PER_TOKEN, TooLongError
-from assay.retrievers.language_models.prices import Usage
 from assay.retrievers.models.base import Encoder, Part, Vectors, list_documents
 from assay.retrievers.models.encoders import EncoderChoice
 from assay.retrievers.models.served.messages import clean
 from assay.retrievers.models.served.service import ServedSettings, Service
+from assay.retrievers.services import charges
+from assay.retrievers.services.prices import Usage
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.digest import digest
 

@@ -13,15 +13,15 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from assay.retrievers import charges
-from assay.retrievers.charges import Watch
-from assay.retrievers.engines.retries import count_wait
 from assay.retrievers.language_models.answers import KeptAnswer
 from assay.retrievers.language_models.base import USUAL_BYTES_PER_TOKEN, Prompt
-from assay.retrievers.language_models.prices import Usage
 from assay.retrievers.language_models.search_model import SearchModel
 from assay.retrievers.models.base import CrossEncoder
 from assay.retrievers.models.served.ordering import OrderingReranker, OrderingSettings, score_ranks
+from assay.retrievers.services import charges
+from assay.retrievers.services.charges import Watch
+from assay.retrievers.services.prices import Usage
+from assay.retrievers.services.retries import count_wait
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.digest import digest
 

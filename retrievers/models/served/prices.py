@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import Field
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.language_models.prices import Prices
+from assay.retrievers.services.prices import Prices
 from assay.retrievers.settings import Settings, validate
 from assay.retrievers.settings.files import read_mapping
 

@@ -15,22 +15,22 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
-from assay.retrievers import charges
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.base import TooLongError
-from assay.retrievers.language_models.calls import Calls, PaceSettings
-from assay.retrievers.language_models.endpoint import (
+from assay.retrievers.language_models.remote import count
+from assay.retrievers.models.served.messages import WrongFormError, find_message
+from assay.retrievers.models.served.prices import Listed, find_listed, make_prices
+from assay.retrievers.services import charges
+from assay.retrievers.services.calls import Calls, PaceSettings
+from assay.retrievers.services.endpoint import (
     NO_KEY,
     Endpoint,
     RefusedError,
     check_url,
     name_variable,
 )
-from assay.retrievers.language_models.ledger import Book, NoLedger, SharedLedger
-from assay.retrievers.language_models.prices import Prices, Usage
-from assay.retrievers.language_models.remote import count
-from assay.retrievers.models.served.messages import WrongFormError, find_message
-from assay.retrievers.models.served.prices import Listed, find_listed, make_prices
+from assay.retrievers.services.ledger import Book, NoLedger, SharedLedger
+from assay.retrievers.services.prices import Prices, Usage
 from assay.retrievers.settings import Workshop
 from assay.retrievers.settings.trust import ADDRESS, VARIABLE
 from assay.retrievers.store.digest import digest

@@ -20,7 +20,7 @@ from assay.eval.report.engines import EngineFacts
 from assay.eval.tracking.parity import parity_metrics
 from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.engines.base import Engine
-from assay.retrievers.ranking import Scored
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache
 

@@ -17,7 +17,7 @@ from assay.eval.parity.fusions import BASES, BETTER, Fusing, compare_fusions
 from assay.eval.parity.quality import DENSE, HYBRID, KEYWORD, NATIVE, OURS, SYSTEMS
 from assay.eval.report import fusions as page
 from assay.retrievers.models.encoders import EncoderSettings
-from assay.retrievers.pipeline import PipelineSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
 
 DOCS = ROOT / "docs"
 

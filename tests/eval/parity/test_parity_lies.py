@@ -24,8 +24,8 @@ from assay.retrievers.engines.formulas import (
 )
 from assay.retrievers.engines.parity import Observation
 from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache
 

@@ -27,8 +27,8 @@ from assay.retrievers.engines.opensearch.fusion import NormalisedScores
 from assay.retrievers.engines.parity import Observation, state
 from assay.retrievers.engines.redis.fusion import WeightedScores
 from assay.retrievers.engines.registry import ENGINES
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.ranking import Scored
 
 FORMULAS: dict[str, Formula] = {
     "ranks": ReciprocalRanks(60),

@@ -18,7 +18,7 @@ from assay.retrievers.engines.formulas import (
     SummedScores,
 )
 from assay.retrievers.engines.ties import settle_ties
-from assay.retrievers.ranking import Scored, ordered
+from assay.retrievers.fusion.ranking import Scored, ordered
 
 FORMULAS: list[Formula] = [
     ReciprocalRanks(60),

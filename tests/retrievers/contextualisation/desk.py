@@ -10,9 +10,9 @@ from assay.retrievers.contextualisation.generation import LEDGERS, Outcome, gene
 from assay.retrievers.contextualisation.plans import Plan, make_plan
 from assay.retrievers.language_models.base import LanguageModel
 from assay.retrievers.language_models.client import CallSettings
-from assay.retrievers.language_models.ledger import Account, read_account
-from assay.retrievers.language_models.prices import Prices
 from assay.retrievers.language_models.providers import PROVIDERS
+from assay.retrievers.services.ledger import Account, read_account
+from assay.retrievers.services.prices import Prices
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache
 

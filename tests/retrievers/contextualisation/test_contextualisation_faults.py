@@ -10,7 +10,7 @@ from desk import Desk, Serve, first_time, make_documents
 from language_model_server import KEY, Body, Call, Drop, Hang, Reaction, Say, Status
 
 from assay.retrievers.base import Chunk, Document
-from assay.retrievers.language_models.ledger import Account
+from assay.retrievers.services.ledger import Account
 
 
 @pytest.mark.parametrize(

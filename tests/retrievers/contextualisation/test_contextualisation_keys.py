@@ -9,8 +9,8 @@ from desk import Desk, Serve, first_time
 from language_model_server import KEY, Status
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.language_models.ledger import Account
 from assay.retrievers.language_models.providers import PROVIDERS
+from assay.retrievers.services.ledger import Account
 
 
 def test_the_key_is_in_the_request_and_nowhere_else(

@@ -10,8 +10,8 @@ from language_model_server import OUTPUT, Body, Drop, Hang
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.contextualisation.plans import estimate
-from assay.retrievers.language_models.ledger import Account
-from assay.retrievers.language_models.prices import Prices, Usage
+from assay.retrievers.services.ledger import Account
+from assay.retrievers.services.prices import Prices, Usage
 
 
 def test_the_ledger_holds_what_the_provider_counted(desk: Desk) -> None:

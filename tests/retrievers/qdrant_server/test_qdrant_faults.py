@@ -20,7 +20,7 @@ from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance_sample import FEW, encode, index
 from assay.retrievers.engines.qdrant import collection as qdrant_collection
 from assay.retrievers.engines.qdrant.engine import QdrantSettings
-from assay.retrievers.engines.retries import count_retries
+from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache, default_root
 

@@ -3,8 +3,8 @@ import re
 import pytest
 
 from assay.retrievers.base import Chunk, Document
-from assay.retrievers.config import PipelineConfig
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.query.base import QueryStep, Request
 from assay.retrievers.query.expand import ExpandSettings
 from assay.retrievers.settings import Workshop

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from assay.retrievers.base import Chunk, Document
-from assay.retrievers.config import PipelineConfig
-from assay.retrievers.corpus import Corpus
-from assay.retrievers.pipeline import Pipeline
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.pipeline.config import PipelineConfig
+from assay.retrievers.pipeline.pipeline import Pipeline
 from assay.retrievers.query.base import Request
 from assay.retrievers.query.filter import FilterSettings, find_conditions, strip_conditions
 from assay.retrievers.settings import Workshop

@@ -24,13 +24,13 @@ from language_model_server import (
 from pydantic import ValidationError
 
 from assay.retrievers.base import AssayError, Document, Ranking
-from assay.retrievers.config import PipelineConfig
 from assay.retrievers.models.encoders import EncoderSettings
+from assay.retrievers.pipeline.config import PipelineConfig
+from assay.retrievers.pipeline.variants import Variants
 from assay.retrievers.query.base import QueryStep, Request, StepResult
 from assay.retrievers.query.hyde import HydeSettings
 from assay.retrievers.query.multi_query import MultiQuerySettings
 from assay.retrievers.settings import Workshop
-from assay.retrievers.variants import Variants
 
 pytest.importorskip("openai", reason="needs the extra `openai`")
 

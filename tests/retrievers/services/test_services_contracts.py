@@ -15,8 +15,8 @@ from assay.retrievers.engines.conformance_sample import FEW, encode, index
 from assay.retrievers.engines.elasticsearch.fusion import LinearScores
 from assay.retrievers.engines.mongodb.connection import MongoConnection
 from assay.retrievers.engines.mongodb.formula import AveragedScores, SharedRanks
-from assay.retrievers.engines.retries import count_retries
 from assay.retrievers.engines.service import Fault
+from assay.retrievers.services.retries import count_retries
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from server_engines import one_line
 
 from assay.retrievers.engines import service_collections
 from assay.retrievers.engines.conformance_sample import FEW, index
-from assay.retrievers.engines.retries import count_retries
+from assay.retrievers.services.retries import count_retries
 
 
 @pytest.mark.parametrize("status", ["429", "503"])

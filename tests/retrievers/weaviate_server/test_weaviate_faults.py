@@ -17,8 +17,8 @@ import grpc
 from weaviate_double import Call, Fault, WeaviateDouble
 
 from assay.retrievers.engines.conformance_sample import TEXTS, encode, index
-from assay.retrievers.engines.retries import count_retries
 from assay.retrievers.engines.weaviate.engine import WeaviateEngine
+from assay.retrievers.services.retries import count_retries
 
 UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
 

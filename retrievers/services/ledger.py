@@ -16,7 +16,7 @@ from typing import Any, Protocol, Self
 from filelock import FileLock, Timeout
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.language_models.prices import Prices, Usage
+from assay.retrievers.services.prices import Prices, Usage
 from assay.retrievers.store.files import append, writing
 
 

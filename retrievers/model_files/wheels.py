@@ -11,9 +11,9 @@ import zipfile
 from pathlib import Path
 
 from assay.retrievers.base import AssayError, Progress
-from assay.retrievers.models.integrity import find_damage
-from assay.retrievers.models.packages import PinnedFile, PinnedModel, Source, Wheel
-from assay.retrievers.models.pins import list_pinned
+from assay.retrievers.model_files.integrity import find_damage
+from assay.retrievers.model_files.packages import PinnedFile, PinnedModel, Source, Wheel
+from assay.retrievers.model_files.pins import list_pinned
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import META, Cache, Folder
 from assay.retrievers.store.digest import digest

@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any, Self
 
 from assay.retrievers.base import Document, IndexReport, Retriever
-from assay.retrievers.config import PipelineConfig
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, Prepared
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Leg, LegResult, LegSettings
 from assay.retrievers.legs.lists import Lists, name_lists
-from assay.retrievers.pipeline import Parts, Pipeline, PipelineSettings
-from assay.retrievers.ranking import Scored
+from assay.retrievers.pipeline.config import PipelineConfig
+from assay.retrievers.pipeline.pipeline import Parts, Pipeline, PipelineSettings
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.shelf import Shelf

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from assay.retrievers import charges, telemetry
 from assay.retrievers.base import (
     Chunk,
     Document,
@@ -16,16 +15,18 @@ from assay.retrievers.base import (
     Retriever,
     StageTrace,
 )
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, Prepared, prepare
+from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Leg, LegResult, LegSettings
 from assay.retrievers.legs.group import LegGroup
 from assay.retrievers.legs.reading import count_unread, find_window, list_encoders
 from assay.retrievers.models.tokens import Tokenizer
-from assay.retrievers.pipeline_shape import PipelineShape
+from assay.retrievers.pipeline import telemetry
+from assay.retrievers.pipeline.query_cache import Answers
+from assay.retrievers.pipeline.shape import PipelineShape
 from assay.retrievers.query.base import QueryStep, Request
-from assay.retrievers.query_cache import Answers
-from assay.retrievers.ranking import Scored
+from assay.retrievers.services import charges
 from assay.retrievers.settings import Workshop
 from assay.retrievers.settings.parts import find_sources
 from assay.retrievers.stages.base import Stage

@@ -7,14 +7,14 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from assay.retrievers.normalisation import (
+from assay.retrievers.fusion.normalisation import (
     measure_confidence,
     normalise_between,
     normalise_deviations,
     normalise_min_max,
     normalise_z_score,
 )
-from assay.retrievers.ranking import Scored, ordered
+from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.settings import Settings
 
 Legs = Mapping[str, Sequence[Scored]]

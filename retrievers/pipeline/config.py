@@ -6,11 +6,15 @@ from pydantic import BeforeValidator, Field
 
 from assay.retrievers.base import Retriever
 from assay.retrievers.documents.preparation import DocumentSettings
-from assay.retrievers.external import PythonSettings
-from assay.retrievers.frameworks import HaystackSettings, LangChainSettings, LlamaIndexSettings
-from assay.retrievers.pipeline import PipelineSettings
-from assay.retrievers.reconversion import Reconverted
-from assay.retrievers.service import HttpSettings
+from assay.retrievers.documents.reconversion import Reconverted
+from assay.retrievers.foreign.frameworks import (
+    HaystackSettings,
+    LangChainSettings,
+    LlamaIndexSettings,
+)
+from assay.retrievers.foreign.http import HttpSettings
+from assay.retrievers.foreign.python_class import PythonSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
 from assay.retrievers.settings import Settings, Workshop
 
 

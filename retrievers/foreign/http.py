@@ -22,7 +22,7 @@ from assay.retrievers.base import (
 )
 from assay.retrievers.base.answers import NamedChunks
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
-from assay.retrievers.engines.retries import PASSING, RetrySettings, call, count_retries
+from assay.retrievers.services.retries import PASSING, RetrySettings, call, count_retries
 from assay.retrievers.settings import Settings, Workshop
 from assay.retrievers.settings.trust import ADDRESS, VARIABLE
 

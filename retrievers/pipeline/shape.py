@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from assay.retrievers.base.suggestions import suggest
-from assay.retrievers.fusion import FusionSettings
+from assay.retrievers.fusion.fusion import FusionSettings
 from assay.retrievers.legs.base import LegSettings
 from assay.retrievers.legs.registry import AnyLeg
+from assay.retrievers.pipeline.query_cache import CacheSettings
 from assay.retrievers.query.registry import AnyQueryStep
-from assay.retrievers.query_cache import CacheSettings
 from assay.retrievers.settings import Settings
 from assay.retrievers.stages.base import describe_order, find_disorder
 from assay.retrievers.stages.registry import AnyStage

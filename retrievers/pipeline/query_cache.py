@@ -21,7 +21,7 @@ from pydantic.dataclasses import dataclass as validated
 
 from assay.retrievers.base import AssayError, Progress, Ranking
 from assay.retrievers.base.installation import hint_extra
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.settings import Settings, Workshop
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports

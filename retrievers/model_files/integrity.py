@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.models.packages import PinnedModel
+from assay.retrievers.model_files.packages import PinnedModel
 from assay.retrievers.store.digest import digest_file
 from assay.retrievers.store.files import write_atomically
 

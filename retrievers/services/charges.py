@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from assay.retrievers.engines.retries import RetryCost, count_retries
-from assay.retrievers.language_models.prices import Prices, Usage
+from assay.retrievers.services.prices import Prices, Usage
+from assay.retrievers.services.retries import RetryCost, count_retries
 
 NANO = 1_000_000_000
 COST = "nano_usd"

@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.retrievers.base import Document
 from assay.retrievers.base.markdown import is_plain
-from assay.retrievers.corpus import Corpus
+from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.blocks import Section
 from assay.retrievers.documents.definitions import Definition, defines, find_definitions
 from assay.retrievers.documents.identifiers import identify, split_title

@@ -1,0 +1,1 @@
+"""The chunks that legs search, and the terms that their documents define."""

@@ -1,0 +1,1 @@
+"""Retrievers written elsewhere: a class, an HTTP service, a framework."""

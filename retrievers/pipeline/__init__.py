@@ -1,0 +1,1 @@
+"""The pipeline: its settings, indexing, search, variants and telemetry."""
