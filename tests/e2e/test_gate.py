@@ -203,7 +203,7 @@ def older(tmp_path: Path) -> Path:
         (folder / name).symlink_to(ROOT / name)
     shutil.copytree(ROOT / "assay", folder / "assay", symlinks=True)
     shutil.copytree(ROOT / "retrievers", folder / "retrievers")
-    source = folder / "retrievers" / "pipeline.py"
+    source = folder / "retrievers" / "pipeline" / "pipeline.py"
     signature = "def search(self, query: str, k: int) -> Ranking:\n"
     text = source.read_text()
     assert signature in text
