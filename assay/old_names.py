@@ -18,6 +18,7 @@ OLD = ("eval", "retrievers")
 MOVED = {
     "retrievers.charges": "assay.retrievers.services.charges",
     "retrievers.corpus": "assay.retrievers.corpus.corpus",
+    "retrievers.engines.addresses": "assay.retrievers.services.addresses",
     "retrievers.engines.retries": "assay.retrievers.services.retries",
     "retrievers.fusion": "assay.retrievers.fusion.fusion",
     "retrievers.normalisation": "assay.retrievers.fusion.normalisation",
@@ -32,7 +33,7 @@ class OldNameFinder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return a spec for an old name, and None for any other name."""
+        """Return a spec for an old name; None for any other."""
         top = fullname.partition(".")[0]
         if top not in OLD or (fullname != top and not self._stands_for_ours(top)):
             return None
@@ -44,11 +45,12 @@ class OldNameFinder(MetaPathFinder, Loader):
         """Put the module of the new name in place of `module`. Raises ImportError."""
         new = MOVED.get(module.__name__, f"assay.{module.__name__}")
         sys.modules[module.__name__] = import_module(new)
-        warnings.warn(
-            f"import {module.__name__} as {new}: the old name works until release 0.3",
-            FutureWarning,
-            stacklevel=2,
-        )
+        if module.__name__ not in OLD:  # on the way to every module in it
+            warnings.warn(
+                f"`{module.__name__}` is now `{new}`; the old name works until release 0.3",
+                FutureWarning,
+                stacklevel=2,
+            )
 
     def _stands_for_ours(self, top: str) -> bool:
         return sys.modules.get(top) is sys.modules.get(f"assay.{top}", self)
