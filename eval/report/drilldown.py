@@ -4,6 +4,7 @@ The text of a passage is stored once, however many queries retrieved it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from assay.eval.analysis.summary import Summary
@@ -24,7 +25,8 @@ MOST_QUERIES = 1000  # with a drill-down; keeps the page of a large collection r
 
 def collect(summary: Summary, rows: Sequence[QueryRow], kept: Sequence[QueryRow]) -> dict[str, Any]:
     """Return the drill-downs: of all `rows`, or of a thousand, the worst and `kept` among them."""
-    chosen = {row.id: row for row in [*kept, *by_score(rows)][:MOST_QUERIES]}
+    wanted = {row.id: row for row in [*kept, *by_score(rows)]}
+    chosen = dict(islice(wanted.items(), MOST_QUERIES))
     library = Library(summary.run, Shelf(count_shown(summary.run, chosen)))
     queries = [_detail(summary, row, library) for row in rows if row.id in chosen]
     return {
