@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from assay.eval import telemetry
+from assay.eval import no_telemetry
 from assay.eval.collections.formats import beir, irds, native
 from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--passages", type=positive, default=300_000, metavar="N")
     parser.add_argument("--formats", nargs="+", choices=WRITERS, default=list(WRITERS))
     options = parser.parse_args(arguments)
-    telemetry.disable()
+    no_telemetry.disable()
     print(COLUMNS.format("format", "", "CPU s", "again", "without mapped files, MB"))
     try:
         with tempfile.TemporaryDirectory() as name:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from assay.eval import telemetry
+from assay.eval import no_telemetry
 from assay.retrievers.base import AssayError, Document
 from benchmarks.experiment import CONFIGS
 
@@ -28,7 +28,7 @@ PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{tit
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark; end the process with 0, or with 2 and one line on what to mend."""
     options = _read_options(arguments)
-    telemetry.disable()
+    no_telemetry.disable()
     try:
         _measure(options)
     except AssayError as error:
@@ -57,11 +57,11 @@ def _measure(options: argparse.Namespace) -> None:
     import numpy as np
 
     from assay.eval.collections.loading import load
-    from assay.eval.experiments.config import load_config
-    from assay.eval.experiments.workshop import make_workshop
-    from assay.eval.runs.unstored import score_queries
+    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.configs.config import load_config
+    from assay.eval.runs.execution.unstored import score_queries
     from assay.eval.statistics.estimates import estimate_mean
-    from assay.retrievers.documents.reconversion import convert_anew
+    from assay.retrievers.documents.conversion.reconversion import convert_anew
 
     collection, workshop = load(options.collection), make_workshop()
     converters: dict[str, Mapping[str, Any]] = {"markitdown": {"type": "markitdown"}}

@@ -34,9 +34,9 @@ from typing import Any
 from assay.eval.collections.loading import load
 from assay.retrievers.base import AssayError
 from assay.retrievers.documents.definitions import find_definitions
-from assay.retrievers.documents.references import Reference, find_references
-from assay.retrievers.documents.structure import Structure, parse_document
-from assay.retrievers.documents.targets import Targets
+from assay.retrievers.documents.references.references import Reference, find_references
+from assay.retrievers.documents.references.targets import Targets
+from assay.retrievers.documents.structure.structure import Structure, parse_document
 
 COLLECTION = "dccode_t42"
 LABELS = Path(__file__).with_suffix(".jsonl")

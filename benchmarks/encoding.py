@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.eval import telemetry
+from assay.eval import no_telemetry
 from assay.retrievers.base import AssayError, Progress
 from benchmarks.latency import positive
 
@@ -33,7 +33,7 @@ SECONDS = 30.0  # for each contender
 REFERENCE = "as given"
 FASTEMBED = "fastembed, batches of 8"
 
-# Answers each line of a block with the milliseconds that it took; see eval/runs/interleaved_timing.
+# Answers each line of a block with the milliseconds taken: eval/runs/execution/interleaved_timing.
 _SCRIPT = """
 import json, sys, time
 from fastembed import TextEmbedding
@@ -73,7 +73,7 @@ class Row:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark; end the process with 0, or with 2 and one line on what to mend."""
     options = _read_options(arguments)
-    telemetry.disable()
+    no_telemetry.disable()
     from assay.eval.progress import ConsoleProgress
 
     try:
@@ -103,8 +103,8 @@ def _read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _run(options: argparse.Namespace, progress: Progress) -> tuple[list[Row], float]:
     """Return the contenders' rows, and the mean number of tokens of a passage."""
-    from assay.eval.experiments.synthetic_corpus import read_source
-    from assay.eval.runs.interleaved_timing import Contender, Process, alternate
+    from assay.eval.runs.execution.interleaved_timing import Contender, Process, alternate
+    from assay.eval.studies.stores.engines.synthetic_corpus import read_source
     from assay.retrievers.models.tokens import Tokenizer
     from assay.retrievers.settings import Workshop
     from assay.retrievers.store.cache import Cache, default_root

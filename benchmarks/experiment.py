@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from assay.eval.experiments import synthetic_corpus as growth
-from assay.eval.experiments.config import RunConfig, load_config
-from assay.eval.experiments.ingestion import forgetful
+from assay.eval.configs.config import RunConfig, load_config
 from assay.eval.runs import environment
+from assay.eval.studies.ingestion.running import forgetful
+from assay.eval.studies.stores.engines import synthetic_corpus as growth
 from assay.retrievers.base import Progress
 from assay.retrievers.legs.keyword import KeywordLegSettings
 from assay.retrievers.settings import Workshop

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import load_runs
-from assay.eval import telemetry
+from assay.eval import no_telemetry
 from assay.eval.statistics.max_t import randomise_family
 from assay.eval.statistics.significance import ALPHA
 
-telemetry.disable()
+no_telemetry.disable()
 MEASURES = ("nDCG@10", "MRR@10", "Hit@1", "Hit@5", "Recall@20", "Recall@2000tok")
 MOVED = 0.3
 RAISED = 0.05

@@ -11,13 +11,13 @@ import argparse
 
 import numpy as np
 
-from assay.eval import telemetry
-from assay.eval.gate.foresight import foresee
-from assay.eval.gate.rule import find_regressions
-from assay.eval.gate.settings import GateSettings
+from assay.eval import no_telemetry
+from assay.eval.studies.gate.foresight import foresee
+from assay.eval.studies.gate.rule import find_regressions
+from assay.eval.studies.gate.settings import GateSettings
 from benchmarks.intervals import Numbers, read_scores
 
-telemetry.disable()
+no_telemetry.disable()
 RUN = "bm25"
 PILOTS = 20
 DROPS = (0.03, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3)

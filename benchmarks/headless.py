@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.eval.collections.loading import load
-from assay.eval.experiments.workshop import make_workshop
+from assay.eval.configs.build_context import make_workshop
 from assay.retrievers.base import AssayError, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.chunkers import StructureChunker
-from assay.retrievers.documents.identifiers import identify
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
-from assay.retrievers.documents.structure import parse_document
-from assay.retrievers.legs.exact import ExactLeg
+from assay.retrievers.documents.structure.identifiers import identify
+from assay.retrievers.documents.structure.structure import parse_document
+from assay.retrievers.legs.lookups.exact import ExactLeg
 
 COLLECTION = "dccode_t42"
 NUMBER = re.compile(r"\S+ [\d.:A-Za-z–-]*\w")

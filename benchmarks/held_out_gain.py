@@ -22,8 +22,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy.stats import norm, t
 
-from assay.eval import telemetry
-from assay.eval.analysis.nested_cv import (
+from assay.eval import no_telemetry
+from assay.eval.statistics.estimates import TAIL, estimate_mean
+from assay.eval.statistics.significance import ALPHA
+from assay.eval.studies.tuning.nested_cv import (
     Design,
     Integers,
     Matrix,
@@ -33,10 +35,8 @@ from assay.eval.analysis.nested_cv import (
     hold_out,
     randomise_gains,
 )
-from assay.eval.statistics.estimates import TAIL, estimate_mean
-from assay.eval.statistics.significance import ALPHA
 
-telemetry.disable()
+no_telemetry.disable()
 EFFECT = 0.05
 SPREAD = 0.2  # standard deviation of a graded gain
 ZERO, MOVED = 0.7, 0.1

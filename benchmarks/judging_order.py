@@ -18,9 +18,14 @@ from itertools import combinations
 
 import numpy as np
 
-from assay.eval import telemetry
-from assay.eval.analysis.comparability import check_comparable
-from assay.eval.analysis.deciding import (
+from assay.eval import no_telemetry
+from assay.eval.configs.locations import reports_folder
+from assay.eval.runs.stored import StoredRun, find, load
+from assay.eval.runs.summary.comparability import check_comparable
+from assay.eval.scoring.join import Retrieved, covers
+from assay.eval.statistics.estimates import SEED
+from assay.eval.statistics.significance import ALPHA, TIE, randomise
+from assay.eval.studies.judging.minimal_test_collections import (
     CONFIDENCE,
     OPEN,
     Contest,
@@ -31,14 +36,9 @@ from assay.eval.analysis.deciding import (
     order,
     score,
 )
-from assay.eval.experiments.locations import reports_folder
-from assay.eval.runs.stored import StoredRun, find, load
-from assay.eval.scoring.join import Retrieved, covers
-from assay.eval.statistics.estimates import SEED
-from assay.eval.statistics.significance import ALPHA, TIE, randomise
 from assay.retrievers.base import AssayError
 
-telemetry.disable()
+no_telemetry.disable()
 DEPTH = 10
 DEPTHS = range(1, DEPTH + 1)
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)  # of the pool, judged in the order

@@ -7,14 +7,14 @@ import sys
 from collections.abc import Sequence
 
 # Light imports only: the process must be on its core before any library counts the cores.
-from assay.eval import telemetry
+from assay.eval import no_telemetry
 from assay.retrievers.base import AssayError
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark; end the process with 0, or with 2 and one line on what to mend."""
     options = _read_options(arguments)
-    telemetry.disable()
+    no_telemetry.disable()
     core = pin()
     from assay.eval.progress import ConsoleProgress
     from benchmarks import stages

@@ -12,16 +12,16 @@ from statistics import median
 
 import numpy as np
 
-from assay.eval import telemetry
+from assay.eval import no_telemetry
 from assay.eval.collections.check import NO_ANSWER
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.loading import load
-from assay.eval.experiments.config import load_config
-from assay.eval.experiments.question_search import find_legs
-from assay.eval.experiments.workshop import make_workshop
-from assay.eval.questions.words import find_leak, measure_overlap
+from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.config import load_config
+from assay.eval.studies.questions.search import find_legs
+from assay.eval.studies.questions.words import find_leak, measure_overlap
 
-telemetry.disable()
+no_telemetry.disable()
 MAX_OVERLAP, MAX_SIMILARITY = 0.5, 0.92
 
 

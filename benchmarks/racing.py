@@ -15,12 +15,12 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.eval import telemetry
-from assay.eval.analysis.racing import Race, Racing, run_race
-from assay.eval.experiments.grid_search import list_tasks, read_sweep
-from assay.eval.experiments.runner import Runner
-from assay.eval.experiments.workshop import make_workshop
+from assay.eval import no_telemetry
+from assay.eval.configs.build_context import make_workshop
+from assay.eval.running.runner import Runner
 from assay.eval.statistics.estimates import SEED, estimate_share
+from assay.eval.studies.sweep.racing import Race, Racing, run_race
+from assay.eval.studies.sweep.running import list_tasks, read_sweep
 from benchmarks.sweeps import CONFIG, LEG, list_constants
 
 MEASURE = "nDCG@10"
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--effects", nargs="+", type=float, default=[0.05, 0.02])
     parser.add_argument("--risk", type=float, default=Racing().risk)
     args = parser.parse_args(arguments)
-    telemetry.disable()
+    no_telemetry.disable()
     real = [(name, search_grid(name, args.points)) for name in args.collections]
     exceeded = False
     print(f"{'case':<32} queries effect  wrong (95 %)         best dropped  kept  searches saved")

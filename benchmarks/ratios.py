@@ -21,7 +21,7 @@ from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from assay.eval import telemetry
+from assay.eval import no_telemetry
 from assay.retrievers.base import AssayError, Progress
 
 # Light imports only: the process must be on its core before any library counts the cores.
@@ -78,8 +78,8 @@ def measure(chunks: int, queries: int, control: bool, progress: Progress) -> lis
 
     Raises AssayError where a library, an input or memory is missing.
     """
-    from assay.eval.experiments import synthetic_corpus as growth
-    from assay.eval.experiments.ingestion import forgetful
+    from assay.eval.studies.ingestion.running import forgetful
+    from assay.eval.studies.stores.engines import synthetic_corpus as growth
     from assay.retrievers.corpus.corpus import Corpus
     from assay.retrievers.documents.preparation import DocumentSettings, prepare
     from assay.retrievers.legs.dense import DenseLegSettings
@@ -203,7 +203,7 @@ def pair_engine(
     stack: ExitStack,
 ) -> Iterator[Pair]:
     """Yield the lists of an engine, asked of its adapter and of its client; `stack` closes both."""
-    from assay.eval.experiments.engine_settings import read_engine
+    from assay.eval.configs.engine_settings import read_engine
     from assay.retrievers.models.encoders import EncoderSettings
 
     encoder = EncoderSettings().build(workshop)
@@ -250,7 +250,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--control", action="store_true", help="ask each of ours beside itself")
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     options = parser.parse_args(arguments)
-    telemetry.disable()
+    no_telemetry.disable()
     pin()
     from assay.eval.progress import ConsoleProgress
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from assay.eval import telemetry
+from assay.eval import no_telemetry
 from assay.retrievers.base import AssayError, Document, Hit, IndexReport, Ranking, Retriever
 
 # Light imports only: the process must be on its core before any library counts the cores.
@@ -92,7 +92,7 @@ class _Answers(Retriever):
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark; end the process with 0, or with 2 and one line on what to mend."""
     options = _read_options(arguments)
-    telemetry.disable()
+    no_telemetry.disable()
     core = pin() if options.threads == 1 else None
     try:
         points = [
@@ -113,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def mark(points: Sequence[Point]) -> list[Point]:
     """Return the points of one collection with those on the front marked."""
-    from assay.eval.analysis.grid_search import find_front
+    from assay.eval.studies.sweep.grid_search import find_front
 
     front = find_front([(point.p95, point.quality) for point in points])
     return [replace(point, front=at in front) for at, point in enumerate(points)]
@@ -139,11 +139,11 @@ def _measure(name: str, options: argparse.Namespace) -> Iterator[Point]:
     import numpy as np
 
     from assay.eval.collections.loading import load
-    from assay.eval.experiments.config import load_config
+    from assay.eval.configs.config import load_config
     from assay.eval.progress import ConsoleProgress
-    from assay.eval.runs.interleaved_timing import alternate
-    from assay.eval.runs.searching import sample
-    from assay.eval.runs.unstored import score_queries
+    from assay.eval.runs.execution.interleaved_timing import alternate
+    from assay.eval.runs.execution.searching import sample
+    from assay.eval.runs.execution.unstored import score_queries
     from assay.eval.statistics.estimates import estimate_mean
     from assay.retrievers.settings import Workshop
     from assay.retrievers.store.cache import Cache, default_root

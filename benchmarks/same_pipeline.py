@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from assay.eval import telemetry
+from assay.eval import no_telemetry
 from assay.eval.collections.loading import load
-from assay.eval.experiments.config import load_config
-from assay.eval.experiments.timing import System, time_together
-from assay.eval.experiments.workshop import make_workshop
+from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.config import load_config
+from assay.eval.running.timing import System, time_together
 from assay.eval.runs.latency import choose_spaced
 from assay.eval.statistics.estimates import Estimate, estimate_percentile_ratio
 from assay.retrievers.base import Quiet
 
-telemetry.disable()
+no_telemetry.disable()
 ROOT = Path(__file__).resolve().parents[1]
 PERCENTILES = (50, 95)
 LEVEL = 0.9  # the share of intervals that must hold 1

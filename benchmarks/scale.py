@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.eval import telemetry
+from assay.eval import no_telemetry
 from assay.retrievers.base import AssayError
 from benchmarks.consumption import MEGABYTE, consume
 from benchmarks.dense_index import ENGINES, DenseRow, measure_engine
@@ -72,7 +72,7 @@ class Row:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark; end the process with 0, or with 2 and one line on what to mend."""
     options = _read_options(arguments)
-    telemetry.disable()
+    no_telemetry.disable()
     rows: list[Row] = []
     dense: list[DenseRow] = []
     try:

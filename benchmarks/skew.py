@@ -13,12 +13,12 @@ import argparse
 
 import numpy as np
 
-from assay.eval import telemetry
+from assay.eval import no_telemetry
 from assay.eval.statistics.max_t import randomise_family
 from assay.eval.statistics.significance import ALPHA, presumes_symmetry
 from benchmarks.intervals import BINARY, GRADED, Numbers, read_scores
 
-telemetry.disable()
+no_telemetry.disable()
 MEASURES = (*GRADED, *BINARY)
 
 

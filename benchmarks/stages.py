@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from assay.eval.experiments import synthetic_corpus as growth
-from assay.eval.experiments.config import RunConfig, load_config
-from assay.eval.experiments.ingestion import forgetful
+from assay.eval.configs.config import RunConfig, load_config
 from assay.eval.report.formats import amount, interval
 from assay.eval.runs.latency import LatencySettings, measure
+from assay.eval.studies.ingestion.running import forgetful
+from assay.eval.studies.stores.engines import synthetic_corpus as growth
 from assay.retrievers.base import Progress
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache, default_root

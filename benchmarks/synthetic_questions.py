@@ -18,17 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import run
-from assay.eval import telemetry
+from assay.eval import no_telemetry
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.loading import load
-from assay.eval.experiments.question_job import Wish, prepare_job
-from assay.eval.experiments.questions import Result, write_questions
-from assay.eval.experiments.workshop import make_workshop
-from assay.eval.questions.kinds import KINDS
+from assay.eval.configs.build_context import make_workshop
 from assay.eval.statistics.estimates import SEED, TAIL, Estimate
+from assay.eval.studies.questions.job import Wish, prepare_job
+from assay.eval.studies.questions.kinds import KINDS
+from assay.eval.studies.questions.running import Result, write_questions
 from assay.retrievers.base import AssayError
 
-telemetry.disable()
+no_telemetry.disable()
 Scores = NDArray[np.float64]  # a row a query, a column a pipeline
 PIPELINES = ("semantic", "bm25", "hybrid_rrf", "native_hybrid", "contextual", "reranked")
 MEASURE = "nDCG@10"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from assay.retrievers.documents.chunkers.base import Chunker, Piece, gather_bare, span_of
-from assay.retrievers.documents.structure import Structure
+from assay.retrievers.documents.structure.structure import Structure
 from assay.retrievers.documents.tokens import TokenMap
 
 PARAGRAPH = re.compile(r".+?(?:\n\s*\n|\Z)", re.DOTALL)

@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import median, stdev
 
 from assay import run
-from assay.eval.frames.run import Result
 from assay.eval.statistics.significance import detectable
+from assay.eval.studies.run.frame import Result
 from assay.retrievers.store.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[1]

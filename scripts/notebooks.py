@@ -19,7 +19,7 @@ from nbclient.exceptions import CellExecutionError
 from nbconvert import HTMLExporter
 
 from assay import run
-from assay.eval.experiments.locations import reports_folder
+from assay.eval.configs.locations import reports_folder
 from assay.retrievers.base import AssayError
 from assay.retrievers.store.files import write_atomically
 

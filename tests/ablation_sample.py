@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from assay.eval.analysis.ablation import Ablation, Row
-from assay.eval.analysis.ablation_variants import Part, Variant
-from assay.eval.analysis.ablation_weighing import Observed, judge, weigh
+from assay.eval.studies.ablation.analysis import Ablation, Row
+from assay.eval.studies.ablation.variants import Part, Variant
+from assay.eval.studies.ablation.weighing import Observed, judge, weigh
 
 
 def observe(run: str, score: float, first: str, milliseconds: float) -> Observed:

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from report_sample import QUERIES, make_collection
 
-from assay.eval.experiments.engine_bench import Bench
-from assay.eval.experiments.engine_settings import ConfiguredEngine, read_engine
-from assay.eval.experiments.parity_sweep import examine
-from assay.eval.parity.results import Parity
+from assay.eval.configs.engine_settings import ConfiguredEngine, read_engine
+from assay.eval.studies.stores.engines.engine_bench import Bench
+from assay.eval.studies.stores.parity.results import Parity
+from assay.eval.studies.stores.parity.sweep import examine
 from assay.retrievers.base import Chunk, Quiet
 from assay.retrievers.engines.base import Engine
-from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.eval.collections.card import Card
 from assay.eval.collections.collection import Collection, GoldItem, Query
-from assay.eval.runs.execution import Plan, execute
+from assay.eval.runs.execution.execution import Plan, execute
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.stored import StoredRun
 from assay.retrievers.base import Chunk, Document, Hit, IndexReport, Quiet, Ranking, Retriever

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.engines.postgres.embedded import EmbeddedServer
 from assay.retrievers.engines.postgres.engine import PostgresEngine, PostgresSettings
 from assay.retrievers.settings import Workshop

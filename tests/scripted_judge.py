@@ -6,8 +6,8 @@ from pathlib import Path
 from language_model_server import Call, Reaction, Say
 from planned_runs import make_collection, make_run
 
-from assay.eval.ragas.metrics import METRICS
 from assay.eval.runs.stored import StoredRun
+from assay.eval.studies.ragas.metrics import METRICS
 
 QUERIES = 4
 HITS = 5

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.eval.collections import kept
+from assay.eval.collections import memo
 from assay.eval.collections.catalog import find_card
 from assay.eval.collections.check import check
 from assay.eval.collections.collection import Collection
@@ -32,8 +32,8 @@ def compare_both(reference: str, monkeypatch: pytest.MonkeyPatch) -> Collection 
     for limit in (1 << 28, -1):
         with monkeypatch.context() as patch:
             leave_in_files(patch, limit)
-            patch.setattr(kept, "find", lambda kind, of: None)  # what the other kept
-            patch.setattr(kept, "keep", lambda kind, of, value: None)
+            patch.setattr(memo, "find", lambda kind, of: None)  # what the other kept
+            patch.setattr(memo, "keep", lambda kind, of, value: None)
             told.append(_try_to_load(reference))
             found.append(check(find_card(reference)))
     held, left = told

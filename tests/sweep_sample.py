@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
-from assay.eval.analysis.cost import Cost
-from assay.eval.analysis.grid_search import Figures, Result, Sweep
-from assay.eval.analysis.search_space import Point
+from assay.eval.running.figures import Figures, Result
+from assay.eval.running.search_space import Point
+from assay.eval.runs.summary.cost import Cost
 from assay.eval.statistics.estimates import Estimate
+from assay.eval.studies.sweep.grid_search import Sweep
 
 HOSTILE = "</title><script>window.hacked = 1</script>"
 

@@ -12,7 +12,12 @@ import numpy as np
 import pytest
 
 from assay.eval.collections.loading import load
-from assay.eval.experiments.synthetic_corpus import SENTENCE_END, Source, compose, scatter
+from assay.eval.studies.stores.engines.synthetic_corpus import (
+    SENTENCE_END,
+    Source,
+    compose,
+    scatter,
+)
 from assay.retrievers.base import AssayError
 from benchmarks import collection_formats, encoding, judging_order, reranking
 from benchmarks.contenders import Contender

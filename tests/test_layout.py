@@ -52,7 +52,7 @@ def test_the_wheel_holds_every_file_of_the_packages(wheel: list[str]) -> None:
         if path.is_file() and "__pycache__" not in path.parts
     }
     files |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "assay").glob("*.py")}
-    assert {name for name in files if name.startswith("assay/eval/report/templates/")}
+    assert {name for name in files if name.endswith(".j2")}
     assert files <= set(wheel)
 
 
@@ -67,8 +67,10 @@ def read_imports(source: str, package: str) -> Iterator[str]:
             yield from (f"{module}.{name.name}" for name in node.names)
 
 
-# What the judge may know of `retrievers` outside its room `experiments`.
+# What the rest of the judge may know of `retrievers`.
 KNOWN = ("assay.retrievers.base.", "assay.retrievers.settings.", "assay.retrievers.store.")
+# Rooms of the judge that may use all of `retrievers`.
+JOINING = ("eval/configs/", "eval/running/", "eval/cluster/", "eval/llm/", "eval/studies/")
 # It makes the pages of the commands from the commands themselves.
 SHOWS_COMMANDS = "scripts/docs_site/command_pages.py"
 
@@ -82,7 +84,7 @@ def is_forbidden(name: str, module: str) -> bool:
         return name.startswith("assay.eval.")
     if name.startswith("assay.eval.cli."):
         return not module.startswith("eval/cli/") and module != SHOWS_COMMANDS
-    if module.startswith("eval/experiments/"):
+    if module.startswith(JOINING):
         return False
     return name.startswith("assay.retrievers.") and not name.startswith(KNOWN)
 
@@ -184,9 +186,92 @@ def test_a_circle_is_found() -> None:
     assert find_circles(read_graph(sources)) == [["assay.eval.a", "assay.eval.b", "assay.eval.c"]]
 
 
-def test_the_judge_has_at_most_a_handful_of_loose_files() -> None:
-    loose = {path.name for path in (ROOT / "eval").glob("*.py")}
-    assert loose == {"__init__.py", "telemetry.py", "untracked.py"}
+CORE = {
+    "cluster", "collections", "configs", "llm", "no_telemetry", "progress", "report", "running",
+    "runs", "scoring", "shipped", "statistics", "tracking", "tracking_failures",
+}  # fmt: skip
+FACES = {"api", "cli"}
+# The studies that a study builds on.
+BUILDS_ON = {
+    "ablation": {"comparison"},
+    "gate": {"comparison"},
+    "stores": {"comparison", "sweep"},
+    "sweep": {"comparison"},
+    "targets": {"ingestion", "stores"},
+    "threshold": {"tuning"},
+    "tuning": {"comparison", "sweep"},
+}
+
+
+def find_wrong_arrows(graph: dict[str, set[str]]) -> list[str]:
+    """Return the imports that run against faces → studies → core, or from study to study."""
+    wrong = []
+    for module, imported in graph.items():
+        room, study = find_room(module)
+        for name in imported:
+            other, other_study = find_room(name)
+            allowed = (
+                room in FACES
+                or other in CORE
+                or (room == "studies" and other == "studies" and study == other_study)
+                or (room == "studies" and other_study in BUILDS_ON.get(study, set()))
+            )
+            if not allowed:
+                wrong.append(f"{module} imports {name}")
+    return sorted(wrong)
+
+
+def find_room(module: str) -> tuple[str, str]:
+    """Return the room of the judge that a module is in, and its study, if any."""
+    _, _, room, study, *_ = [*module.split("."), "", "", ""]
+    return room, study if room == "studies" else ""
+
+
+def read_judge() -> dict[str, set[str]]:
+    """Return the imports within the judge, without its root."""
+    graph = read_graph({path: (ROOT / path).read_text() for path in list_modules("eval")})
+    return {name: found - {"assay.eval"} for name, found in graph.items() if name != "assay.eval"}
+
+
+def test_the_core_knows_no_study_and_a_study_few_others() -> None:
+    assert find_wrong_arrows(read_judge()) == []
+
+
+def test_every_room_is_core_study_or_face_and_the_written_list_is_what_is_used() -> None:
+    graph = read_judge()
+    assert {find_room(name)[0] for name in graph} == CORE | FACES | {"studies"}
+    used: dict[str, set[str]] = {}
+    for module, imported in graph.items():
+        study = find_room(module)[1]
+        for other in {find_room(name)[1] for name in imported} - {"", study}:
+            if study:
+                used.setdefault(study, set()).add(other)
+    assert used == BUILDS_ON
+
+
+def test_a_wrong_arrow_is_found() -> None:
+    graph = {
+        "assay.eval.runs.stored": {"assay.eval.studies.gate.rule", "assay.eval.scoring.join"},
+        "assay.eval.studies.gate.rule": {"assay.eval.studies.tuning.page", "assay.eval.cli.main"},
+        "assay.eval.cli.gate": {"assay.eval.studies.gate.rule"},
+    }
+    assert find_wrong_arrows(graph) == [
+        "assay.eval.runs.stored imports assay.eval.studies.gate.rule",
+        "assay.eval.studies.gate.rule imports assay.eval.cli.main",
+        "assay.eval.studies.gate.rule imports assay.eval.studies.tuning.page",
+    ]
+
+
+MOST_FILES = 20  # in a folder; the command line has a file a command
+MORE = {"eval/cli": 50}
+
+
+def test_no_folder_is_a_drawer() -> None:
+    counts: dict[str, int] = {}
+    for module in list_modules(*PACKAGES):
+        folder, _, name = module.rpartition("/")
+        counts[folder] = counts.get(folder, 0) + (name != "__init__.py")
+    assert not {name: n for name, n in counts.items() if n > MORE.get(name, MOST_FILES)}
 
 
 @pytest.mark.parametrize(
@@ -199,7 +284,7 @@ def test_the_judge_has_at_most_a_handful_of_loose_files() -> None:
         ("eval/x.py", "from assay.retrievers.base import Hit", False),
         ("eval/x.py", "from assay.retrievers import base", False),
         ("eval/x.py", "import assay.retrievers", True),
-        ("eval/experiments/x.py", "from retrievers.pipeline import Pipeline", True),
+        ("eval/running/x.py", "from retrievers.pipeline import Pipeline", True),
         ("retrievers/legs/x.py", "import retrievers.base", True),
         ("benchmarks/x.py", "from eval.runs import stored", True),
         ("eval/x.py", "from assay.retrievers import config", True),
@@ -212,8 +297,8 @@ def test_the_judge_has_at_most_a_handful_of_loose_files() -> None:
         ),
         ("eval/cli/x.py", "from assay.retrievers.pipeline.pipeline import Pipeline", True),
         ("eval/cli/x.py", "from assay.eval.cli.console import print_json", False),
-        ("eval/experiments/x.py", "from assay.retrievers.pipeline.pipeline import Pipeline", False),
-        ("eval/experiments/x.py", "from assay.eval.cli.run import run", True),
+        ("eval/running/x.py", "from assay.retrievers.pipeline.pipeline import Pipeline", False),
+        ("eval/running/x.py", "from assay.eval.cli.run import run", True),
         ("eval/x.py", "from assay.eval.cli.run import run", True),
         ("benchmarks/x.py", "from assay.eval.cli.run import run", True),
         ("scripts/docs_site/x.py", "from assay.eval.cli.main import assay", True),

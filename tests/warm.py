@@ -20,8 +20,8 @@ from typing import Any
 
 HEAVY = ("mlflow", "mlflow.tracking", "mlflow.store.tracking.sqlalchemy_store", "pandas",
          "pyarrow.parquet", "scipy.stats", "ir_measures", "rich.table", "jinja2", "bm25s",
-         "tokenizers", "assay.eval.experiments.experiment",
-         "assay.eval.experiments.comparison")  # fmt: skip
+         "tokenizers", "assay.eval.running.experiment",
+         "assay.eval.studies.comparison.running")  # fmt: skip
 
 
 class Warm:
@@ -101,10 +101,10 @@ class Forked:
 
 def serve() -> None:
     """Start what each order asks for, or tell how it ended."""
-    from assay.eval import telemetry
+    from assay.eval import no_telemetry
     from assay.eval.report.markdown import make_environment
 
-    telemetry.disable()
+    no_telemetry.disable()
     for name in HEAVY:
         __import__(name)
     templates = make_environment(autoescape=True)

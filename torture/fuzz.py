@@ -37,12 +37,12 @@ Reader = tuple[bytes, str, Callable[[Path], object]]
 def list_readers() -> Mapping[str, Reader]:
     """Return, by name, a sound file, its name, and what reads it."""
     from assay.eval.collections.authoring import questions, worksheet
-    from assay.eval.experiments.config import load_config
-    from assay.eval.experiments.grid_search import read_sweep
-    from assay.eval.experiments.search_spaces import read_space
-    from assay.eval.experiments.target_settings import load_settings
-    from assay.eval.gate import baseline
+    from assay.eval.configs.config import load_config
     from assay.eval.runs import run_files, run_folder, stored
+    from assay.eval.studies.gate import baseline
+    from assay.eval.studies.sweep.running import read_sweep
+    from assay.eval.studies.sweep.search_spaces import read_space
+    from assay.eval.studies.targets.target_settings import load_settings
     from assay.retrievers.settings.files import read_mapping
 
     return {

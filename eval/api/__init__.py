@@ -7,11 +7,11 @@ would print. docs/python.md tells more.
 The examples run in a checkout of the project, on its small collection.
 """
 
-from assay.eval import telemetry
+from assay.eval import no_telemetry
 from assay.eval.api.documents import ingest, search
 from assay.eval.api.runs import compare, run
 from assay.eval.api.stored_runs import load_runs, load_tracked_runs
 
 __all__ = ["compare", "ingest", "load_runs", "load_tracked_runs", "run", "search"]
 
-telemetry.disable()
+no_telemetry.disable()

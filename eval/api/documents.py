@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.eval.collections.tables import Table
-from assay.eval.frames.ingestion import IngestionResult
-from assay.eval.frames.search import SearchResult
+from assay.eval.studies.ingestion.frame import IngestionResult
+from assay.eval.studies.search.frame import SearchResult
 from assay.retrievers.base import AssayError
 
 if TYPE_CHECKING:
@@ -51,11 +51,11 @@ def search(
     """
     from assay.eval.collections.collection import Query
     from assay.eval.collections.in_memory import make_unjudged
-    from assay.eval.experiments.experiment import make_experiment
-    from assay.eval.experiments.search import survey
-    from assay.eval.experiments.workshop import make_workshop
+    from assay.eval.configs.build_context import make_workshop
     from assay.eval.progress import ConsoleProgress
-    from assay.eval.runs import searching
+    from assay.eval.running.experiment import make_experiment
+    from assay.eval.runs.execution import searching
+    from assay.eval.studies.search.search import survey
 
     if documents is not None and collection is not None:
         raise AssayError("documents: allowed without a collection only")
@@ -105,10 +105,10 @@ def ingest(
         773
 
     """
-    from assay.eval.experiments.config import load_config
-    from assay.eval.experiments.ingestion import run_ingestion
-    from assay.eval.experiments.named_configs import find_config
-    from assay.eval.experiments.workshop import make_workshop
+    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.configs.config import load_config
+    from assay.eval.configs.named_configs import find_config
+    from assay.eval.studies.ingestion.running import run_ingestion
 
     settings = load_config(find_config(config), overrides)
     return IngestionResult(run_ingestion(str(documents), settings, make_workshop(), again))

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.eval.analysis.differences import EFFECT
 from assay.eval.api.stored_runs import load_runs
-from assay.eval.frames.comparison import ComparisonResult
-from assay.eval.frames.run import Result
+from assay.eval.studies.comparison.differences import EFFECT
+from assay.eval.studies.comparison.frame import ComparisonResult
+from assay.eval.studies.run.frame import Result
 from assay.retrievers.base import AssayError
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ def run(
         Name: count, dtype: int64
 
     """
-    from assay.eval.experiments.experiment import make_experiment, run_experiment
     from assay.eval.progress import ConsoleProgress
+    from assay.eval.running.experiment import make_experiment, run_experiment
 
     progress = ConsoleProgress()
     options = {"name": name, "depth": depth, "limit": limit, "measures": measures}
@@ -141,10 +141,10 @@ def compare(
         Name: difference.flat, dtype: float64
 
     """
-    from assay.eval.experiments.comparison import compare_systems
-    from assay.eval.experiments.experiment import find_collection, make_experiment, names_system
     from assay.eval.progress import ConsoleProgress
+    from assay.eval.running.experiment import find_collection, make_experiment, names_system
     from assay.eval.scoring.measures import check_names
+    from assay.eval.studies.comparison.running import compare_systems
 
     wanted = check_names(measures) if measures is not None else None
     progress = ConsoleProgress()

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from assay.eval.frames.run import Result
+from assay.eval.studies.run.frame import Result
 from assay.eval.tracking.reading import TrackedRun
 from assay.retrievers.base import AssayError
 
@@ -29,9 +29,9 @@ def load_runs(*references: str | Path, reports: str | Path | None = None) -> lis
         True
 
     """
-    from assay.eval.experiments.locations import reports_folder
-    from assay.eval.experiments.run_references import find_stored, load_all
+    from assay.eval.configs.locations import reports_folder
     from assay.eval.progress import ConsoleProgress
+    from assay.eval.running.run_references import find_stored, load_all
     from assay.eval.runs.stored import load
 
     folder = reports_folder() if reports is None else Path(reports)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from assay.eval.analysis.ablation import Ablation, Row
-    from assay.eval.analysis.differences import Difference
-    from assay.eval.experiments.ablation import Plan
+    from assay.eval.studies.ablation.analysis import Ablation, Row
+    from assay.eval.studies.ablation.running import Plan
+    from assay.eval.studies.comparison.differences import Difference
 
 STYLES = {"better": "green", "worse": "red"}
 
@@ -65,15 +65,15 @@ def ablate(
 
     Exit code: 0 all variants ran, 1 some failed, 2 the pipeline cannot be run.
     """
-    from assay.eval.analysis.ablation import MEASURES
-    from assay.eval.experiments.ablation import ablate as run_all
-    from assay.eval.experiments.ablation import make_plan
-    from assay.eval.experiments.config import load_config
-    from assay.eval.experiments.distribution import distribute
-    from assay.eval.experiments.locations import reports_folder
-    from assay.eval.experiments.workshop import make_workshop
-    from assay.eval.report import ablation as report
+    from assay.eval.cluster.distribution import distribute
+    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.configs.config import load_config
+    from assay.eval.configs.locations import reports_folder
     from assay.eval.scoring.measures import split_names
+    from assay.eval.studies.ablation import page as report
+    from assay.eval.studies.ablation.analysis import MEASURES
+    from assay.eval.studies.ablation.running import ablate as run_all
+    from assay.eval.studies.ablation.running import make_plan
 
     wanted = split_names(measures) if measures else MEASURES
     plan = make_plan(load_config(config, overrides), wanted, timed)
@@ -92,7 +92,7 @@ def ablate(
 
 
 def _list(plan: "Plan", as_json: bool) -> None:
-    from assay.eval.analysis.ablation_weighing import describe
+    from assay.eval.studies.ablation.weighing import describe
 
     tables = {"removals": plan.removals, "additions": plan.additions}
     if as_json:
@@ -168,7 +168,7 @@ def _interval(item: "Difference") -> str:
 
 
 def _costs(row: "Row") -> tuple[str, ...]:
-    from assay.eval.analysis.ablation import milliseconds
+    from assay.eval.studies.ablation.analysis import milliseconds
 
     own = milliseconds(row.own.p95) if row.own else "–"
     total = f"{row.total.value:+.1f}" if row.total else "–"

@@ -11,9 +11,9 @@ from assay.eval.cli.output import make_console, make_table, present, print_place
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from assay.eval.analysis.answers import Answers
-    from assay.eval.experiments.answer_results import Forecast, Outcome
+    from assay.eval.runs.summary.generated_answers import Answers
     from assay.eval.statistics.estimates import Estimate
+    from assay.eval.studies.answers.results import Forecast, Outcome
 
 
 @click.command()
@@ -47,12 +47,12 @@ def answer(
     QuoteShare, CitationP, CitationR, ContextP, ContextR, Abstention. Keys come from
     ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
     """
-    from assay.eval.experiments import answers
-    from assay.eval.experiments.answer_prompts import make_task
-    from assay.eval.experiments.desk import make_desk
-    from assay.eval.experiments.model_choice import check_model
-    from assay.eval.experiments.run_references import resolve_all
+    from assay.eval.llm.model_choice import check_model
+    from assay.eval.llm.session import make_desk
     from assay.eval.progress import ConsoleProgress
+    from assay.eval.running.run_references import resolve_all
+    from assay.eval.studies.answers import running as answers
+    from assay.eval.studies.answers.prompts import make_task
 
     progress = ConsoleProgress()
     check_model(asked, answers.PURPOSE, progress, dry_run=dry_run)

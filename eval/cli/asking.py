@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from assay.eval.experiments.desk import DryRun, Ledger
+    from assay.eval.llm.session import DryRun, Ledger
 
 
 def print_expected(what: str, counted: "DryRun") -> None:
     """Print how many answers are known and what the others should cost."""
-    from assay.eval.experiments.model_choice import PRICE_LIST
+    from assay.eval.llm.model_choice import PRICE_LIST
 
     click.echo(
         f"{what}: {counted.known} answers known, {counted.to_ask} to ask {counted.model.name}"

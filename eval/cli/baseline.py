@@ -9,7 +9,7 @@ from assay.eval.cli import options
 from assay.eval.cli.output import print_json
 
 if TYPE_CHECKING:
-    from assay.eval.gate.baseline import Baseline
+    from assay.eval.studies.gate.baseline import Baseline
 
 
 @click.group()
@@ -29,12 +29,12 @@ def accept(run: str, baselines: Path | None, settings: Path | None, as_json: boo
     baseline. Runs that are degraded, sampled, or of code that was not committed are refused. Commit
     the file: its diff shows the queries that changed.
     """
-    from assay.eval.experiments.gate import baselines_folder, load_settings
-    from assay.eval.experiments.locations import reports_folder
-    from assay.eval.experiments.named_configs import SUFFIXES
-    from assay.eval.experiments.run_references import find_stored
-    from assay.eval.gate import baseline as baselining
+    from assay.eval.configs.locations import reports_folder
+    from assay.eval.configs.named_configs import SUFFIXES
+    from assay.eval.running.run_references import find_stored
     from assay.eval.runs.stored import load
+    from assay.eval.studies.gate import baseline as baselining
+    from assay.eval.studies.gate.running import baselines_folder, load_settings
     from assay.retrievers.base import AssayError
     from assay.retrievers.store.locks import changing
 
@@ -64,8 +64,8 @@ def accept(run: str, baselines: Path | None, settings: Path | None, as_json: boo
 @options.JSON
 def show(name: str | None, baselines: Path | None, as_json: bool) -> None:
     """Show the baseline NAME, as in hybrid_rrf@scifact, or all."""
-    from assay.eval.experiments.gate import baselines_folder
-    from assay.eval.gate import baseline as baselining
+    from assay.eval.studies.gate import baseline as baselining
+    from assay.eval.studies.gate.running import baselines_folder
 
     folder = baselines_folder(baselines)
     paths = [folder / f"{name}.json"] if name else sorted(folder.glob("*.json"))

@@ -9,7 +9,7 @@ from assay.eval.cli import options
 from assay.eval.cli.output import present
 
 if TYPE_CHECKING:
-    from assay.eval.experiments.checking import Checked
+    from assay.eval.configs.checking import Checked
 
 MARKS = {"passed": "ok", "failed": "FAILED", "skipped": "-"}
 
@@ -29,7 +29,7 @@ def check(retriever: str, overrides: tuple[str, ...], as_json: bool) -> None:
     A service is asked some hundred times, about the documents of dataset=NAME, which it must have
     indexed.
     """
-    from assay.eval.experiments import checking
+    from assay.eval.configs import checking
 
     checked = checking.check(retriever, overrides)
     present(checked, as_json, _print)

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from assay.eval.analysis.comparison import Comparison, Pair
-    from assay.eval.analysis.differences import Difference
+    from assay.eval.studies.comparison.analysis import Comparison, Pair
+    from assay.eval.studies.comparison.differences import Difference
 
 STYLES = {"better": "green", "worse": "red", "too few queries": "yellow"}
 
@@ -50,18 +50,18 @@ def compare(
     and prompt, these are compared too. The report is a folder of its own among the runs; the
     same comparison gives the same files.
     """
-    from assay.eval import tracking
-    from assay.eval.analysis.differences import EFFECT
-    from assay.eval.experiments.comparison import compare_references
-    from assay.eval.experiments.locations import reports_folder
-    from assay.eval.experiments.named_configs import add_engines
-    from assay.eval.experiments.run import write_report
-    from assay.eval.experiments.run_references import split_overrides
+    from assay.eval.configs.locations import reports_folder
+    from assay.eval.configs.named_configs import add_engines
     from assay.eval.progress import ConsoleProgress
-    from assay.eval.report import comparison as report
+    from assay.eval.running.run import write_report
+    from assay.eval.running.run_references import split_overrides
     from assay.eval.runs.environment import command_line
     from assay.eval.runs.stored import load
     from assay.eval.scoring.measures import split_names
+    from assay.eval.studies.comparison import page as report
+    from assay.eval.studies.comparison.differences import EFFECT
+    from assay.eval.studies.comparison.record import log_comparison
+    from assay.eval.studies.comparison.running import compare_references
 
     wanted = split_names(measures) if measures else None
     named, overrides = split_overrides(runs)
@@ -74,7 +74,7 @@ def compare(
         folder = page.parent
 
         def log() -> str:
-            return tracking.log_comparison(
+            return log_comparison(
                 compared, folder, command_line(), lambda run: write_report(load(run.folder))[0]
             )
 
@@ -141,7 +141,7 @@ def _p(value: float | None) -> str:
 
 
 def _print_costs(console: "Console", compared: "Comparison", pair: "Pair") -> None:
-    from assay.eval.analysis.cost import tell_queries
+    from assay.eval.runs.summary.cost import tell_queries
     from assay.eval.scoring.measures import find
 
     for name in compared.beside:

@@ -13,7 +13,7 @@ def components(as_json: bool) -> None:
     from dataclasses import asdict
     from itertools import groupby
 
-    from assay.eval.experiments.components import list_components
+    from assay.eval.configs.components import list_components
 
     found = list(list_components())
     if as_json:

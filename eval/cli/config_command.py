@@ -23,7 +23,7 @@ def show(path: Path, overrides: tuple[str, ...], as_json: bool) -> None:
     """Show the config at PATH with bases, overrides and defaults."""
     import yaml
 
-    from assay.eval.experiments.config import load_config
+    from assay.eval.configs.config import load_config
 
     values = load_config(path, overrides).model_dump(mode="json")
     if as_json:
@@ -36,6 +36,6 @@ def show(path: Path, overrides: tuple[str, ...], as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="The schema is JSON in any case.")
 def schema(as_json: bool) -> None:  # noqa: ARG001
     """Print the JSON Schema that editors complete and check configs by."""
-    from assay.eval.experiments.config import make_schema
+    from assay.eval.configs.config import make_schema
 
     click.echo(json.dumps(make_schema(), indent=1))

@@ -11,7 +11,7 @@ from assay.eval.cli import options
 from assay.eval.cli.output import present
 
 if TYPE_CHECKING:
-    from assay.eval.experiments.contexts import Forecast, Job, Result
+    from assay.eval.studies.ingestion.contexts import Forecast, Job, Result
 
 NAMED = 5  # chunks without a context that are shown by name
 
@@ -41,9 +41,9 @@ def contexts(collection: str, config: str, as_json: bool, **asked: Any) -> None:
     ANTHROPIC_API_KEY and OPENAI_API_KEY alone. Free, and without a model:
     documents.context.source=headings, or opening.
     """
-    from assay.eval.experiments.contexts import estimate, prepare_job, run_job
-    from assay.eval.experiments.model_choice import check_model
+    from assay.eval.llm.model_choice import check_model
     from assay.eval.progress import ConsoleProgress
+    from assay.eval.studies.ingestion.contexts import estimate, prepare_job, run_job
     from assay.retrievers.base import AssayError
 
     check_model(asked, "contexts", ConsoleProgress(), dry_run=asked["dry_run"])
@@ -93,7 +93,7 @@ def _print_result(result: "Result") -> None:
 
 
 def _print_head(job: "Job") -> None:
-    from assay.eval.experiments.model_choice import PRICE_LIST
+    from assay.eval.llm.model_choice import PRICE_LIST
 
     plan = job.plan
     click.echo(

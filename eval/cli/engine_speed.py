@@ -11,8 +11,8 @@ from assay.eval.cli import options
 from assay.eval.cli.output import make_console, make_table, present, print_table
 
 if TYPE_CHECKING:
-    from assay.eval.parity.benchmark import Benchmark
-    from assay.eval.parity.clients import ClientChecks
+    from assay.eval.studies.stores.engines.benchmark import Benchmark
+    from assay.eval.studies.stores.engines.clients import ClientChecks
 
 STYLES = {"over": "red", "within": "green"}
 
@@ -52,10 +52,10 @@ def check(
     Exit code: 0 no engine is over 1.2; 1 the whole interval of a ratio is, or an engine failed; 2
     for what is to be mended.
     """
-    from assay.eval.experiments.client_checks import check_clients
-    from assay.eval.experiments.locations import default_dataset, reports_folder
-    from assay.eval.experiments.workshop import make_workshop
-    from assay.eval.report.stores import write_checks
+    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.configs.locations import default_dataset, reports_folder
+    from assay.eval.studies.stores.engines.benchmark_page import write_checks
+    from assay.eval.studies.stores.engines.client_checks import check_clients
 
     found = check_clients(names, dataset or default_dataset(), limit, make_workshop())
     page = write_checks(found, output or reports_folder() / "engines")
@@ -99,9 +99,9 @@ def bench(
 
     Exit code: 0 done; 1 an engine failed; 2 for what is to be mended.
     """
-    from assay.eval.experiments.locations import default_dataset, reports_folder
-    from assay.eval.experiments.store_benchmark import measure_stores
-    from assay.eval.experiments.workshop import make_workshop
+    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.configs.locations import default_dataset, reports_folder
+    from assay.eval.studies.stores.engines.benchmark_running import measure_stores
 
     found, page = measure_stores(
         names,
@@ -119,7 +119,7 @@ def bench(
 
 def _print_checks(found: "ClientChecks") -> None:
     from assay.eval.report.formats import amount, interval
-    from assay.eval.report.stores import ratio
+    from assay.eval.studies.stores.engines.benchmark_page import ratio
 
     title = f"adapter over client, {found.queries} queries of {found.collection}"
     headings = (
@@ -150,7 +150,7 @@ def _print_checks(found: "ClientChecks") -> None:
 def _print_benchmark(found: "Benchmark") -> None:
     from rich.markup import escape
 
-    from assay.eval.report.stores import (
+    from assay.eval.studies.stores.engines.benchmark_page import (
         list_change_headings,
         list_change_rows,
         list_headings,

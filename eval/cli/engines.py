@@ -10,7 +10,7 @@ from assay.eval.cli.engine_speed import bench, check
 from assay.eval.cli.output import make_console, make_table, print_json, print_table
 
 if TYPE_CHECKING:
-    from assay.eval.experiments.inventory import EngineState, Removable
+    from assay.eval.studies.stores.engines.inventory import EngineState, Removable
 
 LEGEND = """\
 native    the store fuses its dense and its keyword list itself: a leg of type native_hybrid
@@ -43,7 +43,7 @@ def list_(as_json: bool) -> None:
     """
     from dataclasses import asdict
 
-    from assay.eval.experiments.inventory import describe_engines, list_providers
+    from assay.eval.studies.stores.engines.inventory import describe_engines, list_providers
 
     found, providers = list(describe_engines()), list(list_providers())
     if as_json:
@@ -109,7 +109,7 @@ def clean(names: tuple[str, ...], dry_run: bool, cached: bool, as_json: bool) ->
     is needed is made again. Nothing else is touched: an index counts only where its name and the
     note in it are those that Assay gives.
     """
-    from assay.eval.experiments.inventory import clean as clean_all
+    from assay.eval.studies.stores.engines.inventory import clean as clean_all
     from assay.retrievers.base import AssayError
 
     cleaned = clean_all(names, dry_run, cached)

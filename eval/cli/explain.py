@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from assay.eval.analysis.attribution import Attribution, ItemFate
     from assay.eval.runs.stored import StoredRun
+    from assay.eval.runs.summary.attribution import Attribution, ItemFate
 
 EXCERPT = 300  # characters of a gold item
 STYLES = {"found": "green", "in no chunk": "red", "in no leg": "red", "beyond depth": "red"}
@@ -34,9 +34,9 @@ def explain(run: str, overrides: tuple[str, ...], query: str | None, k: int, as_
     beginning of one, its folder, or the id of a run in MLflow. Nothing of a stored run is searched
     again.
     """
-    from assay.eval.analysis.attribution import attribute
-    from assay.eval.experiments.run_references import resolve
     from assay.eval.progress import ConsoleProgress
+    from assay.eval.running.run_references import resolve
+    from assay.eval.runs.summary.attribution import attribute
     from assay.retrievers.base import AssayError
 
     stored = resolve(run, overrides, ConsoleProgress())
@@ -82,7 +82,7 @@ def _print_run(run: "StoredRun", attribution: "Attribution") -> None:
 def _totals(attribution: "Attribution", totals: dict[str, int]) -> "Table":
     from rich.markup import escape
 
-    from assay.eval.analysis.attribution import MEANINGS
+    from assay.eval.runs.summary.attribution import MEANINGS
 
     table = make_table("fate", "items", "share")
     for name in ("where", "meaning"):

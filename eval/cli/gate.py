@@ -54,9 +54,9 @@ def gate(
     interleaved, and their ratio counts.
     """
     from assay.eval.cli.gate_table import print_report
-    from assay.eval.experiments.gate import baselines_folder, judge_target, load_settings
-    from assay.eval.gate.delivery import Outputs
     from assay.eval.progress import ConsoleProgress
+    from assay.eval.studies.gate.delivery import Outputs
+    from assay.eval.studies.gate.running import baselines_folder, judge_target, load_settings
     from assay.retrievers.base import AssayError
 
     if self_test:
@@ -81,8 +81,8 @@ def _test_itself(
     target: str, overrides: Sequence[str], settings: Path | None, trials: int, as_json: bool
 ) -> NoReturn:
     from assay.eval.cli.gate_table import print_self_test
-    from assay.eval.experiments.gate import check_gate, load_settings
     from assay.eval.progress import ConsoleProgress
+    from assay.eval.studies.gate.running import check_gate, load_settings
 
     limits = load_settings(settings)
     run, result = check_gate(target, overrides, limits, trials, ConsoleProgress())

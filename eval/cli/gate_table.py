@@ -8,8 +8,8 @@ from assay.eval.cli.output import make_console, make_table, print_table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from assay.eval.gate.calibration import SelfTest
-    from assay.eval.gate.rule import GateReport
+    from assay.eval.studies.gate.calibration import SelfTest
+    from assay.eval.studies.gate.rule import GateReport
 
 STYLES = {
     "pass": "green",
@@ -25,9 +25,9 @@ def print_report(report: "GateReport") -> None:
     """Print what was judged, the verdict on each, and the verdict on the whole."""
     from rich.markup import escape
 
-    from assay.eval.analysis.differences import SYMMETRY
-    from assay.eval.gate.output import explain, signed
     from assay.eval.report.formats import count
+    from assay.eval.studies.comparison.differences import SYMMETRY
+    from assay.eval.studies.gate.output import explain, signed
 
     console = make_console()
     baseline = report.baseline
@@ -66,7 +66,7 @@ def print_report(report: "GateReport") -> None:
 def _print_checks(console: "Console", report: "GateReport") -> None:
     from rich.markup import escape
 
-    from assay.eval.gate.output import list_verdicts
+    from assay.eval.studies.gate.output import list_verdicts
 
     for name, verdict, sentence in list_verdicts(report)[len(report.measures) :]:
         if verdict != "pass" or name.startswith("latency "):

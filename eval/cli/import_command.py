@@ -59,9 +59,9 @@ def import_(
     none.
     """
     from assay.eval.cli.table import print_summary
-    from assay.eval.experiments.importing import import_runs
-    from assay.eval.experiments.run import export_summary, track, write_report
     from assay.eval.progress import ConsoleProgress
+    from assay.eval.running.importing import import_runs
+    from assay.eval.running.run import export_summary, track, write_report
     from assay.eval.scoring.measures import split_names
 
     wanted = split_names(measures) if measures else ()

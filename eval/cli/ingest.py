@@ -8,7 +8,7 @@ from assay.eval.cli import options
 from assay.eval.cli.output import make_console, print_json, print_places, track
 
 if TYPE_CHECKING:
-    from assay.eval.runs.ingestion import Ingestion
+    from assay.eval.studies.ingestion.summary import Ingestion
 
 
 @click.command()
@@ -39,12 +39,12 @@ def ingest(
     from dataclasses import asdict
     from functools import partial
 
-    from assay.eval.experiments.config import load_config
-    from assay.eval.experiments.ingestion import run_ingestion
-    from assay.eval.experiments.locations import reports_folder
-    from assay.eval.experiments.workshop import make_workshop
-    from assay.eval.report import ingestion as report
-    from assay.eval.tracking.ingestion import log_ingestion
+    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.configs.config import load_config
+    from assay.eval.configs.locations import reports_folder
+    from assay.eval.studies.ingestion import page as report
+    from assay.eval.studies.ingestion.record import log_ingestion
+    from assay.eval.studies.ingestion.running import run_ingestion
 
     workshop = make_workshop()
     made = run_ingestion(documents, load_config(config, overrides), workshop, again)
@@ -65,8 +65,8 @@ def ingest(
 
 def _print(made: "Ingestion") -> None:
     from assay.eval.cli.skipped_files import describe_skipped
-    from assay.eval.report import ingestion as report
     from assay.eval.report.histogram import bin_rows, draw_bars
+    from assay.eval.studies.ingestion import page as report
 
     console = make_console()
     for line in describe_skipped(made.skipped):

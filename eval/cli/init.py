@@ -61,9 +61,9 @@ def init(
     """
     from assay.eval.cli.skipped_files import describe_skipped
     from assay.eval.collections.authoring.author import PIPELINE, find_target
-    from assay.eval.experiments.authoring import add_questions, author_folder
-    from assay.eval.gate.package_source import find_package
-    from assay.eval.gate.workflows import describe_package, plan_workflow, write_workflow
+    from assay.eval.studies.gate.package_source import find_package
+    from assay.eval.studies.gate.workflows import describe_package, plan_workflow, write_workflow
+    from assay.eval.studies.ingestion.authoring import add_questions, author_folder
     from assay.retrievers.base import AssayError
 
     target = find_target(folder, name, output)
@@ -103,7 +103,7 @@ def init(
 
 
 def _describe(made: "Authored") -> dict[str, Any]:
-    from assay.eval.analysis.differences import foretell
+    from assay.eval.studies.comparison.differences import foretell
 
     return {
         "name": made.name,
@@ -119,8 +119,8 @@ def _describe(made: "Authored") -> dict[str, Any]:
 
 
 def _print(made: "Authored") -> None:
-    from assay.eval.analysis.differences import foretell
     from assay.eval.collections.authoring.author import UNLOCATED
+    from assay.eval.studies.comparison.differences import foretell
 
     judged = made.judged
     for item in judged.unlocated:

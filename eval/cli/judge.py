@@ -8,9 +8,9 @@ from assay.eval.cli import options
 from assay.eval.cli.output import make_console, make_table, print_json, print_table
 
 if TYPE_CHECKING:
-    from assay.eval.analysis.model_judge import ModelJudge
-    from assay.eval.experiments.judging import Forecast, Job
-    from assay.eval.experiments.judging_run import Outcome
+    from assay.eval.studies.judging.judging_run import Outcome
+    from assay.eval.studies.judging.model_judge import ModelJudge
+    from assay.eval.studies.judging.running import Forecast, Job
 
 
 @click.command()
@@ -68,17 +68,17 @@ def judge(
     are kept: a call that was interrupted goes on where it stopped, and nothing is paid for twice.
     Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
     """
-    from assay.eval.experiments.judge_families import warn_of_judge
-    from assay.eval.experiments.judging import estimate
-    from assay.eval.experiments.judging_run import run_job
-    from assay.eval.experiments.judging_tables import (
+    from assay.eval.llm.model_choice import check_model
+    from assay.eval.progress import ConsoleProgress
+    from assay.eval.studies.judging.judge_families import warn_of_judge
+    from assay.eval.studies.judging.judging_run import run_job
+    from assay.eval.studies.judging.running import estimate
+    from assay.eval.studies.judging.tables import (
         examine_grades,
         find_runs,
         open_table,
         write_report,
     )
-    from assay.eval.experiments.model_choice import check_model
-    from assay.eval.progress import ConsoleProgress
     from assay.retrievers.base import AssayError
 
     progress = ConsoleProgress()
@@ -153,7 +153,7 @@ def _print_outcome(outcome: "Outcome") -> None:
 
 
 def _print_found(found: "ModelJudge") -> None:
-    from assay.eval.report import model_judge as report
+    from assay.eval.studies.judging import page as report
 
     console = make_console()
     if rows := report.list_agreements(found):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assay.eval.collections.collection import Collection
     from assay.eval.collections.formats.rows import Row
     from assay.eval.collections.problems import Problem
-    from assay.eval.judging.export import Filled
+    from assay.eval.studies.judging.export import Filled
 
 
 @click.command()
@@ -140,11 +140,11 @@ def _serve(
     """Serve the page to judge on until Ctrl-C."""
     from contextlib import closing, suppress
 
-    from assay.eval.judging.desk import Desk
-    from assay.eval.judging.export import find_grade_file
-    from assay.eval.judging.grades import GradeFile
-    from assay.eval.judging.server import JudgingServer
-    from assay.eval.judging.sheet import make_sheet
+    from assay.eval.studies.judging.annotation_session import Desk
+    from assay.eval.studies.judging.export import find_grade_file
+    from assay.eval.studies.judging.grades import GradeFile
+    from assay.eval.studies.judging.server import JudgingServer
+    from assay.eval.studies.judging.sheet import make_sheet
 
     sheet = make_sheet(rows, collection, highest)
     with (
@@ -168,9 +168,9 @@ def _fill_in(
     """
     from contextlib import closing
 
-    from assay.eval.judging.export import fill_in, find_grade_file
-    from assay.eval.judging.grades import GradeFile
-    from assay.eval.judging.model_grades import fill_in_models, find_model_file, take_latest
+    from assay.eval.studies.judging.export import fill_in, find_grade_file
+    from assay.eval.studies.judging.grades import GradeFile
+    from assay.eval.studies.judging.model_grades import fill_in_models, find_model_file, take_latest
 
     filled, people = None, set[str]()
     if (path := find_grade_file(file)).exists():

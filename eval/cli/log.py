@@ -24,8 +24,8 @@ def log(runs: tuple[str, ...], reports: Path | None, again: bool, as_json: bool)
     $MLFLOW_TRACKING_URI, or mlflow.db in this folder.
     """
     from assay.eval import tracking
-    from assay.eval.experiments.locations import reports_folder
-    from assay.eval.experiments.run import export_summary
+    from assay.eval.configs.locations import reports_folder
+    from assay.eval.running.run import export_summary
     from assay.eval.runs.stored import find, load
 
     folders = {find(reports or reports_folder(), reference).resolve() for reference in runs}

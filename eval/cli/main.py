@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import click
 
-from assay.eval import untracked
+from assay.eval import tracking_failures
 
 COMMANDS = {
     "run": ("assay.eval.cli.run:run", "Run a pipeline on a judged collection."),
@@ -101,10 +101,10 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; end with 3 where it did its work, but a tracking store failed."""
-        with untracked.collect_failures() as failed:
+        with tracking_failures.collect_failures() as failed:
             done = super().invoke(ctx)
         if failed:
-            code = untracked.EXIT_CODE
+            code = tracking_failures.EXIT_CODE
             line = f"assay: NOT TRACKED: {failed[0]} failed, see above; exit code {code}"
             click.echo(line, err=True)
             ctx.exit(code)
@@ -179,10 +179,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     What went wrong is told in one line; the traceback is shown where it is asked for.
     """
-    from assay.eval import telemetry
+    from assay.eval import no_telemetry
     from assay.eval.cli.streams import safe_streams
 
-    telemetry.disable()
+    no_telemetry.disable()
     # Rankings are millions of small objects without circles among them, which live long: looking
     # through them again and again for garbage takes as long as making them.
     gc.set_threshold(100_000, 50, 100)

@@ -17,7 +17,7 @@ def list_models(as_json: bool) -> None:
     """Show every pinned model and whether it is in the cache."""
     from dataclasses import asdict
 
-    from assay.eval.experiments.models import list_models as list_pinned
+    from assay.eval.configs.models import list_models as list_pinned
 
     pinned = list(list_pinned())
     if as_json:
@@ -51,7 +51,7 @@ def fetch(names: tuple[str, ...], backend: str, as_json: bool) -> None:
     """
     from dataclasses import asdict
 
-    from assay.eval.experiments.models import fetch_models
+    from assay.eval.configs.models import fetch_models
 
     fetched = []
     for model in fetch_models(names, backend):

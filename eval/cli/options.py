@@ -126,7 +126,7 @@ def engine(parameter: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
         @wraps(command)
         def call(engine: str | None, **given: Any) -> Any:
             if engine is not None and (config := given[parameter]) is not None:
-                from assay.eval.experiments.named_configs import (
+                from assay.eval.configs.named_configs import (
                     add_engines,
                     name_in_engine,
                     split_engine,

@@ -65,11 +65,11 @@ def parity(
     to be mended.
     """
     from assay.eval.cli.parity_output import print_all, print_fusions, print_one
-    from assay.eval.experiments.fusions import compare_offers
-    from assay.eval.experiments.locations import reports_folder
-    from assay.eval.experiments.parity import deliver, examine_all, read_request
-    from assay.eval.experiments.workshop import make_workshop
-    from assay.eval.report.fusions import write
+    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.configs.locations import reports_folder
+    from assay.eval.studies.stores.parity.fusion_runs import compare_offers
+    from assay.eval.studies.stores.parity.fusions_page import write
+    from assay.eval.studies.stores.parity.running import deliver, examine_all, read_request
     from assay.retrievers.base import AssayError
 
     workshop = make_workshop()

@@ -3,19 +3,27 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from assay.eval.analysis.differences import SYMMETRY, Difference
 from assay.eval.cli.output import make_console, make_table, print_places, print_table
-from assay.eval.parity.fusions import BASES, MEASURE, Fusions
-from assay.eval.parity.quality import DENSE, HYBRID, KEYWORD, MEASURES, NATIVE, OURS, TIMED
-from assay.eval.parity.results import Parity
-from assay.eval.parity.verdicts import QueryVerdict
 from assay.eval.report.formats import amount, p_value, score, signed, size
+from assay.eval.studies.comparison.differences import SYMMETRY, Difference
+from assay.eval.studies.stores.parity.fusions import BASES, MEASURE, Fusions
+from assay.eval.studies.stores.parity.quality import (
+    DENSE,
+    HYBRID,
+    KEYWORD,
+    MEASURES,
+    NATIVE,
+    OURS,
+    TIMED,
+)
+from assay.eval.studies.stores.parity.results import Parity
+from assay.eval.studies.stores.parity.verdicts import QueryVerdict
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from assay.eval.experiments.parity import Delivered
+    from assay.eval.studies.stores.parity.running import Delivered
 
 FIXED = (DENSE, KEYWORD, OURS, HYBRID)
 STYLES: dict[QueryVerdict, str] = {
@@ -54,7 +62,7 @@ def print_fusions(found: Fusions) -> None:
     """Print a table of all fusions on each collection, best first."""
     from rich.markup import escape
 
-    from assay.eval.report.parity import AGAINST, NAMES
+    from assay.eval.studies.stores.parity.page import AGAINST, NAMES
 
     console = make_console()
     for table in found.tables:
@@ -87,7 +95,7 @@ def print_fusions(found: Fusions) -> None:
 
 
 def _print(console: "Console", parity: Parity) -> None:
-    from assay.eval.report.parity import (
+    from assay.eval.studies.stores.parity.page import (
         describe_against,
         describe_ratios,
         describe_recall,
@@ -118,7 +126,7 @@ def _print(console: "Console", parity: Parity) -> None:
 
 
 def _print_waits(console: "Console", parity: Parity) -> None:
-    from assay.eval.report.parity import describe_waits
+    from assay.eval.studies.stores.parity.page import describe_waits
 
     for line in describe_waits(parity):
         console.print(line, style="yellow", markup=False, soft_wrap=True)
@@ -143,7 +151,7 @@ def _print_examples(console: "Console", parity: Parity) -> None:
 
 
 def _tabulate(parity: Parity) -> "Table":
-    from assay.eval.report.parity import system_row
+    from assay.eval.studies.stores.parity.page import system_row
 
     table = make_table("search", *MEASURES, "p50 ms", "p95 ms")
     for system in parity.quality.means:
@@ -156,7 +164,7 @@ def _tabulate(parity: Parity) -> "Table":
 def _tabulate_all(items: Sequence[Parity]) -> "Table":
     from rich.markup import escape
 
-    from assay.eval.report.parity import NAMES
+    from assay.eval.studies.stores.parity.page import NAMES
 
     table = make_table("engine", "search", "nDCG@10", "Recall@20", "p50 ms", "p95 ms", "index s",
                        "size", "parity", left=("search", "parity"))  # fmt: skip

@@ -9,9 +9,9 @@ from assay.eval.cli import options
 from assay.eval.cli.output import print_json
 
 if TYPE_CHECKING:
-    from assay.eval.analysis.decision import Decision
-    from assay.eval.analysis.pooling import Pool
     from assay.eval.runs.stored import StoredRun
+    from assay.eval.studies.judging.adjudication_priority import Decision
+    from assay.eval.studies.judging.pooling import Pool
 
 
 @click.command()
@@ -56,11 +56,11 @@ def pool(
     With --decide nothing is written once judging the rest would hardly change the verdict: judge
     some pairs (--limit), add them by `assay label`, and call it again until it says so.
     """
-    from assay.eval.analysis.decision import decide as decide_between
-    from assay.eval.analysis.pooling import make_pool
     from assay.eval.collections.authoring.worksheet import render
-    from assay.eval.experiments.run_references import resolve_all
     from assay.eval.progress import ConsoleProgress
+    from assay.eval.running.run_references import resolve_all
+    from assay.eval.studies.judging.adjudication_priority import decide as decide_between
+    from assay.eval.studies.judging.pooling import make_pool
     from assay.retrievers.base import AssayError
     from assay.retrievers.store.files import write_atomically
     from assay.retrievers.store.locks import changing

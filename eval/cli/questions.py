@@ -10,8 +10,8 @@ from assay.eval.cli import options
 from assay.eval.cli.output import make_console, make_table, present, print_table
 
 if TYPE_CHECKING:
-    from assay.eval.experiments.question_job import Job
-    from assay.eval.experiments.questions import Forecast, Result
+    from assay.eval.studies.questions.job import Job
+    from assay.eval.studies.questions.running import Forecast, Result
 
 
 @click.command()
@@ -80,19 +80,19 @@ def questions(
     twice. Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY alone.
     """
     from assay.eval.cli.skipped_files import describe_skipped
-    from assay.eval.experiments.model_choice import check_model
-    from assay.eval.experiments.question_files import (
+    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.llm.model_choice import check_model
+    from assay.eval.studies.questions.files import (
         REVIEW,
         check_target,
         find_target,
         write_set,
     )
-    from assay.eval.experiments.question_job import Wish, prepare_job
-    from assay.eval.experiments.question_sources import open_documents
-    from assay.eval.experiments.questions import estimate, write_questions
-    from assay.eval.experiments.workshop import make_workshop
-    from assay.eval.questions.kinds import choose_kinds
-    from assay.eval.questions.personas import read_personas
+    from assay.eval.studies.questions.job import Wish, prepare_job
+    from assay.eval.studies.questions.kinds import choose_kinds
+    from assay.eval.studies.questions.personas import read_personas
+    from assay.eval.studies.questions.running import estimate, write_questions
+    from assay.eval.studies.questions.sources import open_documents
 
     wish = Wish(
         number=number,
@@ -126,7 +126,7 @@ def questions(
 
 
 def _print_forecast(forecast: "Forecast") -> None:
-    from assay.eval.experiments.model_choice import PRICE_LIST
+    from assay.eval.llm.model_choice import PRICE_LIST
 
     counted = forecast.counted
     _print_head(forecast.job)
@@ -143,8 +143,8 @@ def _print_forecast(forecast: "Forecast") -> None:
 
 
 def _print_result(result: "Result") -> None:
-    from assay.eval.analysis.differences import foretell
-    from assay.eval.report.questions import describe_bias, list_causes
+    from assay.eval.studies.comparison.differences import foretell
+    from assay.eval.studies.questions.page import describe_bias, list_causes
 
     console, made = make_console(), result.made
     _print_head(result.job)

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from assay.eval.experiments.ragas import Forecast, Scored
-    from assay.eval.ragas.beside import Beside
-    from assay.eval.ragas.results import Result
     from assay.eval.statistics.estimates import Estimate
+    from assay.eval.studies.ragas.beside import Beside
+    from assay.eval.studies.ragas.results import Result
+    from assay.eval.studies.ragas.running import Forecast, Scored
 
 NAMED = 3  # queries shown on which a metric and its measure disagree most
 EXCERPT = 60  # characters of a query
@@ -58,12 +58,12 @@ def ragas(
     model is asked. Answers of a model are kept: nothing is paid for twice. Keys come from
     ANTHROPIC_API_KEY and OPENAI_API_KEY alone. Needs the extra `ragas`.
     """
-    from assay.eval.experiments.model_choice import check_model
-    from assay.eval.experiments.ragas import Task, estimate, make_desk, score
-    from assay.eval.experiments.run_references import resolve_all
+    from assay.eval.llm.model_choice import check_model
     from assay.eval.progress import ConsoleProgress
-    from assay.eval.ragas.metrics import choose
-    from assay.eval.ragas.samples import make_answered_samples, make_samples
+    from assay.eval.running.run_references import resolve_all
+    from assay.eval.studies.ragas.metrics import choose
+    from assay.eval.studies.ragas.running import Task, estimate, make_desk, score
+    from assay.eval.studies.ragas.samples import make_answered_samples, make_samples
 
     names = options.split_names(metrics) if metrics else []
     chosen = choose(names, judge=bool(asked["provider"]), answers=answers)

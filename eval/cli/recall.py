@@ -8,7 +8,7 @@ from assay.eval.cli import options
 from assay.eval.cli.output import make_console, make_table, present, print_table, track
 
 if TYPE_CHECKING:
-    from assay.eval.parity.curve import Curve
+    from assay.eval.studies.stores.recall.curve import Curve
 
 
 @click.command()
@@ -36,11 +36,11 @@ def recall(
     """
     from functools import partial
 
-    from assay.eval.experiments.ann_sweep import measure_recall
-    from assay.eval.experiments.locations import reports_folder
-    from assay.eval.experiments.workshop import make_workshop
-    from assay.eval.report import recall as report
-    from assay.eval.tracking.parity import log_curve
+    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.configs.locations import reports_folder
+    from assay.eval.studies.stores.parity.record import log_curve
+    from assay.eval.studies.stores.recall import page as report
+    from assay.eval.studies.stores.recall.running import measure_recall
 
     workshop = make_workshop()
     curve = measure_recall(engine, words, sweep, limit, workshop)
@@ -54,7 +54,7 @@ def recall(
 def _print(curve: "Curve") -> None:
     from rich.markup import escape
 
-    from assay.eval.report.recall import list_headings, point_row
+    from assay.eval.studies.stores.recall.page import list_headings, point_row
 
     sample = ", a sample" if curve.sampled else ""
     title = f"{curve.engine} on {curve.collection} (n = {curve.queries}{sample})"

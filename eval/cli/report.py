@@ -10,7 +10,7 @@ from assay.eval.cli import options
 from assay.eval.cli.output import present
 
 if TYPE_CHECKING:
-    from assay.eval.analysis.comparison import Comparison
+    from assay.eval.studies.comparison.analysis import Comparison
 
 
 @click.command()
@@ -22,7 +22,7 @@ def report(run: str, as_json: bool) -> None:
     RUN is the id of a run, the beginning of one, or its folder; or the name or the folder of a
     comparison.
     """
-    from assay.eval.experiments.locations import reports_folder
+    from assay.eval.configs.locations import reports_folder
 
     if folder := _find_comparison(reports_folder(), run):
         _report_comparison(folder, as_json)
@@ -32,8 +32,8 @@ def report(run: str, as_json: bool) -> None:
 
 def _report_run(reference: str, as_json: bool) -> None:
     from assay.eval.cli.table import print_summary
-    from assay.eval.experiments.locations import reports_folder
-    from assay.eval.experiments.run import write_report
+    from assay.eval.configs.locations import reports_folder
+    from assay.eval.running.run import write_report
     from assay.eval.runs import stored as runs
 
     summary, page = write_report(runs.load(runs.find(reports_folder(), reference)), anew=True)
@@ -41,7 +41,7 @@ def _report_run(reference: str, as_json: bool) -> None:
 
 
 def _find_comparison(reports: Path, reference: str) -> Path | None:
-    from assay.eval.report.comparison import COMPARISON
+    from assay.eval.studies.comparison.page import COMPARISON
 
     places = (Path(reference), reports / reference)
     return next((folder for folder in places if (folder / COMPARISON).exists()), None)
@@ -49,7 +49,7 @@ def _find_comparison(reports: Path, reference: str) -> Path | None:
 
 def _report_comparison(folder: Path, as_json: bool) -> None:
     from assay.eval.cli.compare import print_comparison
-    from assay.eval.report.comparison import write
+    from assay.eval.studies.comparison.page import write
 
     compared = _compare_again(folder)
     page = write(compared, folder.parent)
@@ -58,11 +58,11 @@ def _report_comparison(folder: Path, as_json: bool) -> None:
 
 def _compare_again(folder: Path) -> "Comparison":
     """Compare the runs that the comparison in `folder` names, which lie beside it."""
-    from assay.eval.analysis.comparison import compare
-    from assay.eval.experiments.comparison import TIMING
-    from assay.eval.experiments.timing import read_timing
-    from assay.eval.report.comparison import COMPARISON
+    from assay.eval.running.timing import read_timing
     from assay.eval.runs.stored import find, load
+    from assay.eval.studies.comparison.analysis import compare
+    from assay.eval.studies.comparison.page import COMPARISON
+    from assay.eval.studies.comparison.running import TIMING
     from assay.retrievers.base import AssayError
 
     path = folder / COMPARISON

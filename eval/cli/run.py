@@ -45,16 +45,16 @@ def run(
     from functools import partial
 
     from assay.eval.cli.table import print_summary
-    from assay.eval.experiments.config import load_config
-    from assay.eval.experiments.distribution import distribute
-    from assay.eval.experiments.run import make_run, track, write_report
+    from assay.eval.cluster.distribution import distribute
+    from assay.eval.configs.config import load_config
     from assay.eval.progress import ConsoleProgress
+    from assay.eval.running.run import make_run, track, write_report
 
     progress = ConsoleProgress()
     settings = load_config(config, overrides)
     if dry_run:
         from assay.eval.cli.table import print_dry_run
-        from assay.eval.experiments.dry_run import estimate_run
+        from assay.eval.studies.ingestion.dry_run import estimate_run
 
         present(estimate_run(settings, progress), as_json, print_dry_run)
         return

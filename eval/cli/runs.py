@@ -9,7 +9,7 @@ from assay.eval.cli import options
 from assay.eval.cli.output import make_console, make_table, print_json, print_places, print_table
 
 if TYPE_CHECKING:
-    from assay.eval.analysis.run_list import RunRow, Wanted
+    from assay.eval.studies.run.run_list import RunRow, Wanted
 
 SHORT = 8  # characters of a commit
 WANTED = (
@@ -45,9 +45,9 @@ def list_(measures: tuple[str, ...], as_json: bool, **wanted: Any) -> None:
     With --measure the best in the first comes first. The means are those of each run's last report;
     of a run without one, of its config's measures.
     """
-    from assay.eval.analysis.run_list import list_runs, sort_by
-    from assay.eval.experiments.locations import reports_folder
+    from assay.eval.configs.locations import reports_folder
     from assay.eval.scoring.measures import check_names
+    from assay.eval.studies.run.run_list import list_runs, sort_by
 
     shown = check_names(measures) if measures else ["nDCG@10", "MRR@10", "Recall@10"]
     rows = list_runs(reports_folder(), _read_wanted(wanted))
@@ -80,10 +80,10 @@ def show(run: str, as_json: bool) -> None:
 
     RUN is the id of a run, the beginning of one, or its folder.
     """
-    from assay.eval.analysis.run_list import read_run
-    from assay.eval.experiments.locations import reports_folder
-    from assay.eval.experiments.run_references import find_stored
+    from assay.eval.configs.locations import reports_folder
+    from assay.eval.running.run_references import find_stored
     from assay.eval.runs.stored import load
+    from assay.eval.studies.run.run_list import read_run
 
     folder = find_stored(reports_folder(), run)
     manifest = load(folder).manifest  # says what is wrong with a run that cannot be read
@@ -124,10 +124,10 @@ def delete(runs: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool, **wan
     folder. Baselines and what MLflow was told stay. Asks first, unless --yes; with --json nothing
     is asked, and --yes must be given.
     """
-    from assay.eval.analysis.run_list import list_runs
-    from assay.eval.experiments.locations import reports_folder
-    from assay.eval.experiments.run_references import find_stored
+    from assay.eval.configs.locations import reports_folder
+    from assay.eval.running.run_references import find_stored
     from assay.eval.runs.removal import remove_run
+    from assay.eval.studies.run.run_list import list_runs
     from assay.retrievers.base import AssayError
 
     if not runs and not any(wanted.values()):
@@ -159,10 +159,10 @@ def index(measure: str, as_json: bool, **wanted: Any) -> None:
     It is sortable, with links to every page and trends, and needs neither network nor server.
     Trends are of each config on each collection, over the commits of the repository worked in.
     """
-    from assay.eval.analysis.run_list import list_runs
-    from assay.eval.experiments.locations import reports_folder
-    from assay.eval.report.index import write_index
+    from assay.eval.configs.locations import reports_folder
     from assay.eval.scoring.measures import find
+    from assay.eval.studies.run.index import write_index
+    from assay.eval.studies.run.run_list import list_runs
 
     rows = list_runs(reports_folder(), _read_wanted(wanted))
     page = write_index(rows, reports_folder(), find(measure).name if measure else "")
@@ -183,8 +183,8 @@ def _read_wanted(given: dict[str, Any]) -> "Wanted":
     """Return which runs options mean. Raises AssayError."""
     from datetime import datetime
 
-    from assay.eval.analysis.run_list import Wanted
     from assay.eval.scoring.measures import find
+    from assay.eval.studies.run.run_list import Wanted
     from assay.retrievers.base import AssayError
 
     least = {}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from assay.eval.experiments.search import Found
+    from assay.eval.studies.search.search import Found
     from assay.retrievers.base import Hit
     from assay.retrievers.base.surroundings import Pointer, Surroundings
 
@@ -38,8 +38,8 @@ def search(
     Times are those of a second search, when models are loaded, without any cache of answers. The
     context holds what the stage `context` keeps; without that stage, the hits shown.
     """
-    from assay.eval.experiments import search as searching
-    from assay.eval.experiments.config import load_config
+    from assay.eval.configs.config import load_config
+    from assay.eval.studies.search import search as searching
 
     found = searching.search(load_config(config, overrides), query, k, context)
     present(found, as_json, _print)

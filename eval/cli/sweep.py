@@ -13,11 +13,12 @@ from assay.eval.cli.output import make_console, present, print_json, print_table
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from assay.eval.analysis.grid_search import Figures, Result, Sweep
-    from assay.eval.analysis.racing import Racing
-    from assay.eval.analysis.sweep_settings import SweepSettings
-    from assay.eval.experiments.forecast import Forecast
-    from assay.eval.experiments.runner import Task
+    from assay.eval.running.figures import Figures, Result
+    from assay.eval.running.runner import Task
+    from assay.eval.studies.sweep.forecast import Forecast
+    from assay.eval.studies.sweep.grid_search import Sweep
+    from assay.eval.studies.sweep.racing import Racing
+    from assay.eval.studies.sweep.settings import SweepSettings
 
 
 @click.command()
@@ -85,12 +86,12 @@ def sweep(
     A point that fails is reported, and the others go on. Exit code: 0 all points ran, 1 some
     failed, 2 the file cannot be run.
     """
-    from assay.eval.experiments.distribution import distribute
-    from assay.eval.experiments.forecast import forecast
-    from assay.eval.experiments.grid_search import list_tasks, read_sweep, run_sweep
-    from assay.eval.experiments.locations import reports_folder
-    from assay.eval.experiments.workshop import make_workshop
-    from assay.eval.report import sweep as report
+    from assay.eval.cluster.distribution import distribute
+    from assay.eval.configs.build_context import make_workshop
+    from assay.eval.configs.locations import reports_folder
+    from assay.eval.studies.sweep import page as report
+    from assay.eval.studies.sweep.forecast import forecast
+    from assay.eval.studies.sweep.running import list_tasks, read_sweep, run_sweep
 
     rules = _read_rules(racing, risk, effect)
     settings = read_sweep(file, engines, overrides)
@@ -119,7 +120,7 @@ def sweep(
 
 def _read_rules(racing: bool, risk: float | None, effect: float | None) -> "Racing | None":
     """Return the rules of the race that is asked for, if any."""
-    from assay.eval.analysis.racing import Racing
+    from assay.eval.studies.sweep.racing import Racing
 
     if racing:
         usual = Racing()
@@ -143,7 +144,7 @@ def _list(
 
 
 def _print(found: "Sweep") -> None:
-    from assay.eval.report.sweep import OPTIMISM, describe_race
+    from assay.eval.studies.sweep.page import OPTIMISM, describe_race
 
     console = make_console()
     for name in found.collections:
@@ -165,8 +166,9 @@ def _table(found: "Sweep", collection: str) -> "Table":
     from rich.markup import escape
     from rich.table import Table
 
-    from assay.eval.analysis.cost import tell_queries
-    from assay.eval.analysis.search_space import describe, shorten
+    from assay.eval.running.search_space import describe
+    from assay.eval.runs.config_keys import shorten
+    from assay.eval.runs.summary.cost import tell_queries
 
     names = shorten(found.keys)
     best = found.best(collection)
@@ -220,12 +222,12 @@ def _drops_table(found: "Sweep", collection: str) -> "Table":
 
 
 def _p95(figures: "Figures") -> str:
-    from assay.eval.analysis.grid_search import COST
+    from assay.eval.running.figures import COST
 
     return f"{figures.latency[COST].value:.2f}" if figures.latency else "–"
 
 
 def _name(item: "Result") -> str:
-    from assay.eval.analysis.search_space import label
+    from assay.eval.running.search_space import label
 
     return label(item.settings) or "the config"

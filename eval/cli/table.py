@@ -2,20 +2,20 @@
 
 from typing import TYPE_CHECKING
 
-from assay.eval.analysis.cost import Cost, dollars
-from assay.eval.analysis.summary import Summary, explain_open
 from assay.eval.cli.output import make_console, make_table, print_table
 from assay.eval.report.formats import interval, retried
 from assay.eval.runs.ann_recall import EXPLANATION, find_recalls
 from assay.eval.runs.latency import TOTAL
 from assay.eval.runs.stored import describe_without_hits
+from assay.eval.runs.summary.cost import Cost, dollars
+from assay.eval.runs.summary.summary import Summary, explain_open
 from assay.eval.scoring.measures import find
 from assay.eval.statistics.estimates import OpenEstimate
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from assay.eval.experiments.dry_run import DryRun
+    from assay.eval.studies.ingestion.dry_run import DryRun
 
 
 def print_summary(summary: Summary, reused: bool = False) -> None:

@@ -9,8 +9,8 @@ from assay.eval.cli import options
 from assay.eval.cli.output import make_console, print_json, print_places, print_table, track
 
 if TYPE_CHECKING:
-    from assay.eval.targets.results import Results
-    from assay.eval.targets.verdict import Verdict
+    from assay.eval.studies.targets.results import Results
+    from assay.eval.studies.targets.verdict import Verdict
 
 STYLES: "dict[Verdict | None, str]" = {
     None: "",
@@ -56,14 +56,19 @@ def targets(
     """
     from functools import partial
 
-    from assay.eval.experiments.locations import reports_folder
-    from assay.eval.experiments.target_measurer import ProjectTargetMeasurer
-    from assay.eval.experiments.target_settings import check, choose, load_settings
+    from assay.eval.configs.locations import reports_folder
     from assay.eval.progress import ConsoleProgress
-    from assay.eval.targets.measuring import measure_targets
-    from assay.eval.targets.output import describe_seconds, replace_table, write, write_table
-    from assay.eval.targets.plan import describe_plan
-    from assay.eval.tracking.targets import log_targets
+    from assay.eval.studies.targets.measurer import ProjectTargetMeasurer
+    from assay.eval.studies.targets.measuring import measure_targets
+    from assay.eval.studies.targets.output import (
+        describe_seconds,
+        replace_table,
+        write,
+        write_table,
+    )
+    from assay.eval.studies.targets.plan import describe_plan
+    from assay.eval.studies.targets.record import log_targets
+    from assay.eval.studies.targets.target_settings import check, choose, load_settings
     from assay.retrievers.base import AssayError
 
     progress = ConsoleProgress()
@@ -98,7 +103,7 @@ def _print(results: "Results") -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from assay.eval.targets.output import HEADINGS, RULE, make_rows
+    from assay.eval.studies.targets.output import HEADINGS, RULE, make_rows
 
     console = make_console()
     table = Table(box=None, pad_edge=False)

@@ -9,8 +9,8 @@ from assay.eval.cli import options
 from assay.eval.cli.output import make_console, make_table, print_json, print_places, print_table
 
 if TYPE_CHECKING:
-    from assay.eval.experiments.answer_threshold import Fitted
     from assay.eval.statistics.estimates import Estimate
+    from assay.eval.studies.threshold.running import Fitted
 
 
 @click.command()
@@ -46,8 +46,8 @@ def threshold(
     apart: the area under the ROC curve, .5 for a coin. Report what the threshold does on other
     queries than these.
     """
-    from assay.eval.experiments.answer_threshold import fit
     from assay.eval.progress import ConsoleProgress
+    from assay.eval.studies.threshold.running import fit
 
     progress = ConsoleProgress()
     fitted = fit(config, overrides, of, share, progress, None if force else output)

@@ -1,7 +1,7 @@
 """A pipeline that is timed from outside: `python -m assay.eval.cli.timing CONFIG
 [KEY.PATH=VALUE]...`.
 
-It speaks the line protocol of `assay.eval.runs.interleaved_timing`, and is started by
+It speaks the line protocol of `assay.eval.runs.execution.interleaved_timing`, and is started by
 `assay gate --base`, also in a checkout of another version. So the protocol is an interface between
 versions: keep it.
 """
@@ -16,8 +16,8 @@ from typing import IO
 def serve(config: str, overrides: list[str], answers: IO[str]) -> None:
     """Answer the queries on standard input until it ends."""
     from assay.eval.collections.loading import load
-    from assay.eval.experiments.config import load_config
-    from assay.eval.experiments.locations import threads
+    from assay.eval.configs.config import load_config
+    from assay.eval.configs.locations import threads
     from assay.retrievers.settings import Workshop
     from assay.retrievers.store.cache import Cache, default_root
 
@@ -39,10 +39,10 @@ def serve(config: str, overrides: list[str], answers: IO[str]) -> None:
 
 def main() -> None:
     """Serve, with everything but answers kept off standard output."""
-    from assay.eval import telemetry
+    from assay.eval import no_telemetry
     from assay.retrievers.base import AssayError
 
-    telemetry.disable()
+    no_telemetry.disable()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     config, *overrides = sys.argv[1:]

@@ -67,12 +67,12 @@ def tune(
     changed since, it is kept, and this one gets a number; with --output it is refused without
     --force.
     """
-    from assay.eval.analysis.nested_cv import Design
     from assay.eval.cli.tuning_table import print_tuning
-    from assay.eval.experiments.distribution import distribute
-    from assay.eval.experiments.locations import reports_folder
-    from assay.eval.experiments.tuning import Request, run_tuning
+    from assay.eval.cluster.distribution import distribute
+    from assay.eval.configs.locations import reports_folder
     from assay.eval.progress import ConsoleProgress
+    from assay.eval.studies.tuning.nested_cv import Design
+    from assay.eval.studies.tuning.running import Request, run_tuning
 
     progress = ConsoleProgress()
     parted = Design(**design)

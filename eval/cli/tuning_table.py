@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from assay.eval.analysis.search_space import describe, label, shorten
 from assay.eval.cli.output import make_console, make_table, print_table
 from assay.eval.report.formats import interval
-from assay.eval.report.tuning import CHOSEN_BY, describe_gain, explain, gain
+from assay.eval.running.search_space import describe, label
+from assay.eval.runs.config_keys import shorten
+from assay.eval.studies.tuning.page import CHOSEN_BY, describe_gain, explain, gain
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from assay.eval.analysis.nested_cv import Tuning
-    from assay.eval.experiments.search_spaces import Space
-    from assay.eval.experiments.tuning import Tuned
+    from assay.eval.studies.sweep.search_spaces import Space
+    from assay.eval.studies.tuning.nested_cv import Tuning
+    from assay.eval.studies.tuning.running import Tuned
 
 MOST_COLUMNS = 10
 MOST_ROWS = 20

@@ -21,13 +21,13 @@ def verify(run: str, overrides: tuple[str, ...], as_json: bool) -> None:
     form in TREC, by ir_measures; items.csv the others. Ends with 1 unless all are those of
     per_query.parquet.
     """
-    from assay.eval.analysis.verification import verify as recompute
-    from assay.eval.experiments.locations import reports_folder
-    from assay.eval.experiments.named_configs import is_config
-    from assay.eval.experiments.run import export_summary
-    from assay.eval.experiments.run_references import find_stored, resolve
+    from assay.eval.configs.locations import reports_folder
+    from assay.eval.configs.named_configs import is_config
     from assay.eval.progress import ConsoleProgress
+    from assay.eval.running.run import export_summary
+    from assay.eval.running.run_references import find_stored, resolve
     from assay.eval.scoring.measures import list_standard
+    from assay.eval.studies.run.verification import verify as recompute
 
     if overrides or is_config(run):
         folder = export_summary(resolve(run, overrides, ConsoleProgress()), anew=True).run.folder

@@ -8,8 +8,8 @@ from assay.eval.collections.card import Card, Sizes
 from assay.eval.collections.collection import Collection, Query
 from assay.eval.collections.digests import measure_digest, measure_sizes
 from assay.eval.collections.formats.source import GoldBook, Source
+from assay.eval.collections.judgment_source import describe_models
 from assay.eval.collections.loading import open_source
-from assay.eval.collections.models import describe_models
 from assay.eval.collections.problems import QUIET, Problem, Problems
 from assay.retrievers.base import AssayError, Document, Progress
 from assay.retrievers.base.scripts import CODES, describe_unspaced, find_unspaced

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from assay.eval.collections import kept
+from assay.eval.collections import memo
 from assay.eval.collections.card import MODEL, Card
 from assay.retrievers.base import Document, Progress, Quiet
 from assay.retrievers.store.shelf import ById, PassageShelf, Shelf
@@ -166,14 +166,14 @@ class Collection:
         rest = "".join(f"{encode(part)}\n" for part in self._list_rest()).encode()
         files = self.documents.digest_content() if isinstance(self.documents, Shelf) else ""
         of = f"{files} {hashlib.sha256(rest).hexdigest()}"
-        if files and (known := kept.find(KIND, of)):
+        if files and (known := memo.find(KIND, of)):
             return known.decode()
         content = hashlib.sha256()
         for part in self._list_documents():
             content.update(f"{encode(part)}\n".encode())
         content.update(rest)
         if files:
-            kept.keep(KIND, of, content.hexdigest().encode())
+            memo.keep(KIND, of, content.hexdigest().encode())
         return content.hexdigest()
 
     def _list_documents(self) -> Iterator[list[Any]]:

@@ -5,13 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from assay.eval.report.circumstances import describe_environment
 from assay.eval.report.markdown import render_markdown
 from assay.eval.report.page import render_page
+from assay.eval.report.provenance import describe_environment
 from assay.eval.runs.files import encode_json
 from assay.retrievers.store.files import write_atomically
-
-COMPARING = ("report.css", "comparison.css")  # the styles of pages that show differences
 
 
 class Reported(Protocol):
@@ -27,19 +25,21 @@ class Reported(Protocol):
 
 
 def write_report(
-    kind: str,
+    templates: str,
     found: Reported,
     folder: Path,
     values: Mapping[str, Any],
     *,
     markdown: bool = True,
-    styles: Sequence[str] = ("report.css",),
+    styles: Sequence[str] = (),
 ) -> Path:
     """Write `<kind>.json`, `report.html` and with `markdown` `report.md` into `folder`, made here.
 
-    Templates bear the name of the `kind`. Beside `values` they are given `environment` and
-    `command`. Return the path of the page.
+    `templates` is the path of the templates without their endings, as in
+    "studies/sweep/templates/sweep"; its last part is the kind. Beside `values` they are given
+    `environment` and `command`. Return the path of the page.
     """
+    kind = templates.rpartition("/")[2]
     values = {
         "environment": ((kind.capitalize(), found.id), *describe_environment(found.environment)),
         "command": shlex.join(map(str, found.environment.get("command", ()))),
@@ -47,9 +47,9 @@ def write_report(
     }
     write_atomically(folder / f"{kind}.json", encode_json(found.as_json()))
     if markdown:
-        text = render_markdown(f"{kind}.md.j2", **values)
+        text = render_markdown(f"{templates}.md.j2", **values)
         write_atomically(folder / "report.md", text.encode())
     page = folder / "report.html"
-    html = render_page(f"{kind}.html.j2", styles=styles, **values)
+    html = render_page(f"{templates}.html.j2", styles=styles, **values)
     write_atomically(page, html.encode())
     return page

@@ -6,7 +6,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from assay.eval.report.formats import shorten
-from assay.eval.report.view import View
 from assay.retrievers.base.printing import neutralise
 
 if TYPE_CHECKING:
@@ -15,11 +14,6 @@ if TYPE_CHECKING:
 SPECIAL = re.compile(r"([\\`*_\[\]|~#!])")
 CELL = 100  # characters of a query
 FENCE = re.compile(r"`{3,}")
-
-
-def render(view: View) -> str:
-    """Return the report of a run as GitHub's Markdown."""
-    return render_markdown("run.md.j2", view=view)
 
 
 def render_markdown(template: str, **values: Any) -> str:
@@ -38,7 +32,7 @@ def make_environment(*, autoescape: bool) -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(
-        loader=PackageLoader("assay.eval.report"),
+        loader=PackageLoader("assay.eval", ""),
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,

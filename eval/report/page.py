@@ -7,14 +7,8 @@ from importlib import resources
 from typing import Any
 
 from assay.eval.report.markdown import make_environment
-from assay.eval.report.view import View
 
-
-def render(view: View) -> str:
-    """Return the page of a run. Its data are escaped as JSON; the script only ever sets text."""
-    return render_page(
-        "run.html.j2", ("shared.js", "report.js"), view=view, data=dump(view.details)
-    )
+STYLE = "report/templates/report.css"
 
 
 def dump(value: Mapping[str, Any]) -> str:
@@ -27,18 +21,20 @@ def dump(value: Mapping[str, Any]) -> str:
 def render_page(
     template: str,
     scripts: Sequence[str] = (),
-    styles: Sequence[str] = ("report.css",),
+    styles: Sequence[str] = (),
     requests: str = "'none'",
     **values: Any,
 ) -> str:
-    """Return a page of `template` with the `values` it names, its `scripts` and its `styles`.
+    """Return a page of `template` with the `values` it names, its `scripts` and its own `styles`.
+
+    Files are named by their paths below `eval`.
 
     Whatever comes from documents and queries is escaped. The policy lets no other script or
     style through, and requests only to `requests`, a source expression.
     """
     from markupsafe import Markup
 
-    style, script = ("\n".join(map(_read, names)) for names in (styles, scripts))
+    style, script = ("\n".join(map(_read, names)) for names in ((STYLE, *styles), scripts))
     return (
         make_environment(autoescape=True)
         .get_template(template)
@@ -53,9 +49,7 @@ def render_page(
 
 
 def _read(name: str) -> str:
-    return (
-        resources.files("assay.eval.report").joinpath("templates", name).read_text(encoding="utf-8")
-    )
+    return resources.files("assay.eval").joinpath(name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

@@ -1,6 +1,5 @@
 """The record of runs in MLflow."""
 
-from assay.eval.tracking.comparison import log_comparison
 from assay.eval.tracking.delivery import Logged, attempt, log, log_once
 from assay.eval.tracking.record import metric_name
 from assay.eval.tracking.store import TrackingError, redact, tracking_uri
@@ -10,7 +9,6 @@ __all__ = [
     "TrackingError",
     "attempt",
     "log",
-    "log_comparison",
     "log_once",
     "metric_name",
     "redact",

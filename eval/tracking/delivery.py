@@ -8,8 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.eval.analysis.summary import Summary
 from assay.eval.runs.files import encode_json
+from assay.eval.runs.summary.summary import Summary
 from assay.eval.tracking.description import NOTE, add_link
 from assay.eval.tracking.local import database, holds
 from assay.eval.tracking.record import Record, describe
@@ -23,7 +23,7 @@ from assay.eval.tracking.store import (
     tracking_uri,
 )
 from assay.eval.tracking.writing import log_table, log_values, mlflow_run
-from assay.eval.untracked import add_failure
+from assay.eval.tracking_failures import add_failure
 from assay.retrievers.base import Progress, T
 from assay.retrievers.store.files import write_atomically
 
@@ -53,7 +53,7 @@ def attempt(log: Callable[[], T], kept: str, progress: Progress) -> T | None:
     """Log to MLflow and return what `log` returns; say so where tracking is down, and go on.
 
     `kept` says what is not lost by it. A store that is a file stays broken, unlike a server that is
-    down: the command ends with `assay.eval.untracked.EXIT_CODE`.
+    down: the command ends with `assay.eval.tracking_failures.EXIT_CODE`.
     """
     try:
         return log()

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from assay.eval.analysis.comparison import Comparison
-from assay.eval.analysis.summary import Summary
 from assay.eval.runs.latency import TOTAL
+from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import choose_headline, find
 from assay.eval.statistics.estimates import OpenEstimate
 
@@ -29,27 +28,7 @@ def describe_run(summary: Summary) -> str:
         f"{len(summary.run.queries):,} queries",
         *[f"**{plain(line)}**" for line in manifest.degraded],
     ]
-    return "\n\n".join([*lines, _table(("", "Mean", "95 % interval"), rows)])
-
-
-def describe_comparison(compared: Comparison) -> str:
-    """Return what each run beside the base differs by, as a table."""
-    manifest = compared.base.run.manifest
-    rows = [
-        (
-            plain(label),
-            item.measure,
-            f"{item.difference.value:+.3f}",
-            f"{item.difference.low:+.3f} … {item.difference.high:+.3f}",
-            "–" if item.adjusted is None else f"{item.adjusted:.3f}",
-            item.verdict,
-        )
-        for pair, label in zip(compared.pairs, compared.labels[1:], strict=True)
-        for item in pair.differences
-    ]
-    head = f"Against **{plain(compared.labels[0])}** on **{plain(manifest.collection.name)}**"
-    columns = ("", "Measure", "Difference", "95 % interval", "p", "Verdict")
-    return f"{head}\n\n{_table(columns, rows)}"
+    return "\n\n".join([*lines, make_table(("", "Mean", "95 % interval"), rows)])
 
 
 def describe_children(measure: str, rows: Iterable[tuple[str, float, str]], experiment: str) -> str:
@@ -59,7 +38,7 @@ def describe_children(measure: str, rows: Iterable[tuple[str, float, str]], expe
         (f"[{plain(name)}]({_address(experiment, run_id)})", f"{value:.3f}")
         for name, value, run_id in ranked
     ]
-    return _table(("Run", measure), shown)
+    return make_table(("Run", measure), shown)
 
 
 def add_link(text: str, experiment: str, run_id: str, files: Iterable[str]) -> str:
@@ -87,7 +66,8 @@ def _row(name: str, estimate: OpenEstimate, digits: int) -> tuple[str, str, str]
     return plain(name), f"{estimate.value:,.{digits}f}", between
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def make_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table as Markdown."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 

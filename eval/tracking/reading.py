@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.eval.analysis.exports import PER_QUERY
-from assay.eval.analysis.summary import PERCENTILES
 from assay.eval.runs.latency import TOTAL
+from assay.eval.runs.summary.exports import PER_QUERY
+from assay.eval.runs.summary.summary import PERCENTILES
 from assay.eval.scoring.kinds import show_name
 from assay.eval.scoring.measures import DEFAULT
 from assay.eval.statistics.estimates import OpenEstimate, make_estimate
@@ -67,7 +67,7 @@ class TrackedRun:
     @cached_property
     def measures(self) -> "DataFrame":
         """By measure: `mean`, the ends `low` and `high` of its 95 % interval, `n` queries."""
-        from assay.eval.frames.tables import tabulate_estimates
+        from assay.eval.report.frames import tabulate_estimates
 
         wanted = json.loads(self.config.get("measures", "null")) or DEFAULT
         names = {name: metric_name(name) for name in wanted if metric_name(name) in self.metrics}
@@ -77,7 +77,7 @@ class TrackedRun:
     @cached_property
     def latency(self) -> "DataFrame":
         """By percentile of the total: `ms`, the ends of its interval, `n`; empty if not timed."""
-        from assay.eval.frames.tables import tabulate_estimates
+        from assay.eval.report.frames import tabulate_estimates
 
         names = {f"p{percent}": f"latency_ms/{TOTAL}.p{percent}" for percent in PERCENTILES}
         timed = {key: self._estimate(name) for key, name in names.items() if name in self.metrics}

@@ -10,12 +10,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from assay.eval.analysis.exports import ATTRIBUTION, ITEMS, PER_QUERY, QRELS, RUN
-from assay.eval.analysis.summary import Summary
 from assay.eval.runs.ann_recall import RECALL, find_recalls
-from assay.eval.runs.flattening import flatten
+from assay.eval.runs.config_keys import flatten
 from assay.eval.runs.latency import TOTAL
 from assay.eval.runs.manifest import MANIFEST, CollectionFacts, Manifest
+from assay.eval.runs.summary.exports import ATTRIBUTION, ITEMS, PER_QUERY, QRELS, RUN
+from assay.eval.runs.summary.summary import Summary
 from assay.eval.scoring.measures import choose_headline
 from assay.eval.statistics.estimates import OpenEstimate
 from assay.eval.tracking.description import describe_run, tag_source

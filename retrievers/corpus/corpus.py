@@ -5,7 +5,7 @@ from functools import cached_property
 
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.base.frontmatter import Frontmatter, read_frontmatter
-from assay.retrievers.documents.structure import Structure, parse_document
+from assay.retrievers.documents.structure.structure import Structure, parse_document
 from assay.retrievers.models.base import Passages, ShelvedPassages
 from assay.retrievers.models.caching import CachingEncoder, Encoded
 from assay.retrievers.settings import Workshop

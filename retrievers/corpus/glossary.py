@@ -14,10 +14,10 @@ from typing import Any
 from assay.retrievers.base import Document
 from assay.retrievers.base.markdown import is_plain
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.documents.blocks import Section
 from assay.retrievers.documents.definitions import Definition, defines, find_definitions
-from assay.retrievers.documents.identifiers import identify, split_title
-from assay.retrievers.documents.structure import parse_document
+from assay.retrievers.documents.structure.blocks import Section
+from assay.retrievers.documents.structure.identifiers import identify, split_title
+from assay.retrievers.documents.structure.structure import parse_document
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports

@@ -5,9 +5,9 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from assay.retrievers.documents.definitions import Definition, find_definitions
-from assay.retrievers.documents.identifiers import split_title
-from assay.retrievers.documents.references import Reference, find_references
-from assay.retrievers.documents.structure import Structure
+from assay.retrievers.documents.references.references import Reference, find_references
+from assay.retrievers.documents.structure.identifiers import split_title
+from assay.retrievers.documents.structure.structure import Structure
 
 KINDS = ("content", "definition", "requirement", "reference", "header", "frontmatter")
 

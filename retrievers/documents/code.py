@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay.retrievers.documents.blocks import Block
-from assay.retrievers.documents.structure import Structure
+from assay.retrievers.documents.structure.blocks import Block
+from assay.retrievers.documents.structure.structure import Structure
 
 _TICKS = re.compile(r"`+")
 _FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*\Z")

@@ -12,10 +12,10 @@ from itertools import pairwise
 
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.conformance import make_rules, require
-from assay.retrievers.documents.blocks import WHOLE, Section
 from assay.retrievers.documents.chunk_kinds import KINDS
 from assay.retrievers.documents.chunkers.base import Chunker, is_intact
-from assay.retrievers.documents.structure import Structure, parse_document
+from assay.retrievers.documents.structure.blocks import WHOLE, Section
+from assay.retrievers.documents.structure.structure import Structure, parse_document
 from assay.retrievers.documents.tokens import Tokenize
 
 _SENTENCE = "The harbour master keeps a list of berths and their depths. "

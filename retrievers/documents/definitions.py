@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.retrievers.documents.blocks import Block, Section
-from assay.retrievers.documents.identifiers import LABELS, join_id
-from assay.retrievers.documents.sentences import sentence_ends
-from assay.retrievers.documents.structure import Structure
+from assay.retrievers.documents.structure.blocks import Block, Section
+from assay.retrievers.documents.structure.identifiers import LABELS, join_id
+from assay.retrievers.documents.structure.sentences import sentence_ends
+from assay.retrievers.documents.structure.structure import Structure
 
 NEAR = 2000  # characters before and after a term that are read for exceptions
 Form = Literal["means", "label", "short name"]

@@ -12,10 +12,10 @@ from pydantic import Field
 
 from assay.retrievers.base import AssayError, Chunk, Document, Quiet
 from assay.retrievers.base.frontmatter import read_frontmatter
+from assay.retrievers.documents.chunk_cache import Cut, Cutting, Tally
 from assay.retrievers.documents.chunkers import AnyChunker, StructureChunker, take_passages
 from assay.retrievers.documents.contexts import ContextSettings, Source, contextualise
-from assay.retrievers.documents.converters import AnyConverter
-from assay.retrievers.documents.cuts import Cut, Cutting, Tally
+from assay.retrievers.documents.conversion.converters import AnyConverter
 from assay.retrievers.model_files.pins import DEFAULT_TOKENIZER
 from assay.retrievers.settings import Settings, Workshop
 from assay.retrievers.store.chunk_shelf import (

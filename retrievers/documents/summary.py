@@ -2,8 +2,8 @@
 
 from bisect import bisect_right
 
-from assay.retrievers.documents.sentences import sentence_ends
-from assay.retrievers.documents.structure import Structure
+from assay.retrievers.documents.structure.sentences import sentence_ends
+from assay.retrievers.documents.structure.structure import Structure
 
 LONGEST = 300  # characters
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from assay.retrievers.base import AssayError, IndexReport
-from assay.retrievers.engines.bare import BareClient
 from assay.retrievers.engines.base import Engine, StoreSettings, check_dimensions
 from assay.retrievers.engines.capabilities import Search
+from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.engines.recall import measure_recall
 from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors

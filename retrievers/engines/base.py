@@ -7,11 +7,11 @@ from typing import Any, ClassVar, NamedTuple
 from pydantic import Field, model_validator
 
 from assay.retrievers.base import AssayError, IndexReport
-from assay.retrievers.engines.bare import BareClient
+from assay.retrievers.engines.analyzer_coverage import WordKey, doubt_words
 from assay.retrievers.engines.capabilities import SEARCHES, Capabilities, Search
+from assay.retrievers.engines.crud import LiveRows
 from assay.retrievers.engines.formulas import Formula
-from assay.retrievers.engines.live import LiveRows
-from assay.retrievers.engines.words import WordKey, doubt_words
+from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Settings, Workshop

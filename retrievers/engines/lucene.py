@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from assay.retrievers.engines.words import WordKey
+from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.settings import Settings
 
 Analyzer = Literal[

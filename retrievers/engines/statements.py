@@ -7,9 +7,9 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from pydantic import Field
 
 from assay.retrievers.engines.adapter import Adapter, H
-from assay.retrievers.engines.bare import BareClient, Request
 from assay.retrievers.engines.base import LegWeights, StoreSettings
 from assay.retrievers.engines.formulas import Formula, ReciprocalRanks, ScaledScores
+from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from assay.retrievers.base import IndexReport
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.corpus.glossary import Entry, Glossary, read_words
-from assay.retrievers.documents.identifiers import identify
+from assay.retrievers.documents.structure.identifiers import identify
 from assay.retrievers.fusion.fusion import RrfSettings
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings

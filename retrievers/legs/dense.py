@@ -14,7 +14,7 @@ from assay.retrievers.engines.recall import measure_recall
 from assay.retrievers.fusion.ranking import Scored, best
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.legs.compression import CompressedVectors, Quantisation
-from assay.retrievers.legs.reading import find_bill, find_window, split
+from assay.retrievers.legs.truncation import find_bill, find_window, split
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.models.caching import Encoded
 from assay.retrievers.models.encoders import EncoderSettings

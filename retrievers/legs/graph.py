@@ -11,7 +11,7 @@ from pydantic import Field
 
 from assay.retrievers.base import Chunk, IndexReport
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.documents.links import Names, PointerKind, find_pointers
+from assay.retrievers.documents.references.links import Names, PointerKind, find_pointers
 from assay.retrievers.fusion.fusion import RrfSettings
 from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings

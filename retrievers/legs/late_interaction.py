@@ -16,7 +16,7 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.ranking import best
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.models.base import Vectors
-from assay.retrievers.models.token_vectors import TokenEncoderSettings
+from assay.retrievers.models.late_interaction.token_vectors import TokenEncoderSettings
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.digest import digest
 from assay.retrievers.store.sources import digest_imports

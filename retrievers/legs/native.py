@@ -16,7 +16,7 @@ from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from assay.retrievers.engines.registry import EngineSettings
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from assay.retrievers.legs.reading import find_bill
+from assay.retrievers.legs.truncation import find_bill
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.models.caching import CachingEncoder
 from assay.retrievers.models.encoders import EncoderSettings

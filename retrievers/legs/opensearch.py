@@ -8,7 +8,6 @@ from pydantic import Field
 
 from assay.retrievers.base import IndexReport, Progress
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.engines.collection_store import CollectionPlan
 from assay.retrievers.engines.lucene import SORTED, LuceneBm25Settings, make_body, match
 from assay.retrievers.engines.opensearch.client import OpenSearchClient, OpenSearchConnection
 from assay.retrievers.engines.opensearch.features import LEG
@@ -16,7 +15,8 @@ from assay.retrievers.engines.opensearch.index import INDEX_NAME, OpenSearchInde
 from assay.retrievers.engines.opensearch.queries import search
 from assay.retrievers.engines.opensearch.server import OpenSearchServer
 from assay.retrievers.engines.opensearch.versions import check_version
-from assay.retrievers.engines.servers import name_index
+from assay.retrievers.engines.servers.collection_store import CollectionPlan
+from assay.retrievers.engines.servers.servers import name_index
 from assay.retrievers.fusion.ranking import ordered
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
 from assay.retrievers.services.retries import count_retries

@@ -8,11 +8,11 @@ from assay.retrievers.legs.base import LegSettings
 from assay.retrievers.legs.code import CodeLegSettings
 from assay.retrievers.legs.definitions import DefinitionsLegSettings
 from assay.retrievers.legs.dense import DenseLegSettings
-from assay.retrievers.legs.exact import ExactLegSettings
 from assay.retrievers.legs.fielded import FieldedLegSettings
 from assay.retrievers.legs.graph import GraphLegSettings
 from assay.retrievers.legs.keyword import KeywordLegSettings
 from assay.retrievers.legs.late_interaction import LateInteractionLegSettings
+from assay.retrievers.legs.lookups.exact import ExactLegSettings
 from assay.retrievers.legs.native import (
     EngineDenseSettings,
     EngineKeywordSettings,

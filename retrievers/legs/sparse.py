@@ -12,7 +12,7 @@ from assay.retrievers.base import IndexReport
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.fusion.ranking import best_matches
 from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
-from assay.retrievers.models.sparse import SparseEncoderSettings
+from assay.retrievers.models.sparse.sparse import SparseEncoderSettings
 from assay.retrievers.models.sparse_base import SparseVector
 from assay.retrievers.settings import Workshop
 

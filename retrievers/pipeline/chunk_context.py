@@ -7,9 +7,9 @@ from functools import cached_property
 from assay.retrievers.base import Chunk, Document, Hit
 from assay.retrievers.base.surroundings import Pointer, Surroundings, WrittenReference
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.documents.identifiers import identify
-from assay.retrievers.documents.references import Reference, find_references
-from assay.retrievers.documents.structure import Structure, parse_document
+from assay.retrievers.documents.references.references import Reference, find_references
+from assay.retrievers.documents.structure.identifiers import identify
+from assay.retrievers.documents.structure.structure import Structure, parse_document
 from assay.retrievers.documents.summary import summarise
 from assay.retrievers.legs.graph import load_edges
 from assay.retrievers.settings import Workshop

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from assay.retrievers.base import Retriever
+from assay.retrievers.documents.conversion.reconversion import Reconverted
 from assay.retrievers.documents.preparation import DocumentSettings
-from assay.retrievers.documents.reconversion import Reconverted
 from assay.retrievers.foreign.frameworks import (
     HaystackSettings,
     LangChainSettings,

@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.base.ingestion import Ingested, IngestReport
 from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.documents.chunk_cache import Cut
 from assay.retrievers.documents.chunkers import CombineSplitChunker
-from assay.retrievers.documents.cuts import Cut
+from assay.retrievers.documents.conversion.reconversion import convert_anew
 from assay.retrievers.documents.definitions import find_definitions
 from assay.retrievers.documents.preparation import cut_documents, prepare
-from assay.retrievers.documents.reconversion import convert_anew
-from assay.retrievers.documents.references import find_references
-from assay.retrievers.documents.structure import Structure, parse_document
-from assay.retrievers.documents.targets import Targets
+from assay.retrievers.documents.references.references import find_references
+from assay.retrievers.documents.references.targets import Targets
+from assay.retrievers.documents.structure.structure import Structure, parse_document
 from assay.retrievers.documents.tokens import TokenMap
-from assay.retrievers.legs.reading import Reader, count_unread, find_window, list_encoders
+from assay.retrievers.legs.truncation import Reader, count_unread, find_window, list_encoders
 from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.pipeline import PipelineSettings

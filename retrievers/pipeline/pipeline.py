@@ -19,8 +19,8 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, Prepared, prepare
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Leg, LegResult, LegSettings
-from assay.retrievers.legs.group import LegGroup
-from assay.retrievers.legs.reading import count_unread, find_window, list_encoders
+from assay.retrievers.legs.leg_set import LegGroup
+from assay.retrievers.legs.truncation import count_unread, find_window, list_encoders
 from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.pipeline import telemetry
 from assay.retrievers.pipeline.query_cache import Answers

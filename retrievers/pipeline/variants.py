@@ -11,7 +11,7 @@ from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, Prepared
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.base import Leg, LegResult, LegSettings
-from assay.retrievers.legs.lists import Lists, name_lists
+from assay.retrievers.legs.leg_result_cache import Lists, name_lists
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.pipeline import Parts, Pipeline, PipelineSettings
 from assay.retrievers.settings import Workshop

@@ -13,7 +13,7 @@ from assay.retrievers.base import Chunk, Hit
 from assay.retrievers.base.markdown import tokenize
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.chunkers.base import ID_DIGITS
-from assay.retrievers.documents.sentences import sentence_ends
+from assay.retrievers.documents.structure.sentences import sentence_ends
 from assay.retrievers.model_files.pins import DEFAULT_TOKENIZER
 from assay.retrievers.settings import Workshop
 from assay.retrievers.stages.base import Stage, StageResult, StageSettings

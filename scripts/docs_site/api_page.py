@@ -11,10 +11,10 @@ OBJECTS = {
         "assay.eval.api.load_tracked_runs",
     ],
     "What they return": [
-        "assay.eval.frames.run.Result",
-        "assay.eval.frames.comparison.ComparisonResult",
-        "assay.eval.frames.search.SearchResult",
-        "assay.eval.frames.ingestion.IngestionResult",
+        "assay.eval.studies.run.frame.Result",
+        "assay.eval.studies.comparison.frame.ComparisonResult",
+        "assay.eval.studies.search.frame.SearchResult",
+        "assay.eval.studies.ingestion.frame.IngestionResult",
         "assay.eval.tracking.reading.TrackedRun",
     ],
     "The contract of a retriever": [

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from ablation_sample import RERANK, make_ablation, row
 
-from assay.eval.analysis.ablation import MEASURES
-from assay.eval.report import ablation as report
+from assay.eval.studies.ablation import page as report
+from assay.eval.studies.ablation.analysis import MEASURES
 
 
 @pytest.fixture(scope="module")

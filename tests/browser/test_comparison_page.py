@@ -7,8 +7,8 @@ import pytest
 from browsing import DESKTOP, PHONE, check_contrast, overflow
 from report_sample import HOSTILE, QUERIES, drop_types, make_run
 
-from assay.eval.analysis.comparison import compare
-from assay.eval.report.comparison import write
+from assay.eval.studies.comparison.analysis import compare
+from assay.eval.studies.comparison.page import write
 
 LEGS = {
     "initials": ("initials",),

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from browsing import check_contrast, overflow
 
-from assay.eval.analysis.run_list import RunRow
-from assay.eval.report.index import write_index
+from assay.eval.studies.run.index import write_index
+from assay.eval.studies.run.run_list import RunRow
 
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 

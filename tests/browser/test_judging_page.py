@@ -10,10 +10,10 @@ from browsing import PHONE, overflow
 from report_sample import HOSTILE
 
 from assay.eval.collections.authoring.worksheet import Pair
-from assay.eval.judging.desk import Desk
-from assay.eval.judging.grades import GradeFile
-from assay.eval.judging.server import JudgingServer
-from assay.eval.judging.sheet import Sheet
+from assay.eval.studies.judging.annotation_session import Desk
+from assay.eval.studies.judging.grades import GradeFile
+from assay.eval.studies.judging.server import JudgingServer
+from assay.eval.studies.judging.sheet import Sheet
 
 TEXT = (
     f"# Tides\n\nSpring 🌑 tides come at new moon. Neap tides come later. {HOSTILE}\n\nThe end.\n"

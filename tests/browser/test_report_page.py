@@ -7,8 +7,8 @@ import pytest
 from browsing import DESKTOP, PHONE, check_contrast, overflow
 from report_sample import DOCUMENTS, HOSTILE, QUERIES, make_run
 
-from assay.eval.analysis.summary import summarise
-from assay.eval.report import write
+from assay.eval.report.run_page.page import write
+from assay.eval.runs.summary.summary import summarise
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sweep_sample import HOSTILE, make_sweep
 
-from assay.eval.report import sweep as report
+from assay.eval.studies.sweep import page as report
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from assay.eval.experiments.engine_settings import list_engines
+from assay.eval.configs.engine_settings import list_engines
 from assay.retrievers.engines.providers import STRATEGIES
 from assay.retrievers.engines.registry import TYPES
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.eval.analysis.attribution import FATES
+from assay.eval.runs.summary.attribution import FATES
 
 RUN = ("run", "configs/bm25.yaml", "latency.queries=0", "limit=20", "--no-track")
 

@@ -11,7 +11,7 @@ from originals import WRITERS, read_blocks, write_unreadable
 from own_cache import make_cache
 from processes import ROOT
 
-from assay.eval.experiments.ingestion import is_bare
+from assay.eval.running.sources import is_bare
 
 DOCS = ROOT / "datasets" / "harbourline" / "docs"
 AssayJson = Callable[..., dict[str, Any]]

@@ -212,7 +212,7 @@ def test_what_ships_is_there(installed: Callable[..., str]) -> None:
 
 def read_extras() -> list[str]:
     """Return the extras that hints name: in the sources, of engines, of languages and of SDKs."""
-    from assay.eval.experiments.engine_settings import list_engines
+    from assay.eval.configs.engine_settings import list_engines
 
     files = [path for room in ("eval", "retrievers") for path in ROOT.glob(f"{room}/**/*.py")]
     hint = re.compile(r"hint_extra\([\"']([\w-]+)")

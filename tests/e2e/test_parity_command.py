@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from assay.eval.cli.parity import parity
-from assay.eval.experiments import engine_settings as subjects
-from assay.eval.report import engines
+from assay.eval.configs import engine_settings as subjects
+from assay.eval.studies.stores.engines import page as engines
 
 Assay = Callable[..., Any]
 

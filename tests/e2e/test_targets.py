@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from processes import ROOT
 
-from assay.eval.targets.output import BEGIN, END, read_table, render_table
-from assay.eval.targets.results import Results
+from assay.eval.studies.targets.output import BEGIN, END, read_table, render_table
+from assay.eval.studies.targets.results import Results
 
 TARGETS = f"""
 pipelines:

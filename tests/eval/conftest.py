@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from assay.eval.analysis.summary import Summary
+    from assay.eval.runs.summary.summary import Summary
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +20,6 @@ def summary(tmp_path_factory: pytest.TempPathFactory) -> "Summary":
     """The summary of the run whose report is tested."""
     from report_sample import make_run
 
-    from assay.eval.analysis.summary import summarise
+    from assay.eval.runs.summary.summary import summarise
 
     return summarise(make_run(tmp_path_factory.mktemp("reports")))

@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 from ablation_sample import DENSE_PART, RERANK, make_ablation, observe, row
 
-from assay.eval.analysis.ablation_variants import (
+from assay.eval.cli.ablate import _explain as explain
+from assay.eval.statistics.estimates import OpenEstimate
+from assay.eval.studies.ablation.page import write
+from assay.eval.studies.ablation.running import caution, check
+from assay.eval.studies.ablation.variants import (
     Part,
     Variant,
     list_parts,
@@ -16,11 +20,7 @@ from assay.eval.analysis.ablation_variants import (
     plan_additions,
     plan_removals,
 )
-from assay.eval.analysis.ablation_weighing import judge, time_part, weigh
-from assay.eval.cli.ablate import _explain as explain
-from assay.eval.experiments.ablation import caution, check
-from assay.eval.report.ablation import write
-from assay.eval.statistics.estimates import OpenEstimate
+from assay.eval.studies.ablation.weighing import judge, time_part, weigh
 from assay.retrievers.legs.base import LegSettings
 from assay.retrievers.legs.registry import LEGS
 

@@ -26,10 +26,10 @@ from small_project import QUERIES, write_project
 
 from assay.eval.cli.main import assay
 from assay.eval.collections.collection import GoldItem
-from assay.eval.experiments.answer_prompts import read_answer
 from assay.eval.scoring.generated import KINDS, Given, Wanted, score, split_tokens
 from assay.eval.scoring.join import Retrieved
 from assay.eval.scoring.measures import find
+from assay.eval.studies.answers.prompts import read_answer
 from assay.retrievers.base import AssayError, Chunk
 
 ASKED = ("--provider", "openai", "--model", "m", "--prices", "1,1,1,10", "--no-track")

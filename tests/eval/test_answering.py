@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from planned_runs import Planned, make_collection
 
-from assay.eval.analysis.answering import examine_answering, find_unanswered
-from assay.eval.analysis.summary import summarise
 from assay.eval.collections.collection import Collection
-from assay.eval.report import write
-from assay.eval.runs.execution import Plan, execute
+from assay.eval.report.run_page.page import write
+from assay.eval.runs.execution.execution import Plan, execute
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.summary import summarise
+from assay.eval.runs.summary.unanswerable_queries import examine_answering, find_unanswered
 from assay.retrievers.base import Quiet, Ranking, StageTrace
 
 # Of queries 0 to 5 the last two have texts of grade 1 alone, where 2 answers.

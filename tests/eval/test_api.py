@@ -13,9 +13,9 @@ from test_layout import HEAVY
 
 from assay import compare, load_runs, load_tracked_runs, run, search
 from assay.eval.api import documents, runs, stored_runs
-from assay.eval.frames.run import Result
-from assay.eval.frames.tables import render
+from assay.eval.report.frames import render
 from assay.eval.runs import environment
+from assay.eval.studies.run.frame import Result
 from assay.retrievers.base import AssayError
 
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS

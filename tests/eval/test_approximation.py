@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from report_sample import make_run
 
-from assay.eval import report
-from assay.eval.analysis.summary import Summary, summarise
 from assay.eval.cli.table import print_summary
+from assay.eval.report.run_page import page as report
 from assay.eval.runs.ann_recall import find_recalls
+from assay.eval.runs.summary.summary import Summary, summarise
 from assay.eval.tracking.record import describe
 
 FACTS = {

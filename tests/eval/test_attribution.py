@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from planned_runs import make_collection, make_run
 
-from assay.eval.analysis.attribution import FATES, Attribution, ItemFate, attribute
-from assay.eval.analysis.oracle import UNION
 from assay.eval.collections.collection import GoldItem
 from assay.eval.runs.gold_ranks import Placement
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.attribution import FATES, Attribution, ItemFate, attribute
+from assay.eval.runs.summary.ceilings import UNION
 from assay.eval.scoring import measures
 from assay.retrievers.base import Chunk, Hit, Ranking, StageTrace
 

@@ -9,12 +9,12 @@ import pytest
 from processes import ROOT
 from report_sample import HOSTILE, QUERIES, make_run
 
-from assay.eval.analysis.attribution import FATES, Attribution, ItemFate
-from assay.eval.analysis.exports import export
-from assay.eval.analysis.summary import Summary, summarise
 from assay.eval.collections.collection import GoldItem
-from assay.eval.report import write
-from assay.eval.report.attribution import AttributionView, view_attribution
+from assay.eval.report.run_page.attribution import AttributionView, view_attribution
+from assay.eval.report.run_page.page import write
+from assay.eval.runs.summary.attribution import FATES, Attribution, ItemFate
+from assay.eval.runs.summary.exports import export
+from assay.eval.runs.summary.summary import Summary, summarise
 from assay.eval.statistics.estimates import Estimate
 
 ONE = Estimate(1.0, 1.0, 1.0, 1)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from planned_runs import make_collection, make_run
 
-from assay.eval.gate import baseline
 from assay.eval.runs import environment
 from assay.eval.runs.stored import StoredRun
+from assay.eval.studies.gate import baseline
 from assay.retrievers.base import AssayError
 
 RANKS = [1, 3, 0, 2, 1, 6]

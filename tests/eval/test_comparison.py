@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from planned_runs import make_collection, make_run
 
-from assay.eval.analysis.comparison import compare
-from assay.eval.analysis.latency_pairs import pair_latencies
 from assay.eval.cli.compare import _explain as explain
-from assay.eval.report.comparison.circumstances import describe_method
-from assay.eval.runs.interleaved_timing import InterleavedTiming
+from assay.eval.runs.execution.interleaved_timing import InterleavedTiming
 from assay.eval.statistics.estimates import Estimate, estimate_mean, estimate_percentile_ratio
 from assay.eval.statistics.significance import detectable, randomise
+from assay.eval.studies.comparison.analysis import compare
+from assay.eval.studies.comparison.latency_pairs import pair_latencies
+from assay.eval.studies.comparison.page.provenance import describe_method
 from assay.retrievers.base import AssayError
 
 BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4

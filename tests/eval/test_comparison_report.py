@@ -14,19 +14,24 @@ from markdown_it import MarkdownIt
 from planned_runs import make_run as make_planned
 from report_sample import HOSTILE, QUERIES, make_run
 
-from assay.eval.analysis.comparison import Comparison, compare
-from assay.eval.analysis.latency_pairs import LatencyPair
-from assay.eval.analysis.run_labels import label_runs
-from assay.eval.report.comparison import name_comparison, write
-from assay.eval.report.comparison.circumstances import Contrast, contrast_configs
-from assay.eval.report.comparison.differences import conclude, difference_row, elaborate, make_axis
-from assay.eval.report.comparison.movers import list_gains, list_losses
-from assay.eval.report.comparison.scores import MOST_DOTS, place_dots, tell_outcome
-from assay.eval.report.comparison.view import ComparisonView, make_view
 from assay.eval.report.formats import p_value, signed
 from assay.eval.report.plots import LinearAxis
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.labels import label_runs
 from assay.eval.statistics.estimates import Estimate
+from assay.eval.studies.comparison.analysis import Comparison, compare
+from assay.eval.studies.comparison.latency_pairs import LatencyPair
+from assay.eval.studies.comparison.page import name_comparison, write
+from assay.eval.studies.comparison.page.differences import (
+    conclude,
+    difference_row,
+    elaborate,
+    make_axis,
+)
+from assay.eval.studies.comparison.page.movers import list_gains, list_losses
+from assay.eval.studies.comparison.page.provenance import Contrast, contrast_configs
+from assay.eval.studies.comparison.page.scores import MOST_DOTS, place_dots, tell_outcome
+from assay.eval.studies.comparison.page.view import ComparisonView, make_view
 
 LEGS = {"initials": ("initials",), "endings": ("endings",), "fused": ("words", "letters")}
 RANKS = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
@@ -292,7 +297,7 @@ def test_gold_is_marked_and_its_fate_told_for_every_run(
 def test_a_large_collection_keeps_the_queries_that_change_most(
     compared: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.eval.report.comparison.drilldown.MOST_QUERIES", 3)
+    monkeypatch.setattr("assay.eval.studies.comparison.page.drilldown.MOST_QUERIES", 3)
     told = make_view(compared).details["queries"]
     detailed = {query["id"] for query in told if "detail" in query}
     changes = {

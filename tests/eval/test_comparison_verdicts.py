@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from planned_runs import make_collection, make_run
 
-from assay.eval.analysis.comparison import compare
 from assay.eval.statistics.significance import find_detectable
+from assay.eval.studies.comparison.analysis import compare
 
 BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4
 MEASURES = ("MRR@10", "Hit@1")

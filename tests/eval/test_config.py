@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from processes import pipelines
 
-from assay.eval.experiments.config import RunConfig, load_config, make_schema
+from assay.eval.configs.config import RunConfig, load_config, make_schema
 from assay.retrievers.base import AssayError
 
 CONFIGS = Path(__file__).parents[2] / "configs"

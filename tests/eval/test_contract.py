@@ -9,7 +9,7 @@ import pytest
 from planned_runs import make_collection
 
 from assay.eval.runs.contract import check_ranking
-from assay.eval.runs.execution import Plan, execute
+from assay.eval.runs.execution.execution import Plan, execute
 from assay.eval.runs.latency import LatencySettings
 from assay.retrievers.base import (
     AssayError,

@@ -12,15 +12,15 @@ from language_model_server import KEY, LanguageModelServer, Say
 from model_server import ModelServer
 from small_project import QUERIES, write_project
 
-from assay.eval import report
-from assay.eval.analysis.cost import dollars, tell_queries
-from assay.eval.analysis.grid_search import Figures
-from assay.eval.analysis.summary import Summary, summarise
 from assay.eval.cli.main import assay
 from assay.eval.cli.table import print_summary
-from assay.eval.experiments.config import RunConfig
-from assay.eval.experiments.dry_run import estimate_run
-from assay.eval.experiments.run import make_run
+from assay.eval.configs.config import RunConfig
+from assay.eval.report.run_page import page as report
+from assay.eval.running.figures import Figures
+from assay.eval.running.run import make_run
+from assay.eval.runs.summary.cost import dollars, tell_queries
+from assay.eval.runs.summary.summary import Summary, summarise
+from assay.eval.studies.ingestion.dry_run import estimate_run
 from assay.eval.tracking.record import describe
 from assay.retrievers.base import Quiet
 

@@ -14,7 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from planned_runs import make_collection, make_run
 
-from assay.eval.analysis.deciding import (
+from assay.eval.cli.pool import pool
+from assay.eval.collections.authoring import worksheet
+from assay.eval.collections.collection import GoldItem
+from assay.eval.studies.judging.adjudication_priority import decide
+from assay.eval.studies.judging.minimal_test_collections import (
     OPEN,
     Contest,
     believe,
@@ -24,11 +28,7 @@ from assay.eval.analysis.deciding import (
     order,
     score,
 )
-from assay.eval.analysis.decision import decide
-from assay.eval.analysis.pooling import make_pool
-from assay.eval.cli.pool import pool
-from assay.eval.collections.authoring import worksheet
-from assay.eval.collections.collection import GoldItem
+from assay.eval.studies.judging.pooling import make_pool
 from assay.retrievers.base import AssayError
 
 RANKS = {"good": [1, 2] * 8, "poor": [2, 1] * 8}

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from nagle_server import serve_slowly
 from report_sample import make_run
 
-from assay.eval.analysis.summary import summarise
 from assay.eval.cli.table import print_summary
-from assay.eval.report.view import make_view
+from assay.eval.report.run_page.view import make_view
 from assay.eval.runs.delays import LEAST, describe_delays, find_delay
+from assay.eval.runs.execution.python_retrievers import FunctionRetriever
 from assay.eval.runs.latency import TOTAL, LatencySample, LatencySettings, collect_times, measure
-from assay.eval.runs.python_retrievers import FunctionRetriever
+from assay.eval.runs.summary.summary import summarise
 from assay.retrievers.base import Quiet
 from assay.retrievers.pipeline.shape import PipelineShape
 

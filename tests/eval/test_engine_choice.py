@@ -12,15 +12,15 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from assay.eval.cli import options
-from assay.eval.experiments.config import load_config
-from assay.eval.experiments.engine_choice import choose_engine
-from assay.eval.experiments.engine_settings import list_engines, read_engine
-from assay.eval.experiments.experiment import make_experiment
-from assay.eval.experiments.grid_search import list_tasks, read_sweep
-from assay.eval.experiments.named_configs import add_engines, is_config, split_engine
-from assay.eval.experiments.runner import Task
-from assay.eval.experiments.tuned_config import render_changes
+from assay.eval.configs.config import load_config
+from assay.eval.configs.engine_choice import choose_engine
+from assay.eval.configs.engine_settings import list_engines, read_engine
+from assay.eval.configs.named_configs import add_engines, is_config, split_engine
+from assay.eval.running.experiment import make_experiment
+from assay.eval.running.runner import Task
 from assay.eval.runs.environment import PACKAGES
+from assay.eval.studies.sweep.running import list_tasks, read_sweep
+from assay.eval.studies.tuning.tuned_config import render_changes
 from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.engines.formulas import ReciprocalRanks
 from assay.retrievers.engines.providers import STRATEGIES

@@ -10,18 +10,24 @@ from typing import Any, cast
 import pytest
 
 from assay.eval.collections.collection import Query
-from assay.eval.experiments import store_changes
-from assay.eval.experiments.client_checks import check_client
-from assay.eval.experiments.engine_settings import is_usable, list_engines, read_engine
-from assay.eval.experiments.synthetic_corpus import scatter
-from assay.eval.parity.changes import ChangesResult, Sight
-from assay.eval.parity.clients import ADAPTER, BOUND, CLIENT, CONTROL, compare_client
-from assay.eval.parity.load import ROUNDS, WARM_UP, load_by_turns
+from assay.eval.configs.engine_settings import is_usable, list_engines, read_engine
+from assay.eval.studies.stores.engines import changes
+from assay.eval.studies.stores.engines.change_figures import ChangesResult, Sight
+from assay.eval.studies.stores.engines.client_checks import check_client
+from assay.eval.studies.stores.engines.clients import (
+    ADAPTER,
+    BOUND,
+    CLIENT,
+    CONTROL,
+    compare_client,
+)
+from assay.eval.studies.stores.engines.load import ROUNDS, WARM_UP, load_by_turns
+from assay.eval.studies.stores.engines.synthetic_corpus import scatter
 from assay.retrievers.base import AssayError, Quiet
-from assay.retrievers.engines.bare import BareClient
-from assay.retrievers.engines.conformance_sample import encode, index
+from assay.retrievers.engines.conformance.live_rules import make_vectors
+from assay.retrievers.engines.conformance.sample import encode, index
 from assay.retrievers.engines.faiss.live import FaissRows
-from assay.retrievers.engines.live_rules import make_vectors
+from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Workshop
@@ -141,14 +147,14 @@ class Lagging(FaissRows):
 
 def test_what_a_store_does_with_changes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss", reason="needs the extra `faiss`")
-    monkeypatch.setattr(store_changes, "PATIENCE", 1.0)
-    monkeypatch.setattr(store_changes, "PROBES", 3)
+    monkeypatch.setattr(changes, "PATIENCE", 1.0)
+    monkeypatch.setattr(changes, "PROBES", 3)
     vectors = scatter(make_vectors(), 1200)
     queries = list(make_vectors()[:6])
 
     def look(rows: type[FaissRows]) -> ChangesResult:
         engine = SimpleNamespace(open_live=rows)
-        return store_changes.measure_changes(cast(Any, engine), vectors, queries, Quiet())
+        return changes.measure_changes(cast(Any, engine), vectors, queries, Quiet())
 
     honest, lagging = look(FaissRows), look(Lagging)
     assert honest.deletions == honest.updates == Sight((0.0, 0.0, 0.0))

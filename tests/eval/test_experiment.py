@@ -13,7 +13,7 @@ from processes import ROOT
 from assay import compare, load_runs, run, search
 from assay.eval.collections import load
 from assay.eval.collections.in_memory import make_collection
-from assay.eval.experiments.config import load_config
+from assay.eval.configs.config import load_config
 from assay.eval.runs import code_identity
 from assay.retrievers.base import AssayError, Chunk, Document, Hit, IndexReport, Ranking, Retriever
 from assay.retrievers.base.answers import read_answer

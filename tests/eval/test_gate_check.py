@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from assay.eval.gate import calibration as gate_check
-from assay.eval.gate.settings import GateSettings
+from assay.eval.studies.gate import calibration as gate_check
+from assay.eval.studies.gate.settings import GateSettings
 from assay.retrievers.base import Quiet
 
 SETTINGS = GateSettings(measures={"nDCG@10": 0.02, "MRR@10": 0.02})

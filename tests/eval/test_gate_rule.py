@@ -8,11 +8,11 @@ import pytest
 from planned_runs import make_run
 from processes import ROOT
 
-from assay.eval.experiments.gate import load_settings
-from assay.eval.gate import output as gate_output
-from assay.eval.gate.baseline import Baseline, make
-from assay.eval.gate.rule import judge, judge_latency
-from assay.eval.gate.settings import GateSettings, LatencyLimits, MustNotBreak
+from assay.eval.studies.gate import output as gate_output
+from assay.eval.studies.gate.baseline import Baseline, make
+from assay.eval.studies.gate.rule import judge, judge_latency
+from assay.eval.studies.gate.running import load_settings
+from assay.eval.studies.gate.settings import GateSettings, LatencyLimits, MustNotBreak
 from assay.retrievers.base import AssayError
 
 RANKS = [1, 2, 4, 3, 1, 5, 2, 1, 9, 2] * 6

@@ -8,7 +8,7 @@ import pytest
 from assay.eval.collections.authoring.questions import read_questions
 from assay.eval.collections.formats.reading import read_jsonl, read_trec_qrels
 from assay.eval.collections.problems import Problems
-from assay.eval.experiments.config import make_config, make_schema
+from assay.eval.configs.config import make_config, make_schema
 from assay.eval.runs.run_folder import RunFolder
 from assay.retrievers.base import AssayError, Ranking
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from heard import Heard
 
-from assay.eval.experiments import importing
-from assay.eval.experiments.importing import import_runs
-from assay.eval.runs.execution import Outcome
+from assay.eval.running import importing
+from assay.eval.running.importing import import_runs
+from assay.eval.runs.execution.execution import Outcome
 from assay.eval.runs.trec_runs import Ties
 from assay.retrievers.base import AssayError
 

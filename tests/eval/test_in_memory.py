@@ -11,8 +11,8 @@ from pandas import NA, DataFrame
 
 from assay.eval.collections.in_memory import make_collection
 from assay.eval.collections.loading import load
-from assay.eval.experiments.experiment import make_experiment
-from assay.eval.runs.unstored import score_queries
+from assay.eval.running.experiment import make_experiment
+from assay.eval.runs.execution.unstored import score_queries
 from assay.retrievers.base import AssayError, Quiet
 
 DOCUMENTS = {"d1": "The ferry sails twice a day.", "d2": "Dogs travel on the open deck."}

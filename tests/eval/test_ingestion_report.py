@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_sample import make_run
 
-from assay.eval.analysis.summary import summarise
-from assay.eval.report import ingestion as report
-from assay.eval.report import write as write_run
 from assay.eval.report.histogram import bin_rows, draw_bars
-from assay.eval.runs.ingestion import DocumentFacts, Ingestion, SkippedFile
-from assay.eval.tracking.ingestion import metrics
+from assay.eval.report.run_page.page import write as write_run
+from assay.eval.runs.summary.summary import summarise
+from assay.eval.studies.ingestion import page as report
+from assay.eval.studies.ingestion.record import metrics
+from assay.eval.studies.ingestion.summary import DocumentFacts, Ingestion, SkippedFile
 from assay.eval.tracking.record import describe
 
 STAGES = {"convert": 4.0, "chunk": 1.0, "context": 50.0, "embed": 10.0, "keyword.keyword": 2.0}

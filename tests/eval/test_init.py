@@ -14,7 +14,7 @@ from originals import write_docx
 
 from assay.eval.cli.init import init
 from assay.eval.collections import check, find_card, load
-from assay.eval.experiments.config import load_config
+from assay.eval.configs.config import load_config
 from assay.eval.statistics.significance import detectable
 from assay.retrievers.base import AssayError
 

@@ -11,7 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from assay.eval.runs.interleaved_timing import LEAST_QUERIES, Contender, alternate, interleave
+from assay.eval.runs.execution.interleaved_timing import (
+    LEAST_QUERIES,
+    Contender,
+    alternate,
+    interleave,
+)
 from assay.eval.statistics.estimates import estimate_percentile_ratio
 from assay.retrievers.base import AssayError, Quiet
 

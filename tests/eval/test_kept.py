@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from planned_runs import make_run
 
-from assay.eval.analysis.summary import Summary, summarise
 from assay.eval.collections.collection import Collection
 from assay.eval.collections.formats import kept_gold
 from assay.eval.collections.formats.native import NativeSource
 from assay.eval.collections.loading import load
-from assay.eval.experiments import kept_summaries
-from assay.eval.experiments.kept_summaries import summarise_kept
+from assay.eval.running import cached_summaries
+from assay.eval.running.cached_summaries import summarise_kept
 from assay.eval.runs.stored import StoredRun, open_run
 from assay.eval.runs.stored import load as load_run
+from assay.eval.runs.summary.summary import Summary, summarise
 from assay.eval.tracking.local import holds
 from assay.retrievers.base import AssayError
 
@@ -51,9 +51,9 @@ def test_figures_are_found_again_as_they_were_computed(
         assert not names, f"{names} of {run.folder} computed anew"
 
     for name in ("attribute", "score_legs", "find_cost", "examine"):
-        monkeypatch.setattr(kept_summaries, name, refuse)
+        monkeypatch.setattr(cached_summaries, name, refuse)
     monkeypatch.setattr(
-        kept_summaries.answered, "score", lambda run, names: refuse(run, names) or {}
+        cached_summaries.generated_answers, "score", lambda run, names: refuse(run, names) or {}
     )
     assert tell(summarise_kept(open_run(folder), MEASURES)) == computed
 

@@ -20,10 +20,10 @@ from assay.eval.collections.card_files import read_card
 from assay.eval.collections.check import check
 from assay.eval.collections.formats import beir, mapped
 from assay.eval.collections.loading import load
-from assay.eval.experiments.config import load_config
-from assay.eval.experiments.point_order import take_in_order
+from assay.eval.configs.config import load_config
+from assay.eval.running.point_order import take_in_order
+from assay.eval.runs.execution.unstored import score_queries
 from assay.eval.runs.gold_ranks import Placement, Placer
-from assay.eval.runs.unstored import score_queries
 from assay.retrievers.base import AssayError, Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.preparation import DocumentSettings, prepare

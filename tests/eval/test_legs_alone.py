@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from report_sample import make_run
 
-from assay.eval import report
-from assay.eval.analysis.comparison import compare
-from assay.eval.analysis.legs_alone import LegAlone, score_legs
-from assay.eval.analysis.summary import summarise
+from assay.eval.report.run_page import page as report
 from assay.eval.runs.manifest import IndexFacts, describe_unread
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.legs_alone import LegAlone, score_legs
+from assay.eval.runs.summary.summary import summarise
 from assay.eval.statistics.estimates import Estimate
+from assay.eval.studies.comparison.analysis import compare
 
 LEG = LegAlone(
     "keyword",

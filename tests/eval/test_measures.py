@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.eval.collections.collection import GoldItem
-from assay.eval.gate.settings import GateSettings, MustNotBreak
 from assay.eval.scoring import measures
 from assay.eval.scoring.calculation import qrels, run
 from assay.eval.scoring.join import JoinedHit
 from assay.eval.scoring.kinds import show_name
+from assay.eval.studies.gate.settings import GateSettings, MustNotBreak
 from assay.retrievers.base import AssayError, Chunk
 
 WRONG = (

@@ -7,12 +7,12 @@ import pytest
 from planned_runs import make_collection, make_run
 from plugged import install
 
-from assay.eval.analysis.comparison import compare
-from assay.eval.analysis.summary import summarise
-from assay.eval.experiments.config import load_config
-from assay.eval.gate.settings import GateSettings
-from assay.eval.report import write
+from assay.eval.configs.config import load_config
+from assay.eval.report.run_page.page import write
+from assay.eval.runs.summary.summary import summarise
 from assay.eval.scoring import measures
+from assay.eval.studies.comparison.analysis import compare
+from assay.eval.studies.gate.settings import GateSettings
 from assay.retrievers.base import AssayError
 
 RANKS = (1, 3, 0, 12, 2, 7, 1, 1)

@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 from planned_runs import make_collection, make_run
 from scipy.stats import kendalltau
 
-from assay.eval.analysis.model_judge import ModelJudge, examine
 from assay.eval.collections.authoring.worksheet import Pair
 from assay.eval.collections.collection import GoldItem
-from assay.eval.collections.models import describe_models
-from assay.eval.judging.judged_pairs import list_judged
-from assay.eval.judging.model_grades import make_items
-from assay.eval.report.model_judge import render
+from assay.eval.collections.judgment_source import describe_models
 from assay.eval.runs.stored import StoredRun
 from assay.eval.statistics.prediction_powered import estimate_powered_mean
 from assay.eval.statistics.rank_correlation import correlate, cross_tabulate, estimate_tau
+from assay.eval.studies.judging.judged_pairs import list_judged
+from assay.eval.studies.judging.model_grades import make_items
+from assay.eval.studies.judging.model_judge import ModelJudge, examine
+from assay.eval.studies.judging.page import render
 
 COUNT = 40
 COLLECTION = make_collection(COUNT)

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from assay.eval.experiments.comparison import compare_references
-from assay.eval.experiments.config import load_config, make_config
-from assay.eval.experiments.named_configs import find_config, is_config, list_configs
-from assay.eval.experiments.run_references import resolve
-from assay.eval.experiments.tuned_config import render_changes
+from assay.eval.configs.config import load_config, make_config
+from assay.eval.configs.named_configs import find_config, is_config, list_configs
+from assay.eval.running.run_references import resolve
 from assay.eval.shipped import find_shipped
+from assay.eval.studies.comparison.running import compare_references
+from assay.eval.studies.tuning.tuned_config import render_changes
 from assay.retrievers.base import AssayError, Quiet
 
 

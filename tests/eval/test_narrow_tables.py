@@ -7,10 +7,10 @@ import pytest
 from planned_runs import make_run
 from processes import ROOT
 
-from assay.eval.analysis.comparison import compare
-from assay.eval.analysis.summary import summarise
 from assay.eval.cli.compare import print_comparison
 from assay.eval.cli.table import print_summary
+from assay.eval.runs.summary.summary import summarise
+from assay.eval.studies.comparison.analysis import compare
 
 CUT = re.compile(r"[\d.]…|…[\d.]")  # a figure, not the dots between the ends of an interval
 INTERVAL = re.compile(r"[+-]\d\.\d{3} … [+-]\d\.\d{3}")

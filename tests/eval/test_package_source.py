@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
-from assay.eval.gate import package_source
-from assay.eval.gate.package_source import find_package
+from assay.eval.studies.gate import package_source
+from assay.eval.studies.gate.package_source import find_package
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 GIT = {"vcs": "git", "commit_id": COMMIT}

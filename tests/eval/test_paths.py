@@ -9,11 +9,11 @@ from assay.eval.collections import find_card
 from assay.eval.collections.authoring.known_item_collections import read_origins
 from assay.eval.collections.card_files import make_card
 from assay.eval.collections.location import find_data, why_unavailable
-from assay.eval.experiments.config import load_config, make_config
-from assay.eval.experiments.experiment import names_system
-from assay.eval.experiments.grid_search import read_sweep
-from assay.eval.experiments.ingestion import open_source
+from assay.eval.configs.config import load_config, make_config
+from assay.eval.running.experiment import names_system
+from assay.eval.running.sources import open_source
 from assay.eval.runs.stored import find
+from assay.eval.studies.sweep.running import read_sweep
 from assay.retrievers.base import AssayError
 from assay.retrievers.language_models.local import LocalSettings
 from assay.retrievers.model_files.files import locate

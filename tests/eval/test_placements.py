@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from planned_runs import make_collection, make_run
 
-from assay.eval.analysis.attribution import attribute
 from assay.eval.collections.collection import GoldItem
-from assay.eval.runs.execution import Plan, execute
+from assay.eval.runs.execution.execution import Plan, execute
 from assay.eval.runs.gold_ranks import Placement
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.stored import StoredRun, load
+from assay.eval.runs.summary.attribution import attribute
 from assay.retrievers.base import (
     AssayError,
     Chunk,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from report_sample import make_run
 
-from assay.eval.experiments.point_scores import PointScores
-from assay.eval.runs import answered
+from assay.eval.running.point_scores import PointScores
+from assay.eval.runs import generated_answers
 from assay.eval.runs.stored import StoredRun
 from assay.eval.scoring import measures
 
@@ -38,7 +38,7 @@ def test_scores_are_those_of_a_run_alone(run: StoredRun, names: list[str]) -> No
     points = PointScores(names)
     for seed in range(30):
         other = shuffle(run, seed)
-        expected = answered.score(other, names)
+        expected = generated_answers.score(other, names)
         found = points.score(other, names)
         assert list(found) == list(expected)
         assert found == expected
@@ -61,4 +61,5 @@ def test_a_pattern_is_scored_once(run: StoredRun, monkeypatch: pytest.MonkeyPatc
 
 
 def test_other_measures_are_scored_as_ever(run: StoredRun) -> None:
-    assert PointScores(["nDCG@3"]).score(run, ["MRR@10"]) == answered.score(run, ["MRR@10"])
+    found = generated_answers.score(run, ["MRR@10"])
+    assert PointScores(["nDCG@3"]).score(run, ["MRR@10"]) == found

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planned_runs import make_collection, make_run
 
-from assay.eval.analysis.pooling import make_pool
 from assay.eval.collections.authoring import worksheet
 from assay.eval.collections.authoring.worksheet import Pair, arm, defuse, render, trim
 from assay.eval.runs.stored import StoredRun
+from assay.eval.studies.judging.pooling import make_pool
 from assay.retrievers.base import AssayError, Chunk, Hit, Ranking
 
 TEXT = "text number 0"

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from report_sample import make_run
 
-from assay.eval import report
-from assay.eval.analysis.comparison import compare
-from assay.eval.analysis.summary import summarise
 from assay.eval.cli.table import print_summary
-from assay.eval.frames.run import Result
+from assay.eval.report.run_page import page as report
 from assay.eval.runs.stored import StoredRun, describe_without_hits
+from assay.eval.runs.summary.summary import summarise
+from assay.eval.studies.comparison.analysis import compare
+from assay.eval.studies.run.frame import Result
 from assay.eval.tracking.record import describe
 
 SAID = "nothing is returned for 3 of 8 queries"

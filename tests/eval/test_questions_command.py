@@ -16,7 +16,7 @@ from scripted_questions import write
 from assay.eval.cli.label import label
 from assay.eval.cli.questions import questions
 from assay.eval.collections import check, find_card, load
-from assay.eval.experiments.model_choice import check_model
+from assay.eval.llm.model_choice import check_model
 from assay.retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[2]

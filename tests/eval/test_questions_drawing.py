@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.eval.analysis.model_families import find_vendor, warn_of_families
-from assay.eval.questions.drawing import Draw, Passage, draw_all
-from assay.eval.questions.kinds import KINDS, choose_kinds
-from assay.eval.questions.personas import read_personas
-from assay.eval.questions.words import LEAKS, find_identifiers, find_leak, measure_overlap
+from assay.eval.llm.model_families import find_vendor, warn_of_families
+from assay.eval.studies.questions.drawing import Draw, Passage, draw_all
+from assay.eval.studies.questions.kinds import KINDS, choose_kinds
+from assay.eval.studies.questions.personas import read_personas
+from assay.eval.studies.questions.words import LEAKS, find_identifiers, find_leak, measure_overlap
 from assay.retrievers.base import AssayError
 
 FACTUAL, COMPARISON, EXACT = KINDS["factual"], KINDS["comparison"], KINDS["exact_id"]

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.eval.asking.fences import fence
-from assay.eval.asking.question import NoAnswerError, Question, Reply
-from assay.eval.questions.asking import Examiner, Fate
-from assay.eval.questions.drawing import Draw, Passage
-from assay.eval.questions.kinds import KINDS
-from assay.eval.questions.prompts import ask_question
-from assay.eval.questions.replies import UnreadableError, Written, read_reply
-from assay.eval.questions.selection import Made, choose_review, drop_duplicates
+from assay.eval.llm.fences import fence
+from assay.eval.llm.question import NoAnswerError, Question, Reply
+from assay.eval.studies.questions.asking import Examiner, Fate
+from assay.eval.studies.questions.drawing import Draw, Passage
+from assay.eval.studies.questions.kinds import KINDS
+from assay.eval.studies.questions.prompts import ask_question
+from assay.eval.studies.questions.replies import UnreadableError, Written, read_reply
+from assay.eval.studies.questions.selection import Made, choose_review, drop_duplicates
 from assay.retrievers.base import Chunk, Document
 
 RULE = "Whoever keeps **hens** may have up to six of them, and a run of two square metres a bird."

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from processes import ROOT
 from scipy.stats import binom
 
-from assay.eval.analysis.racing import Race, Racing, list_looks, run_race
 from assay.eval.cli.main import assay
-from assay.eval.experiments import kept_figures
+from assay.eval.running import cached_figures
 from assay.eval.statistics.betting import bound_means, find_wealth
+from assay.eval.studies.sweep.racing import Race, Racing, list_looks, run_race
 
 POPULATIONS = (
     (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0),
@@ -147,8 +147,8 @@ def test_a_raced_sweep_tells_what_it_dropped_and_goes_on_where_it_was(
         raise AssertionError("it was searched again")
 
     with monkeypatch.context() as patched:
-        patched.setattr(kept_figures, "score_queries", fail)
-        patched.setattr(kept_figures, "search_unstored", fail)
+        patched.setattr(cached_figures, "score_queries", fail)
+        patched.setattr(cached_figures, "search_unstored", fail)
         again = tell(sweep, "--racing", "--effect", "0.1", "--risk", "0.2")
     assert again["points"] == raced["points"]
 

@@ -7,8 +7,8 @@ import pytest
 from language_model_room import MakeRoom, Room
 from language_model_server import KEY, Call, LanguageModelServer, Reaction, Say, Status
 
-from assay.eval.asking.question import NoAnswerError, Question, Reply
-from assay.eval.experiments.llm_client import CUT, Asker, Estimator
+from assay.eval.llm.client import CUT, Asker, Estimator
+from assay.eval.llm.question import NoAnswerError, Question, Reply
 
 pytest.importorskip("openai", reason="needs the extra `openai`")
 

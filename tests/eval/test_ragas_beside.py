@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from planned_runs import make_run
 
-from assay.eval.ragas.beside import SHOWN, Disagreement, compare, correlate
-from assay.eval.ragas.metrics import METRICS
-from assay.eval.ragas.scores import Scores, is_score
+from assay.eval.studies.ragas.beside import SHOWN, Disagreement, compare, correlate
+from assay.eval.studies.ragas.metrics import METRICS
+from assay.eval.studies.ragas.scores import Scores, is_score
 
 KNOWN = {metric.name: metric for metric in METRICS}
 

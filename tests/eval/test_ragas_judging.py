@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from assay.eval.asking.question import Ask, NoAnswerError, Question, Reply
-from assay.eval.ragas import judging
-from assay.eval.ragas.judging import RESPOND, UNREADABLE
-from assay.eval.ragas.metrics import METRICS, choose
-from assay.eval.ragas.samples import Sample
-from assay.eval.ragas.scores import Scores
+from assay.eval.llm.question import Ask, NoAnswerError, Question, Reply
+from assay.eval.studies.ragas import judging
+from assay.eval.studies.ragas.judging import RESPOND, UNREADABLE
+from assay.eval.studies.ragas.metrics import METRICS, choose
+from assay.eval.studies.ragas.samples import Sample
+from assay.eval.studies.ragas.scores import Scores
 from assay.retrievers.base import AssayError, Quiet
 
 pytest.importorskip("ragas", reason="needs the extra `ragas`")

@@ -10,11 +10,11 @@ import report_sample
 from planned_runs import make_collection, make_run
 
 from assay.eval.collections.collection import GoldItem
-from assay.eval.ragas import plain
-from assay.eval.ragas.beside import compare
-from assay.eval.ragas.metrics import METRICS, choose
-from assay.eval.ragas.samples import Sample, make_samples
 from assay.eval.scoring import measures
+from assay.eval.studies.ragas import plain
+from assay.eval.studies.ragas.beside import compare
+from assay.eval.studies.ragas.metrics import METRICS, choose
+from assay.eval.studies.ragas.samples import Sample, make_samples
 from assay.retrievers.base import AssayError, Quiet
 
 pytest.importorskip("ragas", reason="needs the extra `ragas`")
@@ -152,9 +152,11 @@ def test_two_items_in_one_chunk_are_where_ragas_recall_falls_behind(tmp_path: Pa
 
 def test_scoring_writes_nothing_below_the_home_directory(tmp_path: Path) -> None:
     code = (
-        "from assay.eval import telemetry; telemetry.disable()\n"
-        "from assay.eval.ragas import plain; from assay.eval.ragas.metrics import choose\n"
-        "from assay.eval.ragas.samples import Sample; from assay.retrievers.base import Quiet\n"
+        "from assay.eval import no_telemetry; no_telemetry.disable()\n"
+        "from assay.eval.studies.ragas import plain\n"
+        "from assay.eval.studies.ragas.metrics import choose\n"
+        "from assay.eval.studies.ragas.samples import Sample\n"
+        "from assay.retrievers.base import Quiet\n"
         "one = ('a',); sample = Sample('q', '?', one, one, one, one, one, '')\n"
         "print([dict(f.values) for f in plain.score(choose([], judge=False), [sample], Quiet())])"
     )

@@ -17,16 +17,16 @@ from processes import find_free_port
 from small_project import write_project
 
 from assay.eval.cli.main import assay
-from assay.eval.experiments.cluster import count_workers, tell_end
-from assay.eval.experiments.cluster_cache import FetchingCache, Keeper
-from assay.eval.experiments.cluster_worker import Place, Seen, Worker, describe
-from assay.eval.experiments.config import RunConfig
-from assay.eval.experiments.distribution import check, cut_by_tokens, distribute
+from assay.eval.cluster.cache import FetchingCache, Keeper
+from assay.eval.cluster.cluster import count_workers, tell_end
+from assay.eval.cluster.distribution import check, cut_by_tokens, distribute
+from assay.eval.cluster.worker import Place, Seen, Worker, describe
+from assay.eval.configs.config import RunConfig
 from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.models.base import Encoder, Vectors
 from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.late_interaction.token_vectors import TokenEncoderSettings
 from assay.retrievers.models.token_base import TokenEncoder
-from assay.retrievers.models.token_vectors import TokenEncoderSettings
 from assay.retrievers.settings import Spread, Workshop
 from assay.retrievers.store.cache import Cache
 from assay.retrievers.store.sources import digest_imports

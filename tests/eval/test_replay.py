@@ -12,14 +12,14 @@ from click.testing import CliRunner
 from planned_runs import make_collection
 from pytrec_eval import RelevanceEvaluator
 
-from assay.eval.analysis.summary import summarise
 from assay.eval.cli.import_command import import_
 from assay.eval.collections.loading import load
-from assay.eval.runs.execution import Plan, execute
+from assay.eval.runs.execution.execution import Plan, execute
+from assay.eval.runs.execution.replay import Replay, cover
 from assay.eval.runs.latency import LatencySettings
-from assay.eval.runs.replay import Replay, cover
 from assay.eval.runs.run_files import read_run_file
 from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.summary import summarise
 from assay.retrievers.base import AssayError, Quiet
 
 PUBLISHED = Path(os.environ.get("ASSAY_DATA", ""), "anthropic_docs", "published_results")

@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from report_sample import DOCUMENTS, HOSTILE, QUERIES, drop_types, make_run
 
-from assay.eval.analysis.summary import Summary, summarise
 from assay.eval.collections.collection import GoldItem
-from assay.eval.report import markdown, write
-from assay.eval.report.excerpts import list_pieces
+from assay.eval.report import markdown
 from assay.eval.report.formats import amount, interval, score, size
 from assay.eval.report.plots import LinearAxis, LogAxis, staircase
-from assay.eval.report.queries import query_rows, slowest, worst
-from assay.eval.report.view import View, make_view
+from assay.eval.report.run_page.excerpts import list_pieces
+from assay.eval.report.run_page.page import write
+from assay.eval.report.run_page.queries import query_rows, slowest, worst
+from assay.eval.report.run_page.view import View, make_view
+from assay.eval.runs.summary.summary import Summary, summarise
 from assay.retrievers.base import Chunk
 
 POSITIVE = st.floats(0.001, 1e6)
@@ -230,7 +231,7 @@ def test_text_is_stored_once(page: str) -> None:
 def test_a_large_collection_keeps_the_worst_and_the_slowest(
     summary: Summary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.eval.report.drilldown.MOST_QUERIES", 6)
+    monkeypatch.setattr("assay.eval.report.run_page.drilldown.MOST_QUERIES", 6)
     view = make_view(summary)
     kept = {query["id"] for query in view.details["queries"]}
     assert len(view.queries) == 8

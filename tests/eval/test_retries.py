@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from planned_runs import Planned, make_collection
 
-from assay.eval import report
-from assay.eval.analysis.summary import summarise
 from assay.eval.cli.table import print_summary
-from assay.eval.runs.execution import Plan, execute
+from assay.eval.report.run_page import page as report
+from assay.eval.runs.execution.execution import Plan, execute
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.stored import StoredRun, load
+from assay.eval.runs.summary.summary import summarise
 from assay.eval.tracking.record import describe
 from assay.retrievers.base import Quiet, Ranking, StageTrace
 

@@ -8,11 +8,11 @@ import pytest
 from planned_runs import make_collection
 
 from assay import compare, run
-from assay.eval.analysis.verification import verify
-from assay.eval.runs.execution import Plan, execute, make_ready
+from assay.eval.runs.execution.execution import Plan, execute, make_ready
+from assay.eval.runs.execution.unstored import search_unstored
 from assay.eval.runs.latency import LatencySettings
 from assay.eval.runs.run_files import read_run_file
-from assay.eval.runs.unstored import search_unstored
+from assay.eval.studies.run.verification import verify
 from assay.retrievers.base import (
     AssayError,
     Chunk,

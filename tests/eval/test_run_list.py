@@ -10,15 +10,15 @@ from click.testing import Result as Called
 from planned_runs import make_run
 from pyarrow import parquet
 
-from assay.eval.analysis.exports import PER_QUERY, export
-from assay.eval.analysis.run_list import list_runs, read_run
-from assay.eval.analysis.summary import summarise
-from assay.eval.analysis.verification import verify
 from assay.eval.cli.runs import runs
-from assay.eval.frames.run import Result
-from assay.eval.report.index import list_trends, write_index
 from assay.eval.runs.manifest import MANIFEST
 from assay.eval.runs.stored import StoredRun, load
+from assay.eval.runs.summary.exports import PER_QUERY, export
+from assay.eval.runs.summary.summary import summarise
+from assay.eval.studies.run.frame import Result
+from assay.eval.studies.run.index import list_trends, write_index
+from assay.eval.studies.run.run_list import list_runs, read_run
+from assay.eval.studies.run.verification import verify
 
 MADE = ("2026-03-01T10:00:00+00:00", "2026-03-02T10:00:00+00:00", "2026-03-03T10:00:00+00:00")
 

@@ -3,8 +3,8 @@
 import pytest
 from planned_runs import Planned, make_collection, make_run
 
-from assay.eval.analysis.summary import summarise
-from assay.eval.runs.unstored import score_queries
+from assay.eval.runs.execution.unstored import score_queries
+from assay.eval.runs.summary.summary import summarise
 from assay.retrievers.base import AssayError
 
 RANKS = (1, 3, 0, 12, 2, 7)

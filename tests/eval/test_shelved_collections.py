@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shelving import compare_both, leave_in_files, load_both
 
-from assay.eval.collections import collection, kept
+from assay.eval.collections import collection, memo
 from assay.eval.collections.collection import Collection, DocumentShelf
 from assay.eval.collections.formats import kept_gold, reading
 from assay.eval.collections.in_memory import gather_unjudged
 from assay.eval.collections.loading import load
-from assay.eval.experiments.ingestion import open_source
+from assay.eval.running.sources import open_source
 from assay.retrievers.base import AssayError, T
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store import shelf
@@ -416,7 +416,7 @@ def test_what_is_long_shows_itself(
     beir = str(write_beir(tmp_path / "set", lines, {}, ["a"]))
     native = str(write_native(tmp_path / "native"))
     leave_in_files(monkeypatch, largest)
-    monkeypatch.setattr(kept, "find", lambda kind, of: None)
+    monkeypatch.setattr(memo, "find", lambda kind, of: None)
     seen = Seen()
     assert all(load(name, seen).digest for name in (beir, native))
     assert not seen.steps, "what takes a moment does not"

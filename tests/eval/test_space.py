@@ -5,16 +5,16 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.eval.analysis.search_space import (
+from assay.eval.running.search_space import (
     as_overrides,
     cross,
     draw,
     label,
     parse_axis,
-    shorten,
     spread,
     unite,
 )
+from assay.eval.runs.config_keys import shorten
 from assay.retrievers.base import AssayError
 
 CONFIG = {"retriever": {"legs": {"dense": {"depth": 1}, "keyword": {"depth": 2}}}, "name": "x"}

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from planned_runs import make_run
 
-from assay.eval import report
-from assay.eval.experiments import standing
-from assay.eval.experiments.run import export_summary, write_report
+from assay.eval.report.run_page import page as report
+from assay.eval.running import freshness
+from assay.eval.running.run import export_summary, write_report
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_what_stands_is_left(tmp_path: Path, written: list[Path]) -> None:
     "change",
     [
         lambda folder: (folder / "report.html").unlink(),
-        lambda folder: (folder / standing.WRITTEN).write_bytes(b'{"of"'),
+        lambda folder: (folder / freshness.WRITTEN).write_bytes(b'{"of"'),
         append("items.csv"),
         append("report.md"),
         append("answers.jsonl"),

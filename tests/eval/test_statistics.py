@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom, binomtest, lognorm, norm, quantile_test, ttest_1samp
 
-from assay.eval.analysis.means import estimate_changes, estimate_scores
+from assay.eval.runs.summary.means import estimate_changes, estimate_scores
 from assay.eval.statistics.estimates import (
     SHARE,
     Estimate,

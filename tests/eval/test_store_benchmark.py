@@ -8,14 +8,18 @@ import numpy as np
 import pytest
 from parity_sample import make_bench
 
-from assay.eval.experiments import store_benchmark, store_measurement
-from assay.eval.experiments.distractors import find_relevant, make_distractors, scatter_about
-from assay.eval.experiments.engine_bench import Bench
-from assay.eval.experiments.engine_settings import choose_engines
-from assay.eval.report.stores import read_stores
+from assay.eval.configs.engine_settings import choose_engines
 from assay.eval.runs.files import encode_json
+from assay.eval.studies.stores.engines import benchmark_running, measurement
+from assay.eval.studies.stores.engines.benchmark_page import read_stores
+from assay.eval.studies.stores.engines.distractors import (
+    find_relevant,
+    make_distractors,
+    scatter_about,
+)
+from assay.eval.studies.stores.engines.engine_bench import Bench
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.models.base import Encoder, Vectors
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache
@@ -66,21 +70,21 @@ def test_vectors_lie_about_the_middle_as_far_as_real_ones() -> None:
 @pytest.fixture
 def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a call of `measure_stores` on the sample, which gives engines and what was done."""
-    monkeypatch.setattr(store_benchmark, "open_bench", lambda *_: make_bench())
+    monkeypatch.setattr(benchmark_running, "open_bench", lambda *_: make_bench())
     done: list[str] = []
-    real = store_measurement.measure_store
+    real = measurement.measure_store
 
     def record(bench: Bench, configured: Any, *rest: Any) -> Any:
         done.append(configured.label)
         return real(bench, configured, *rest)
 
-    monkeypatch.setattr(store_benchmark, "measure_store", record)
+    monkeypatch.setattr(benchmark_running, "measure_store", record)
     workshop = Workshop(Cache(tmp_path / "cache"))
 
     def call(*names: str, again: bool = False) -> Any:
         done.clear()
         folder = tmp_path / "pages"
-        found, _ = store_benchmark.measure_stores(
+        found, _ = benchmark_running.measure_stores(
             names, "sample", None, None, folder, again, workshop
         )
         kept = replace(found, stores=read_stores(found, folder))
@@ -106,7 +110,7 @@ def test_an_engine_is_measured_once(measure: Any, tmp_path: Path) -> None:
 
 
 def test_what_takes_too_long_is_left_out(measure: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(store_measurement, "PATIENCE", 0.0)
+    monkeypatch.setattr(measurement, "PATIENCE", 0.0)
     measure("qdrant-edge")
     (page,) = (tmp_path / "pages").glob("*.md")
     assert "- qdrant-edge: dense, judged: " in page.read_text()

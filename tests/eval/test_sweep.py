@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sweep_sample import HOSTILE, make_grid, make_priced, make_sweep
 
-from assay.eval.analysis.grid_search import find_front
-from assay.eval.analysis.search_space import Point
-from assay.eval.experiments.grid_search import list_tasks, read_sweep
-from assay.eval.report import sweep as report
-from assay.eval.report.front import plot_cost, plot_front
-from assay.eval.report.heatmap import make_heatmap
+from assay.eval.running.search_space import Point
+from assay.eval.studies.sweep import page as report
+from assay.eval.studies.sweep.grid_search import find_front
+from assay.eval.studies.sweep.heatmap import make_heatmap
+from assay.eval.studies.sweep.pareto import plot_cost, plot_front
+from assay.eval.studies.sweep.running import list_tasks, read_sweep
 from assay.retrievers.base import AssayError
 
 ROOT = Path(__file__).parents[2]

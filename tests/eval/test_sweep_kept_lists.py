@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from watched_legs import count_open_legs
 
-from assay.eval.experiments import runner as module
-from assay.eval.experiments.forecast import forecast
-from assay.eval.experiments.grid_search import list_tasks, read_sweep
-from assay.eval.experiments.runner import Done, Runner, Task
+from assay.eval.running import runner as module
+from assay.eval.running.runner import Done, Runner, Task
+from assay.eval.studies.sweep.forecast import forecast
+from assay.eval.studies.sweep.running import list_tasks, read_sweep
 from assay.retrievers.base import Quiet
 from assay.retrievers.legs.base import LegResult
 from assay.retrievers.legs.keyword import KeywordLeg

@@ -12,11 +12,11 @@ from processes import ROOT
 from watched_legs import count_open_legs
 
 from assay.eval.cli.main import assay
-from assay.eval.experiments import kept_figures
-from assay.eval.experiments.forecast import forecast
-from assay.eval.experiments.grid_search import list_tasks, read_sweep
-from assay.eval.experiments.run import make_run
-from assay.eval.experiments.runner import Done, Runner
+from assay.eval.running import cached_figures
+from assay.eval.running.run import make_run
+from assay.eval.running.runner import Done, Runner
+from assay.eval.studies.sweep.forecast import forecast
+from assay.eval.studies.sweep.running import list_tasks, read_sweep
 from assay.retrievers.base import Quiet
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache
@@ -76,7 +76,7 @@ def test_a_finished_point_is_only_read(
     def fail(*_: Any) -> None:
         raise AssertionError("it was searched again")
 
-    monkeypatch.setattr(kept_figures, "search_unstored", fail)
+    monkeypatch.setattr(cached_figures, "search_unstored", fail)
     again = run(sweep, tmp_path, stored=False)
     assert [one.result for one in again] == [one.result for one in first]
     assert tell(again) == tell(first)

@@ -10,7 +10,7 @@ from language_model_server import KEY, LanguageModelServer
 from own_cache import make_cache
 from scripted_questions import write
 
-from assay.eval.experiments.authoring import author_folder
+from assay.eval.studies.ingestion.authoring import author_folder
 from assay.retrievers.base import AssayError
 from benchmarks.synthetic_questions import estimate_tau, halve, main
 

@@ -21,8 +21,8 @@ from assay.eval.statistics.estimates import (
     estimate_mean_ratio,
     estimate_share,
 )
-from assay.eval.targets import figures
-from assay.eval.targets.measurements import (
+from assay.eval.studies.targets import figures
+from assay.eval.studies.targets.measurements import (
     Change,
     Documents,
     Latency,
@@ -31,7 +31,7 @@ from assay.eval.targets.measurements import (
     SlowestStage,
     Traced,
 )
-from assay.eval.targets.verdict import Limits, judge
+from assay.eval.studies.targets.verdict import Limits, judge
 from assay.retrievers.base import AssayError, Ranking, StageTrace
 
 BASE = [1, 2, 4, 0, 1, 5, 2, 1, 0, 2] * 4

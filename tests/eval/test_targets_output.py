@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from processes import ROOT
 
-from assay.eval.experiments.target_settings import load_settings
 from assay.eval.statistics.estimates import Estimate
-from assay.eval.targets.output import (
+from assay.eval.studies.targets.output import (
     BEGIN,
     END,
     describe_limits,
@@ -21,9 +20,10 @@ from assay.eval.targets.output import (
     replace_table,
     write,
 )  # fmt: skip
-from assay.eval.targets.results import Line, Measured, Results, TargetResult, Unit
-from assay.eval.targets.verdict import Levels, Limits
-from assay.eval.tracking.targets import metrics
+from assay.eval.studies.targets.record import metrics
+from assay.eval.studies.targets.results import Line, Measured, Results, TargetResult, Unit
+from assay.eval.studies.targets.target_settings import load_settings
+from assay.eval.studies.targets.verdict import Levels, Limits
 from assay.retrievers.base import AssayError
 
 ENVIRONMENT = {

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from processes import ROOT
 
-from assay.eval.experiments.target_measurer import ProjectTargetMeasurer
-from assay.eval.experiments.target_settings import check, choose, load_settings
-from assay.eval.targets.plan import describe_plan
+from assay.eval.studies.targets.measurer import ProjectTargetMeasurer
+from assay.eval.studies.targets.plan import describe_plan
+from assay.eval.studies.targets.target_settings import check, choose, load_settings
 from assay.retrievers.base import AssayError, Quiet
 
 CONFIGS = ROOT / "configs"

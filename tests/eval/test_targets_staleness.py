@@ -8,7 +8,7 @@ from planned_runs import make_collection
 
 from assay.eval.collections.card import Card
 from assay.eval.collections.collection import Collection, GoldItem, Query
-from assay.eval.targets.staleness import count_stale
+from assay.eval.studies.targets.staleness import count_stale
 from assay.retrievers.base import (
     AssayError,
     Chunk,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.eval.statistics.estimates import Estimate, OpenEstimate
-from assay.eval.targets.verdict import Level, Levels, Limits, Verdict, conclude, judge
+from assay.eval.studies.targets.verdict import Level, Levels, Limits, Verdict, conclude, judge
 
 
 def estimate(low: float, high: float) -> Estimate:

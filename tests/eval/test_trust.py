@@ -14,8 +14,8 @@ from assay.eval.collections.card_files import read_card
 from assay.eval.collections.formats.registry import find_format, list_formats
 from assay.eval.collections.loading import load_card
 from assay.eval.collections.location import find_data, why_unavailable
-from assay.eval.experiments.config import load_config
-from assay.eval.experiments.target_settings import load_settings
+from assay.eval.configs.config import load_config
+from assay.eval.studies.targets.target_settings import load_settings
 from assay.retrievers.base import AssayError
 from assay.retrievers.settings.files import read_mapping
 from assay.retrievers.settings.trust import find_rule, list_settings

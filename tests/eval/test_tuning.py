@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planned_runs import make_collection
 
-from assay.eval.analysis.nested_cv import (
+from assay.eval.collections.collection import GoldItem, Query
+from assay.eval.statistics.estimates import estimate_grouped_mean, estimate_mean
+from assay.eval.studies.comparison.query_groups import group
+from assay.eval.studies.tuning.nested_cv import (
     Design,
     Matrix,
     Queries,
@@ -21,10 +24,7 @@ from assay.eval.analysis.nested_cv import (
     randomise_gains,
     tune,
 )
-from assay.eval.analysis.query_groups import group
-from assay.eval.collections.collection import GoldItem, Query
-from assay.eval.report.tuning import describe_gain, explain
-from assay.eval.statistics.estimates import estimate_grouped_mean, estimate_mean
+from assay.eval.studies.tuning.page import describe_gain, explain
 from assay.retrievers.base import AssayError
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from planned_runs import make_run
 from report_sample import make_run as make_sample
 
-from assay.eval.analysis.summary import summarise
-from assay.eval.analysis.unjudged import condense, examine, share_judged
 from assay.eval.collections.collection import GoldItem
-from assay.eval.report import write
+from assay.eval.report.run_page.page import write
+from assay.eval.runs.summary.summary import summarise
+from assay.eval.runs.summary.unjudged import condense, examine, share_judged
 from assay.eval.scoring import bounds, measures
 from assay.eval.scoring.bounds import bound
 from assay.eval.scoring.grid import lay_out

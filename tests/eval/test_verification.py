@@ -10,11 +10,11 @@ import pytest
 from planned_runs import make_collection, make_run
 from pyarrow import parquet
 
-from assay.eval.analysis.exports import export
-from assay.eval.analysis.summary import summarise
-from assay.eval.analysis.verification import verify
 from assay.eval.collections.collection import GoldItem
+from assay.eval.runs.summary.exports import export
+from assay.eval.runs.summary.summary import summarise
 from assay.eval.scoring.measures import DEFAULT
+from assay.eval.studies.run.verification import verify
 from assay.retrievers.base import AssayError
 
 MEASURES = (

@@ -9,7 +9,7 @@ from test_native import real_texts
 
 from assay.retrievers.base import IndexReport
 from assay.retrievers.engines.base import Engine
-from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.engines.registry import EngineSettings
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Workshop

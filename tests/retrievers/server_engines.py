@@ -14,7 +14,7 @@ import pytest
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.base import Engine
-from assay.retrievers.engines.conformance_sample import index
+from assay.retrievers.engines.conformance.sample import index
 from assay.retrievers.engines.qdrant.engine import QdrantEngine, QdrantSettings
 from assay.retrievers.engines.weaviate.engine import WeaviateEngine, WeaviateSettings
 from assay.retrievers.settings import Workshop

@@ -8,7 +8,7 @@ from test_native import real_texts
 
 from assay.retrievers.engines.chroma.collection import DATABASE, open_client
 from assay.retrievers.engines.chroma.engine import ChromaEngine, ChromaSettings
-from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache
 

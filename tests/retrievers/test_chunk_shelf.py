@@ -15,8 +15,8 @@ from assay.eval.runs.gold_ranks import Placer
 from assay.retrievers.base import AssayError, Chunk, Context, Document, Hit, Passage, Progress
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents import preparation
+from assay.retrievers.documents.chunk_cache import Cut, Cutting
 from assay.retrievers.documents.chunkers import Chunker
-from assay.retrievers.documents.cuts import Cut, Cutting
 from assay.retrievers.documents.preparation import DocumentSettings, Prepared, prepare
 from assay.retrievers.models.base import list_documents
 from assay.retrievers.pipeline.chunk_context import Surveyor

@@ -22,7 +22,7 @@ from assay.retrievers.documents.chunkers import (
     is_intact,
 )
 from assay.retrievers.documents.conformance import DOCUMENTS, RULES
-from assay.retrievers.documents.structure import Structure
+from assay.retrievers.documents.structure.structure import Structure
 from assay.retrievers.documents.tokens import Tokenize
 
 

@@ -20,7 +20,7 @@ from assay.retrievers.documents.chunkers import (
     take_passages,
 )
 from assay.retrievers.documents.contexts import contextualise
-from assay.retrievers.documents.structure import parse
+from assay.retrievers.documents.structure.structure import parse
 from assay.retrievers.documents.tokens import TokenMap
 
 

@@ -11,7 +11,7 @@ from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.documents.code import find_code, name_language
 from assay.retrievers.documents.definitions import find_definitions
-from assay.retrievers.documents.structure import parse
+from assay.retrievers.documents.structure.structure import parse
 from assay.retrievers.legs.code import CodeLeg, CodeLegSettings, read_entries
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache

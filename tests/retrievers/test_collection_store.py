@@ -5,7 +5,7 @@ from threading import Barrier, Lock
 import pytest
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.collection_store import IN_FLIGHT, send
+from assay.retrievers.engines.servers.collection_store import IN_FLIGHT, send
 from assay.retrievers.services.retries import count_retries, count_wait
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from processes import pipelines
 
-from assay.eval.experiments.config import load_config
+from assay.eval.configs.config import load_config
 from assay.retrievers.base import Chunk, Document, Hit, IndexReport, Ranking, Retriever, StageTrace
 from assay.retrievers.conformance import (
     RULES,

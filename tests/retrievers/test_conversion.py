@@ -14,10 +14,14 @@ from hypothesis import strategies as st
 from originals import WRITERS, to_html, write_bomb, write_epub, write_odd_texts, write_unreadable
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.documents import conversion
-from assay.retrievers.documents.conversion import FORMATS, ConversionError, Converter
-from assay.retrievers.documents.encodings import NotTextError, decode
-from assay.retrievers.documents.folder import read_folder
+from assay.retrievers.documents.conversion.conversion import (
+    FORMATS,
+    ConversionError,
+    Converter,
+    conversion,
+)
+from assay.retrievers.documents.conversion.encodings import NotTextError, decode
+from assay.retrievers.documents.conversion.folder import read_folder
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from assay.eval.collections.loading import load
-from assay.eval.experiments.config import load_config
-from assay.eval.experiments.workshop import make_workshop
-from assay.eval.runs.unstored import score_queries
+from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.config import load_config
+from assay.eval.runs.execution.unstored import score_queries
 from assay.retrievers.base import AssayError, Document
-from assay.retrievers.documents.alignment import Alignment
-from assay.retrievers.documents.conversion import ConversionError, Converter
-from assay.retrievers.documents.converters import CommandSettings
+from assay.retrievers.documents.conversion.alignment import Alignment
+from assay.retrievers.documents.conversion.conversion import ConversionError, Converter
+from assay.retrievers.documents.conversion.converters import CommandSettings
 from assay.retrievers.pipeline.config import PipelineConfig
 from assay.retrievers.pipeline.variants import Variants
 from assay.retrievers.settings import Workshop

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.retrievers.documents.definitions import find_definitions
-from assay.retrievers.documents.structure import parse
+from assay.retrievers.documents.structure.structure import parse
 
 
 def find(text: str) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ import pytest
 from assay.retrievers.base import Chunk
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.dense import DenseLeg, DenseLegSettings
-from assay.retrievers.legs.reading import count_unread, find_window, list_encoders, split
+from assay.retrievers.legs.truncation import count_unread, find_window, list_encoders, split
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.models.tokens import Tokenizer
 from assay.retrievers.settings import Workshop

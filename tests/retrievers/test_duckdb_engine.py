@@ -9,7 +9,7 @@ import pytest
 from test_native import real_texts
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.engines.duckdb.engine import DuckDbEngine, DuckDbSettings
 from assay.retrievers.engines.duckdb.file import APPROXIMATE, EXACT, open_file, start
 from assay.retrievers.engines.duckdb.settings import Stemmer

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.base import Engine
-from assay.retrievers.engines.conformance_sample import QUERIES, TEXTS, encode, index, search_fully
+from assay.retrievers.engines.conformance.sample import QUERIES, TEXTS, encode, index, search_fully
 from assay.retrievers.engines.registry import EngineSettings
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache

@@ -10,8 +10,8 @@ from statute import HANDBOOK, LAW, make_corpus
 
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.documents.structure import parse_document
-from assay.retrievers.legs.exact import ExactLeg
+from assay.retrievers.documents.structure.structure import parse_document
+from assay.retrievers.legs.lookups.exact import ExactLeg
 
 DASHES = "-‐‑‒–—−－"
 CORPUS = make_corpus(LAW, HANDBOOK)

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from test_native import real_texts
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.engines.faiss.engine import FaissEngine, FaissSettings
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache

@@ -11,7 +11,7 @@ import pytest
 from folder_engines import QUERIES, TEXTS, index, make
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.engines.conformance.sample import encode
 
 
 class Kind(NamedTuple):

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.documents.forms import FORMS, read_forms
-from assay.retrievers.documents.identifiers import identify
-from assay.retrievers.documents.mentions import read_mentions
-from assay.retrievers.documents.references import find_references
-from assay.retrievers.documents.structure import parse
+from assay.retrievers.documents.references.query_citations import read_mentions
+from assay.retrievers.documents.references.references import find_references
+from assay.retrievers.documents.structure.citation_styles import FORMS, read_forms
+from assay.retrievers.documents.structure.identifiers import identify
+from assay.retrievers.documents.structure.structure import parse
 
 EXAMPLES = [example for form in FORMS.forms for example in form.examples.items()]
 OTHERS = [text for form in FORMS.forms for text in form.others]

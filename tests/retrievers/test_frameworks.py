@@ -10,7 +10,7 @@ import framework_retrievers
 import pytest
 from framework_retrievers import TEXTS, documents
 
-from assay.eval.experiments.config import RunConfig
+from assay.eval.configs.config import RunConfig
 from assay.retrievers.base import AssayError, Document, Ranking, Retriever
 from assay.retrievers.base.answers import NamedChunks
 from assay.retrievers.conformance import check_retriever

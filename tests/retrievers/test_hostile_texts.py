@@ -12,11 +12,11 @@ from assay.eval.collections.formats.rows import describe_unknown
 from assay.eval.collections.formats.trec import _read_record
 from assay.retrievers.base.folding import render
 from assay.retrievers.documents.code import find_code
-from assay.retrievers.documents.converter import tidy
-from assay.retrievers.documents.mentions import read_mentions
-from assay.retrievers.documents.numerals import count_on
-from assay.retrievers.documents.references import find_references
-from assay.retrievers.documents.structure import parse
+from assay.retrievers.documents.conversion.converter import tidy
+from assay.retrievers.documents.references.numerals import count_on
+from assay.retrievers.documents.references.query_citations import read_mentions
+from assay.retrievers.documents.references.references import find_references
+from assay.retrievers.documents.structure.structure import parse
 from assay.retrievers.query.classify import classify
 from assay.retrievers.query.synonyms import QUOTED
 

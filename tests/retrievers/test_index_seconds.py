@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from processes import ROOT
 
-from assay.eval.experiments.config import RunConfig, load_config
-from assay.eval.report.indexing import index_rows
+from assay.eval.configs.config import RunConfig, load_config
+from assay.eval.report.run_page.indexing import index_rows
 from assay.eval.runs.manifest import IndexFacts
 from assay.retrievers.base import Document, IndexReport, Passage
 from assay.retrievers.models.vector_cache import SECONDS_KIND

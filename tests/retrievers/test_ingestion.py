@@ -12,10 +12,10 @@ import pytest
 from own_cache import make_cache
 from processes import ROOT, pipelines
 
-from assay.eval.experiments.config import RunConfig, load_config
+from assay.eval.configs.config import RunConfig, load_config
 from assay.retrievers.base import AssayError, Document, Passage
 from assay.retrievers.base.ingestion import IngestReport
-from assay.retrievers.documents.folder import read_folder
+from assay.retrievers.documents.conversion.folder import read_folder
 from assay.retrievers.pipeline.ingestion import ingest
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache, default_root

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from processes import ROOT
 from pydantic import ValidationError
 
-from assay.eval.experiments.config import load_config
+from assay.eval.configs.config import load_config
 from assay.retrievers.base import Chunk
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.legs.bm25 import Bm25sScorer, Formula, RankBm25Scorer, Variant, weigh

@@ -8,7 +8,7 @@ import folder_engines
 import pytest
 from folder_engines import QUERIES, TEXTS, VECTORS, index
 
-from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.engines.lancedb.engine import LanceDbEngine
 from assay.retrievers.engines.lancedb.settings import Language
 

@@ -15,11 +15,11 @@ from assay.retrievers.legs.late_interaction import (
     TokenVectors,
     write_vectors,
 )
-from assay.retrievers.legs.reading import find_window, list_encoders
+from assay.retrievers.legs.truncation import find_window, list_encoders
 from assay.retrievers.model_files.pins import find_pinned
 from assay.retrievers.model_files.wheels import fetch
-from assay.retrievers.models import kept
-from assay.retrievers.models.token_vectors import TokenEncoderSettings
+from assay.retrievers.models import cached_vectors as kept
+from assay.retrievers.models.late_interaction.token_vectors import TokenEncoderSettings
 from assay.retrievers.settings import Workshop
 
 TEXTS = [

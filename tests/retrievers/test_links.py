@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.retrievers.documents.links import Names, Pointer, find_pointers, slug
-from assay.retrievers.documents.structure import parse
+from assay.retrievers.documents.references.links import Names, Pointer, find_pointers, slug
+from assay.retrievers.documents.structure.structure import parse
 
 IDS = ("guide/setup.md", "guide/index.md", "api/index.md", "api/v2.0 notes.md", "faq.md")
 NAMES = Names(IDS, [("faq.md", "Questions & answers"), ("guide/setup.md", "Installing"),

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.eval.experiments.engine_settings import list_engines, read_engine
+from assay.eval.configs.engine_settings import list_engines, read_engine
 from assay.retrievers.conformance import ConformanceError
 from assay.retrievers.engines import conformance
 from assay.retrievers.engines.base import Engine
-from assay.retrievers.engines.live import LiveRows
+from assay.retrievers.engines.crud import LiveRows
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Workshop

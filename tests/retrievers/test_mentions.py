@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.retrievers.documents.mentions import read_mentions
+from assay.retrievers.documents.references.query_citations import read_mentions
 
 
 def read(query: str) -> list[str]:

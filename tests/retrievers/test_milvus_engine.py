@@ -18,7 +18,7 @@ pytest.importorskip("milvus_lite", reason="needs the extra `milvus`")
 
 from milvus_lite.adapter.grpc.server import start_server_in_thread
 
-from assay.eval.experiments.parity_sweep import judge
+from assay.eval.studies.stores.parity.sweep import judge
 from assay.retrievers.base import AssayError
 from assay.retrievers.conformance import Rule
 from assay.retrievers.engines.base import Engine
@@ -27,11 +27,11 @@ from assay.retrievers.engines.conformance import (
     dense_is_cosine,
     hybrid_is_fused_from_its_lists,
 )
-from assay.retrievers.engines.conformance_sample import FEW, QUERIES, TEXTS, encode, index
+from assay.retrievers.engines.conformance.sample import FEW, QUERIES, TEXTS, encode, index
 from assay.retrievers.engines.milvus.connection import MilvusConnection
 from assay.retrievers.engines.milvus.engine import MilvusEngine, MilvusSettings
 from assay.retrievers.engines.milvus.lite import MilvusLiteSettings
-from assay.retrievers.engines.parity import Observation, state
+from assay.retrievers.engines.parity.parity import Observation, state
 from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache, default_root

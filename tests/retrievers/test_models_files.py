@@ -17,8 +17,8 @@ from assay.retrievers.model_files.recipes import Recipe, read_recipe
 from assay.retrievers.model_files.wheels import fetch
 from assay.retrievers.models.cross_encoders import CrossEncoderSettings
 from assay.retrievers.models.encoders import EncoderSettings
-from assay.retrievers.models.sparse import SparseEncoderSettings
-from assay.retrievers.models.token_vectors import TokenEncoderSettings
+from assay.retrievers.models.late_interaction.token_vectors import TokenEncoderSettings
+from assay.retrievers.models.sparse.sparse import SparseEncoderSettings
 from assay.retrievers.settings import Workshop
 
 PREFIX = "Represent this sentence for searching relevant passages: "

@@ -11,9 +11,9 @@ from statute import make_corpus
 
 from assay.retrievers.base import Document
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.documents.conversion import Converter
-from assay.retrievers.documents.structure import parse
-from assay.retrievers.legs.exact import ExactLeg
+from assay.retrievers.documents.conversion.conversion import Converter
+from assay.retrievers.documents.structure.structure import parse
+from assay.retrievers.legs.lookups.exact import ExactLeg
 from assay.retrievers.store.cache import Cache
 
 ACT = """TIDE ACT 2020

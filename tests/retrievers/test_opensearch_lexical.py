@@ -14,11 +14,11 @@ from assay.retrievers.conformance import RULES as RETRIEVER_RULES
 from assay.retrievers.conformance import Rule, Subject
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.engines.conformance import RULES
-from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.engines.opensearch.client import OpenSearchClient
 from assay.retrievers.engines.opensearch.engine import OpenSearchEngine, OpenSearchSettings
 from assay.retrievers.engines.opensearch.server import OpenSearchServer
-from assay.retrievers.engines.servers import is_index_name
+from assay.retrievers.engines.servers.servers import is_index_name
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.legs.opensearch import OpenSearchLeg, OpenSearchLegSettings
 from assay.retrievers.models.base import Vectors

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from assay.eval.experiments.parity_sweep import judge
+from assay.eval.studies.stores.parity.sweep import judge
 from assay.retrievers.conformance import Rule
 from assay.retrievers.engines.conformance import RULES
-from assay.retrievers.engines.conformance_sample import QUERIES, TEXTS, encode, index
+from assay.retrievers.engines.conformance.sample import QUERIES, TEXTS, encode, index
 from assay.retrievers.engines.opensearch.client import OpenSearchClient
 from assay.retrievers.engines.opensearch.engine import OpenSearchSettings
 from assay.retrievers.engines.opensearch.versions import find_lack
-from assay.retrievers.engines.parity import Observation, state
+from assay.retrievers.engines.parity.parity import Observation, state
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache, default_root
 

@@ -9,11 +9,11 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from assay.eval.analysis.ablation_variants import list_parts
 from assay.eval.collections.loading import load
-from assay.eval.experiments.components import list_components
-from assay.eval.experiments.config import RunConfig, load_config, make_schema
-from assay.eval.experiments.engine_settings import list_types, read_engine
+from assay.eval.configs.components import list_components
+from assay.eval.configs.config import RunConfig, load_config, make_schema
+from assay.eval.configs.engine_settings import list_types, read_engine
+from assay.eval.studies.ablation.variants import list_parts
 from assay.retrievers.base import AssayError
 from assay.retrievers.documents.preparation import cut_documents
 from assay.retrievers.foreign.python_class import PythonSettings

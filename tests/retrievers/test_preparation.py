@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.eval.experiments.config import load_config
+from assay.eval.configs.config import load_config
 from assay.retrievers.base import AssayError, Chunk, Context, Document, Passage
 from assay.retrievers.documents.preparation import DocumentSettings, prepare
 from assay.retrievers.model_files.pins import DEFAULT_TOKENIZER, find_pinned

@@ -13,12 +13,12 @@ pytest.importorskip("redis", reason="needs the extra `redis`")
 from redis_double import PASSWORD, RedisDouble, Said
 
 from assay.retrievers.conformance import Rule
-from assay.retrievers.engines import service_collections
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance import RULES, hybrid_is_fused_from_its_lists
-from assay.retrievers.engines.conformance_sample import FEW, encode, index, search_fully
+from assay.retrievers.engines.conformance.sample import FEW, encode, index, search_fully
 from assay.retrievers.engines.redis.engine import RedisSettings
 from assay.retrievers.engines.redis.fusion import WeightedScores
+from assay.retrievers.engines.servers.servers import service_collections
 from assay.retrievers.services.retries import count_retries
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache, default_root

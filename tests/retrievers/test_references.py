@@ -2,9 +2,9 @@
 
 import pytest
 
-from assay.retrievers.documents.references import find_references
-from assay.retrievers.documents.structure import parse
-from assay.retrievers.documents.targets import Targets
+from assay.retrievers.documents.references.references import find_references
+from assay.retrievers.documents.references.targets import Targets
+from assay.retrievers.documents.structure.structure import parse
 
 HERE = "# § 7. Here.\n\n(a) First.\n\n  (1) Sub.\n\n(b) Second.\n\n  (2) {text}\n"
 

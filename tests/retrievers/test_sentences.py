@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 
 from assay.retrievers.documents.definitions import find_definitions
-from assay.retrievers.documents.sentences import sentence_ends
-from assay.retrievers.documents.structure import parse
+from assay.retrievers.documents.structure.sentences import sentence_ends
+from assay.retrievers.documents.structure.structure import parse
 
 
 @pytest.mark.parametrize(

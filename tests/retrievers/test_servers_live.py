@@ -12,13 +12,13 @@ from pydantic import TypeAdapter
 from assay.retrievers.base import AssayError
 from assay.retrievers.conformance import Rule
 from assay.retrievers.engines.conformance import RULES
-from assay.retrievers.engines.conformance_sample import index
+from assay.retrievers.engines.conformance.sample import index
 from assay.retrievers.engines.elasticsearch.engine import ElasticsearchSettings
 from assay.retrievers.engines.milvus.engine import MilvusSettings
 from assay.retrievers.engines.qdrant.engine import QdrantSettings
 from assay.retrievers.engines.redis.engine import RedisSettings
 from assay.retrievers.engines.registry import EngineSettings
-from assay.retrievers.engines.servers import is_index_name
+from assay.retrievers.engines.servers.servers import is_index_name
 from assay.retrievers.engines.weaviate.engine import WeaviateSettings
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache, default_root

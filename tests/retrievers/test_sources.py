@@ -16,13 +16,13 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from assay.eval.experiments.kept_figures import Keeper
-from assay.eval.experiments.point_scores import PointScores
+from assay.eval.running.cached_figures import Keeper
+from assay.eval.running.point_scores import PointScores
 from assay.retrievers.base import Chunk, Document
 from assay.retrievers.corpus.corpus import Corpus
 from assay.retrievers.corpus.glossary import Glossary
+from assay.retrievers.documents.chunk_cache import Cutting
 from assay.retrievers.documents.chunkers import StructureChunker
-from assay.retrievers.documents.cuts import Cutting
 from assay.retrievers.legs.registry import LEGS
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store import sources
@@ -51,8 +51,10 @@ ENGINES = [
     for path in FILES
     if re.search(r"engines/\w+/(?:engine|edge|lite)\.py$", str(path))
 ]
-ROOTS = [(name,) for name in (*OWN, *ENGINES, "assay.retrievers.documents.converter")] + [
-    ("assay.eval.experiments.kept_figures", PointScores.__module__),
+ROOTS = [
+    (name,) for name in (*OWN, *ENGINES, "assay.retrievers.documents.conversion.converter")
+] + [
+    ("assay.eval.running.cached_figures", PointScores.__module__),
     ("assay.retrievers.*", "assay.eval.runs.*"),
     ("assay.eval.collections.*",),
     ("assay.eval.*",),
@@ -73,20 +75,20 @@ def read_names(path: Path) -> set[str]:
 GRAPH = {name_module(path): set(filter(find_file, read_names(path))) for path in FILES}
 # What these keep is a model's, or is keyed by whom they keep it for.
 NOT_BY_CODE = {
-    "retrievers/documents/conversion.py": "converters.identify has the code",
+    "retrievers/documents/conversion/conversion.py": "converters.identify has the code",
     "retrievers/engines/embedded.py": "its adapter's key has the code",
     "retrievers/language_models/answers.py": "answers of a language model",
-    "retrievers/legs/lists.py": "its caller gives it the code",
+    "retrievers/legs/leg_result_cache.py": "its caller gives it the code",
     "retrievers/models/caching.py": "vectors of a model",
-    "retrievers/models/kept.py": "vectors of a model",
+    "retrievers/models/cached_vectors.py": "vectors of a model",
     "retrievers/models/vector_cache.py": "vectors of a model",
     "retrievers/model_files/wheels.py": "files of a model, by their digests",
     "retrievers/stages/rerank.py": "scores of a model",
     "eval/collections/download.py": "a file, by its digest",
     "eval/collections/formats/mapped.py": "what an archive holds, by its digest",
-    "eval/experiments/cluster_cache.py": "the cache of another machine",
-    "eval/experiments/forecast.py": "kept_figures.name_point has the code",
-    "eval/experiments/stored_points.py": "kept_figures.name_point has the code",
+    "eval/cluster/cache.py": "the cache of another machine",
+    "eval/studies/sweep/forecast.py": "cached_figures.name_point has the code",
+    "eval/running/stored_points.py": "cached_figures.name_point has the code",
 }
 USES_CACHE = re.compile(r"\.(?:get_many|put_many|folder|remake)\(|cache\.load\(|gathered\.add\(")
 
@@ -108,7 +110,7 @@ def reach_files(*modules: str) -> set[Path]:
 
 def test_stages_are_found() -> None:
     assert {
-        "assay.retrievers.documents.cuts",
+        "assay.retrievers.documents.chunk_cache",
         "assay.retrievers.corpus.glossary",
         "assay.retrievers.legs.code",
     } <= set(OWN)
@@ -251,7 +253,7 @@ def test_figures_of_a_sweep_go_by_the_code_that_scores_them(
     keeper = Keeper(["RR@10"], Cache(tmp_path), PointScores(["RR@10"]).score)
     other = Keeper(["RR@10"], Cache(tmp_path))
     before = keeper._key("run"), other._key("run")
-    edit("eval/experiments/point_scores.py")
+    edit("eval/running/point_scores.py")
     assert keeper._key("run") != before[0]
     assert other._key("run") == before[1]
 

@@ -12,12 +12,12 @@ from hypothesis.extra.numpy import arrays
 
 from assay.retrievers.base import AssayError, Chunk
 from assay.retrievers.corpus.corpus import Corpus
-from assay.retrievers.legs.reading import find_window, list_encoders
 from assay.retrievers.legs.sparse import InvertedIndex, SparseLegSettings
+from assay.retrievers.legs.truncation import find_window, list_encoders
 from assay.retrievers.model_files.pins import find_pinned
 from assay.retrievers.model_files.wheels import fetch
-from assay.retrievers.models.safetensors import read_weights
-from assay.retrievers.models.sparse import SparseEncoderSettings
+from assay.retrievers.models.sparse.safetensors import read_weights
+from assay.retrievers.models.sparse.sparse import SparseEncoderSettings
 from assay.retrievers.models.sparse_base import SparseVector
 from assay.retrievers.settings import Workshop
 

@@ -10,8 +10,8 @@ import pytest
 from test_native import real_texts
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.conformance_sample import QUERIES, TEXTS, encode
-from assay.retrievers.engines.pool import Pool
+from assay.retrievers.engines.conformance.sample import QUERIES, TEXTS, encode
+from assay.retrievers.engines.servers.pool import Pool
 from assay.retrievers.engines.sqlite import engine as sqlite
 from assay.retrievers.engines.sqlite.engine import SqliteEngine, SqliteSettings
 from assay.retrievers.settings import Workshop

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from assay.retrievers.base import Document
 from assay.retrievers.base.frontmatter import read_frontmatter
 from assay.retrievers.base.markdown import read_headings
-from assay.retrievers.documents.identifiers import identify, split_title
-from assay.retrievers.documents.structure import parse, parse_document
+from assay.retrievers.documents.structure.identifiers import identify, split_title
+from assay.retrievers.documents.structure.structure import parse, parse_document
 
 TEXT = """---
 title: Guide

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.retrievers.documents.structure import parse
+from assay.retrievers.documents.structure.structure import parse
 from assay.retrievers.documents.summary import LONGEST, summarise
 
 LONG = "One sentence of these is here. " * 12

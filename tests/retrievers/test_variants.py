@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from processes import ROOT, pipelines
 
-from assay.eval.experiments.config import RunConfig, load_config
+from assay.eval.configs.config import RunConfig, load_config
 from assay.retrievers.base import Chunk, Hit, Ranking, Retriever
 from assay.retrievers.conformance import RULES, Rule, Subject
 from assay.retrievers.conformance_sample import DOCUMENTS, QUERIES

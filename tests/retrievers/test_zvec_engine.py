@@ -10,7 +10,7 @@ import pytest
 from folder_engines import QUERIES, TEXTS, VECTORS, index
 from pydantic import ValidationError
 
-from assay.retrievers.engines.conformance_sample import encode
+from assay.retrievers.engines.conformance.sample import encode
 from assay.retrievers.engines.zvec.collection import _make_analyzer
 from assay.retrievers.engines.zvec.engine import ZvecEngine, ZvecSettings
 from assay.retrievers.engines.zvec.settings import Language, ZvecAnalyzerSettings

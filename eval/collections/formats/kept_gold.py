@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic_core import from_json, to_json
 
-from assay.eval.collections import kept
+from assay.eval.collections import memo
 from assay.eval.collections.collection import GoldItem
 
 KIND = "judgments"
@@ -12,7 +12,7 @@ KIND = "judgments"
 
 def find(of: str) -> dict[str, dict[str, GoldItem]] | None:
     """Return the gold items by query and id that were kept by the digest `of`; None without."""
-    if (stored := kept.find(KIND, of)) is None:
+    if (stored := memo.find(KIND, of)) is None:
         return None
     return {
         query: {row[0]: GoldItem(query, *row) for row in rows}
@@ -29,4 +29,4 @@ def keep(of: str, items: Mapping[str, Mapping[str, GoldItem]]) -> None:
         ]
         for query, of_query in items.items()
     }
-    kept.keep(KIND, of, to_json(rows))
+    memo.keep(KIND, of, to_json(rows))

@@ -11,10 +11,10 @@ from itertools import takewhile
 from pydantic import Field, model_validator
 
 from assay.retrievers.base import Chunk, Document
-from assay.retrievers.documents.blocks import Section
 from assay.retrievers.documents.chunk_kinds import Classifier
-from assay.retrievers.documents.cutting import Cutter
-from assay.retrievers.documents.structure import Structure, parse_document
+from assay.retrievers.documents.splitting import Cutter
+from assay.retrievers.documents.structure.blocks import Section
+from assay.retrievers.documents.structure.structure import Structure, parse_document
 from assay.retrievers.documents.tokens import Tokenize, TokenMap
 from assay.retrievers.settings import Settings
 from assay.retrievers.store.digest import digest

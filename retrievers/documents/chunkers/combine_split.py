@@ -8,8 +8,8 @@ from pydantic import Field, model_validator
 
 from assay.retrievers.documents.chunkers.base import Chunker, Piece, gather_bare
 from assay.retrievers.documents.chunkers.combining import Combination, Combiner
-from assay.retrievers.documents.cutting import Cutter, Span
-from assay.retrievers.documents.structure import Structure
+from assay.retrievers.documents.splitting import Cutter, Span
+from assay.retrievers.documents.structure.structure import Structure
 from assay.retrievers.documents.tokens import TokenMap
 
 

@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
-from assay.retrievers.documents.blocks import Section
 from assay.retrievers.documents.chunkers.base import gather_bare, span_of
-from assay.retrievers.documents.cutting import Span
-from assay.retrievers.documents.identifiers import split_title
-from assay.retrievers.documents.structure import Structure
+from assay.retrievers.documents.splitting import Span
+from assay.retrievers.documents.structure.blocks import Section
+from assay.retrievers.documents.structure.identifiers import split_title
+from assay.retrievers.documents.structure.structure import Structure
 from assay.retrievers.documents.tokens import TokenMap
 
 # Sections that stand for themselves, and those that belong to what is before them.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from assay.retrievers.documents.chunkers.base import Chunker, Piece
-from assay.retrievers.documents.structure import Structure
+from assay.retrievers.documents.structure.structure import Structure
 from assay.retrievers.documents.tokens import TokenMap
 
 

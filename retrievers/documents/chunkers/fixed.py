@@ -6,8 +6,8 @@ from typing import Literal
 from pydantic import Field
 
 from assay.retrievers.documents.chunkers.base import Piece, SizedChunker, gather_bare, span_of
-from assay.retrievers.documents.cutting import Cutter
-from assay.retrievers.documents.structure import Structure
+from assay.retrievers.documents.splitting import Cutter
+from assay.retrievers.documents.structure.structure import Structure
 from assay.retrievers.documents.tokens import TokenMap
 
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from assay.retrievers.engines.azure_ai_search.connection import AzureSearchConnection, UnstoredError
 from assay.retrievers.engines.azure_ai_search.settings import AzureIndexSettings
-from assay.retrievers.engines.collection_store import batch
-from assay.retrievers.engines.service_collections import ServiceStore
+from assay.retrievers.engines.servers.collection_store import batch
+from assay.retrievers.engines.servers.service_collections import ServiceStore
 from assay.retrievers.services.retries import PASSING
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from assay.retrievers.engines.service import (
+from assay.retrievers.engines.servers.service import (
     Fault,
     GoneError,
     ServiceConnection,

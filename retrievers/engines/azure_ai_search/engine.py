@@ -6,15 +6,15 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
+from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.azure_ai_search.collection import KEY, TEXT, VECTOR, AzureSearchStore
 from assay.retrievers.engines.azure_ai_search.connection import ADDRESS, AzureSearchConnection
 from assay.retrievers.engines.azure_ai_search.settings import AzureIndexSettings
 from assay.retrievers.engines.base import LegDepths
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.formulas import Formula, ReciprocalRanks
-from assay.retrievers.engines.server_engine import Opened
-from assay.retrievers.engines.service import ServiceEngine, ServiceSettings
-from assay.retrievers.engines.words import WordKey
+from assay.retrievers.engines.servers.server_engine import Opened
+from assay.retrievers.engines.servers.service import ServiceEngine, ServiceSettings
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Workshop

@@ -5,8 +5,8 @@ from typing import Any
 
 from assay.retrievers.engines.azure_cosmos_nosql.connection import PARTITION, CosmosConnection
 from assay.retrievers.engines.azure_cosmos_nosql.settings import CosmosIndexSettings
-from assay.retrievers.engines.collection_store import batch
-from assay.retrievers.engines.service_collections import ServiceStore
+from assay.retrievers.engines.servers.collection_store import batch
+from assay.retrievers.engines.servers.service_collections import ServiceStore
 
 # What one batch may hold: learn.microsoft.com/azure/cosmos-db/nosql/transactional-batch
 ITEMS_PER_REQUEST = 100

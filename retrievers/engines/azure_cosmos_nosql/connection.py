@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.azure_cosmos_nosql.statements import COUNT, CutOffError
-from assay.retrievers.engines.service import Fault, GoneError, ServiceConnection, ServiceSettings
+from assay.retrievers.engines.servers.service import (
+    Fault,
+    GoneError,
+    ServiceConnection,
+    ServiceSettings,
+)
 from assay.retrievers.services.addresses import read_address
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
+from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.azure_cosmos_nosql.collection import CosmosStore
 from assay.retrievers.engines.azure_cosmos_nosql.connection import (
     ADDRESS,
@@ -22,10 +23,9 @@ from assay.retrievers.engines.azure_cosmos_nosql.statements import (
 from assay.retrievers.engines.base import LegWeights, Lists, check_dimensions
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.formulas import Formula, Head
-from assay.retrievers.engines.query_words import find_words
-from assay.retrievers.engines.server_engine import Opened
-from assay.retrievers.engines.service import ServiceEngine, ServiceSettings
-from assay.retrievers.engines.words import WordKey
+from assay.retrievers.engines.query_escaping import find_words
+from assay.retrievers.engines.servers.server_engine import Opened
+from assay.retrievers.engines.servers.service import ServiceEngine, ServiceSettings
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Workshop

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from assay.retrievers.engines.chroma.settings import ChromaCollectionSettings
-from assay.retrievers.engines.collection_store import batch
 from assay.retrievers.engines.copies import OwnFolder
+from assay.retrievers.engines.servers.collection_store import batch
 from assay.retrievers.models.base import Vectors
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.retrievers.engines.bare import BareClient, Request
 from assay.retrievers.engines.chroma.collection import (
     DATABASE,
     Opened,
@@ -15,10 +14,11 @@ from assay.retrievers.engines.chroma.collection import (
 from assay.retrievers.engines.chroma.live import open_rows
 from assay.retrievers.engines.chroma.settings import ChromaCollectionSettings
 from assay.retrievers.engines.copies import OwnFolder
+from assay.retrievers.engines.crud import LiveRows
 from assay.retrievers.engines.embedded import EmbeddedEngine
 from assay.retrievers.engines.formulas import Formula
-from assay.retrievers.engines.live import LiveRows
 from assay.retrievers.engines.one_list import COSINE
+from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Workshop

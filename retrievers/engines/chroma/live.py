@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from assay.retrievers.engines.chroma.collection import DATABASE, NAME, open_client
 from assay.retrievers.engines.chroma.settings import ChromaCollectionSettings
 from assay.retrievers.engines.copies import OwnFolder
-from assay.retrievers.engines.live import LiveFiles
+from assay.retrievers.engines.crud import LiveFiles
 from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.retrievers.base import AssayError
+from assay.retrievers.engines.crud import LiveRows
 from assay.retrievers.engines.duckdb.file import (
     APPROXIMATE,
     EXACT,
@@ -17,8 +18,7 @@ from assay.retrievers.engines.duckdb.file import (
 from assay.retrievers.engines.duckdb.live import open_rows
 from assay.retrievers.engines.duckdb.settings import DuckDbFileSettings
 from assay.retrievers.engines.embedded import EmbeddedEngine
-from assay.retrievers.engines.live import LiveRows
-from assay.retrievers.engines.pool import Pool
+from assay.retrievers.engines.servers.pool import Pool
 from assay.retrievers.engines.statements import BareConnection, Select, StatementEngine
 from assay.retrievers.fusion.ranking import DECIMALS, Scored
 from assay.retrievers.models.base import Vectors

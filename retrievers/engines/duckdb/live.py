@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.retrievers.engines.copies import OwnFolder
+from assay.retrievers.engines.crud import LiveFiles, quote
 from assay.retrievers.engines.duckdb.file import FILE, OFFLINE
-from assay.retrievers.engines.live import LiveFiles, quote
-from assay.retrievers.engines.pool import Pool
+from assay.retrievers.engines.servers.pool import Pool
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 

@@ -4,9 +4,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.statements import StatementSettings
-from assay.retrievers.engines.words import WordKey
 from assay.retrievers.settings import Settings
 
 Stemmer = Literal[

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from assay.retrievers.engines.collection_store import batch
 from assay.retrievers.engines.elasticsearch.connection import (
     NOTE,
     ElasticsearchConnection,
@@ -12,8 +11,12 @@ from assay.retrievers.engines.elasticsearch.connection import (
 )
 from assay.retrievers.engines.elasticsearch.settings import ElasticsearchIndexSettings
 from assay.retrievers.engines.lucene import SORTED, make_body
-from assay.retrievers.engines.service import TakenError
-from assay.retrievers.engines.service_collections import INDEXING_SECONDS, ServiceStore
+from assay.retrievers.engines.servers.collection_store import batch
+from assay.retrievers.engines.servers.service import TakenError
+from assay.retrievers.engines.servers.service_collections import (
+    INDEXING_SECONDS,
+    ServiceStore,
+)
 
 TEXTS_PER_REQUEST = 500
 BYTES_PER_REQUEST = 5_000_000

@@ -10,8 +10,14 @@ from typing import Any
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.elasticsearch.features import LICENCE
 from assay.retrievers.engines.elasticsearch.settings import ElasticsearchIndexSettings
-from assay.retrievers.engines.servers import PREFIX
-from assay.retrievers.engines.service import TAKEN, Fault, GoneError, ServiceConnection, read_wait
+from assay.retrievers.engines.servers.servers import PREFIX
+from assay.retrievers.engines.servers.service import (
+    TAKEN,
+    Fault,
+    GoneError,
+    ServiceConnection,
+    read_wait,
+)
 from assay.retrievers.services.addresses import read_address, shorten
 from assay.retrievers.store.paths import parse_path
 

@@ -4,14 +4,14 @@ import os
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from assay.retrievers.engines import lucene
-from assay.retrievers.engines.bare import BareClient, Request
 from assay.retrievers.engines.capabilities import Capabilities, LackError
 from assay.retrievers.engines.elasticsearch.collection import ElasticsearchStore
 from assay.retrievers.engines.elasticsearch.connection import ADDRESS, ElasticsearchConnection
 from assay.retrievers.engines.elasticsearch.features import FEATURES
 from assay.retrievers.engines.elasticsearch.settings import DEEPEST, ElasticsearchIndexSettings
-from assay.retrievers.engines.server_engine import Opened
-from assay.retrievers.engines.service import StatedEngine
+from assay.retrievers.engines.raw_client import BareClient, Request
+from assay.retrievers.engines.servers.server_engine import Opened
+from assay.retrievers.engines.servers.service import StatedEngine
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Workshop

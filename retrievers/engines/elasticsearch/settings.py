@@ -4,14 +4,14 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import LegWeights
 from assay.retrievers.engines.capabilities import Feature
 from assay.retrievers.engines.elasticsearch.features import LINEAR, RRF
 from assay.retrievers.engines.elasticsearch.fusion import LinearScores
 from assay.retrievers.engines.formulas import Formula, Head, ReciprocalRanks
 from assay.retrievers.engines.lucene import LUCENE_WORDS, LuceneBm25Settings
-from assay.retrievers.engines.service import ServiceSettings
-from assay.retrievers.engines.words import WordKey
+from assay.retrievers.engines.servers.service import ServiceSettings
 from assay.retrievers.settings.trust import PLACE
 
 # The most num_candidates, and so the most neighbours.

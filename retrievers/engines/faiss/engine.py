@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.retrievers.engines.bare import BareClient, Request
+from assay.retrievers.engines.crud import LiveRows
 from assay.retrievers.engines.embedded import EmbeddedEngine
 from assay.retrievers.engines.faiss.file import FILE, build_file, can_train, open_file
 from assay.retrievers.engines.faiss.live import FaissRows
 from assay.retrievers.engines.faiss.settings import FaissFileSettings
 from assay.retrievers.engines.formulas import Formula
-from assay.retrievers.engines.live import LiveRows
 from assay.retrievers.engines.one_list import COSINE, OneList
+from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Workshop

@@ -5,7 +5,7 @@ from threading import Lock
 
 import numpy as np
 
-from assay.retrievers.engines.live import LiveRows
+from assay.retrievers.engines.crud import LiveRows
 from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.retrievers.engines.bare import BareClient
+from assay.retrievers.engines.crud import LiveRows
 from assay.retrievers.engines.embedded import EmbeddedEngine
 from assay.retrievers.engines.formulas import DistanceAndScore, Formula, ReciprocalRanks
 from assay.retrievers.engines.lancedb.live import open_rows
 from assay.retrievers.engines.lancedb.settings import LanceTableSettings
 from assay.retrievers.engines.lancedb.table import METRIC, TABLE, Opened, build_table, open_table
-from assay.retrievers.engines.live import LiveRows
+from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Workshop

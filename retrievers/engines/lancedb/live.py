@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.retrievers.engines.copies import OwnFolder
+from assay.retrievers.engines.crud import LiveFiles, quote
 from assay.retrievers.engines.lancedb.table import METRIC, TABLE
-from assay.retrievers.engines.live import LiveFiles, quote
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from assay.retrievers.engines.bare import BareClient, Request
 from assay.retrievers.engines.milvus.collection import request_dense, request_keyword
 from assay.retrievers.engines.milvus.settings import MilvusIndexSettings
+from assay.retrievers.engines.raw_client import BareClient, Request
 
 if TYPE_CHECKING:
     from pymilvus import MilvusClient

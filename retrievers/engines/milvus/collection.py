@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.base import LegDepths
-from assay.retrievers.engines.collection_store import batch
 from assay.retrievers.engines.milvus.settings import DEEPEST, MilvusIndexSettings
+from assay.retrievers.engines.servers.collection_store import batch
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 

@@ -7,9 +7,14 @@ from urllib.parse import urlsplit
 
 from assay.retrievers.engines.capabilities import Feature, LackError
 from assay.retrievers.engines.milvus.lite import quiet
-from assay.retrievers.engines.servers import PREFIX
-from assay.retrievers.engines.service import GONE, Fault, ServiceConnection, ServiceSettings
-from assay.retrievers.engines.service_collections import INDEXING_SECONDS
+from assay.retrievers.engines.servers.servers import PREFIX
+from assay.retrievers.engines.servers.service import (
+    GONE,
+    Fault,
+    ServiceConnection,
+    ServiceSettings,
+)
+from assay.retrievers.engines.servers.service_collections import INDEXING_SECONDS
 from assay.retrievers.services.addresses import read_address
 
 if TYPE_CHECKING:

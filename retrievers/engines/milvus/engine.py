@@ -3,7 +3,6 @@
 import os
 from typing import ClassVar, Literal, TypeAlias
 
-from assay.retrievers.engines.bare import BareClient
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.milvus.bare import ask_client
 from assay.retrievers.engines.milvus.collection import (
@@ -16,9 +15,13 @@ from assay.retrievers.engines.milvus.collection import (
 )
 from assay.retrievers.engines.milvus.connection import ADDRESS, BM25, MilvusConnection
 from assay.retrievers.engines.milvus.settings import MilvusIndexSettings
-from assay.retrievers.engines.server_engine import Opened
-from assay.retrievers.engines.service import ServiceSettings, StatedEngine
-from assay.retrievers.engines.service_collections import INDEXING_SECONDS, ServiceStore
+from assay.retrievers.engines.raw_client import BareClient
+from assay.retrievers.engines.servers.server_engine import Opened
+from assay.retrievers.engines.servers.service import ServiceSettings, StatedEngine
+from assay.retrievers.engines.servers.service_collections import (
+    INDEXING_SECONDS,
+    ServiceStore,
+)
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Workshop

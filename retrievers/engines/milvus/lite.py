@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.bare import BareClient
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.copies import OwnFolder
+from assay.retrievers.engines.declarative import StatedAdapter
 from assay.retrievers.engines.embedded import EmbeddedEngine
 from assay.retrievers.engines.milvus.bare import ask_client
 from assay.retrievers.engines.milvus.collection import (
@@ -20,7 +20,7 @@ from assay.retrievers.engines.milvus.collection import (
     search_keyword,
 )
 from assay.retrievers.engines.milvus.settings import MilvusIndexSettings
-from assay.retrievers.engines.stated import StatedAdapter
+from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Workshop

@@ -4,9 +4,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import LegWeights, StoreSettings
 from assay.retrievers.engines.formulas import ArctangentScores, Formula, ReciprocalRanks
-from assay.retrievers.engines.words import WordKey
 from assay.retrievers.settings import Settings
 
 # The most that one search gives: milvus.io/docs/limitations.md

@@ -3,10 +3,10 @@
 from functools import partial
 from typing import Any
 
-from assay.retrievers.engines.collection_store import batch
 from assay.retrievers.engines.mongodb.connection import VECTORS, WORDS, MongoConnection
 from assay.retrievers.engines.mongodb.settings import MongoIndexSettings
-from assay.retrievers.engines.service_collections import ServiceStore
+from assay.retrievers.engines.servers.collection_store import batch
+from assay.retrievers.engines.servers.service_collections import ServiceStore
 
 DOCUMENTS_PER_REQUEST = 1000
 BYTES_PER_REQUEST = 16_000_000

@@ -5,7 +5,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.service import Fault, ServiceConnection, ServiceSettings
+from assay.retrievers.engines.servers.service import (
+    Fault,
+    ServiceConnection,
+    ServiceSettings,
+)
 
 if TYPE_CHECKING:
     from pymongo.collection import Collection

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
+from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import LegWeights
 from assay.retrievers.engines.capabilities import Capabilities, Feature, LackError
 from assay.retrievers.engines.formulas import Formula
@@ -18,9 +19,8 @@ from assay.retrievers.engines.mongodb.connection import (
 )
 from assay.retrievers.engines.mongodb.formula import AveragedScores, Normalisation, SharedRanks
 from assay.retrievers.engines.mongodb.settings import MongoIndexSettings
-from assay.retrievers.engines.server_engine import Opened
-from assay.retrievers.engines.service import ServiceEngine, ServiceSettings
-from assay.retrievers.engines.words import WordKey
+from assay.retrievers.engines.servers.server_engine import Opened
+from assay.retrievers.engines.servers.service import ServiceEngine, ServiceSettings
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Workshop

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from assay.retrievers.engines.bare import BareClient, Request
 from assay.retrievers.engines.lucene import match
 from assay.retrievers.engines.opensearch.queries import KnnSettings, nearest
+from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.models.base import Vectors
 
 

@@ -6,10 +6,9 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from pydantic import Field, model_validator
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.bare import BareClient
+from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import StoreSettings
 from assay.retrievers.engines.capabilities import Capabilities, Feature
-from assay.retrievers.engines.collection_store import Collection, CollectionPlan
 from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.engines.lucene import (
     LUCENE_WORDS,
@@ -30,8 +29,9 @@ from assay.retrievers.engines.opensearch.index import INDEX_NAME, OpenSearchInde
 from assay.retrievers.engines.opensearch.queries import KnnSettings, nearest, search
 from assay.retrievers.engines.opensearch.server import OpenSearchServer
 from assay.retrievers.engines.opensearch.versions import check_version
-from assay.retrievers.engines.server_engine import Opened, ServerEngine
-from assay.retrievers.engines.words import WordKey
+from assay.retrievers.engines.raw_client import BareClient
+from assay.retrievers.engines.servers.collection_store import Collection, CollectionPlan
+from assay.retrievers.engines.servers.server_engine import Opened, ServerEngine
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Workshop

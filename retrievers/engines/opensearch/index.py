@@ -6,14 +6,14 @@ from contextlib import suppress
 from typing import Any
 
 from assay.retrievers.base import AssayError, Progress
-from assay.retrievers.engines.collection_store import (
+from assay.retrievers.engines.opensearch.client import IncompleteError, OpenSearchClient
+from assay.retrievers.engines.servers.collection_store import (
     Collection,
     CollectionPlan,
     CollectionStore,
     batch,
     send,
 )
-from assay.retrievers.engines.opensearch.client import IncompleteError, OpenSearchClient
 
 INDEX_NAME = r"^[a-z0-9][a-z0-9_.-]*$"
 NOTE = "assay"

@@ -7,7 +7,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.engines.opensearch.client import OpenSearchClient
 from assay.retrievers.engines.opensearch.index import INDEX_NAME, NOTE, read_note
 from assay.retrievers.engines.opensearch.versions import check_version
-from assay.retrievers.engines.servers import PREFIX, ConnectedServer, StoredIndex
+from assay.retrievers.engines.servers.servers import PREFIX, ConnectedServer, StoredIndex
 
 
 class OpenSearchServer(ConnectedServer[OpenSearchClient]):

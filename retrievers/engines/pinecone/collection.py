@@ -3,10 +3,10 @@
 from functools import partial
 from typing import Any
 
-from assay.retrievers.engines.collection_store import batch
 from assay.retrievers.engines.pinecone.connection import NAMESPACE, PineconeConnection, cut_note
 from assay.retrievers.engines.pinecone.settings import PineconeIndexSettings
-from assay.retrievers.engines.service_collections import ServiceStore
+from assay.retrievers.engines.servers.collection_store import batch
+from assay.retrievers.engines.servers.service_collections import ServiceStore
 
 VECTOR = "vector"
 # What one request may hold: docs.pinecone.io/reference/api/database-limits/operation-limits

@@ -5,7 +5,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from assay.retrievers.engines.service import (
+from assay.retrievers.engines.servers.service import (
     Fault,
     GoneError,
     ServiceConnection,

@@ -9,8 +9,8 @@ from assay.retrievers.engines.one_list import COSINE
 from assay.retrievers.engines.pinecone.collection import VECTOR, PineconeStore
 from assay.retrievers.engines.pinecone.connection import ADDRESS, NAMESPACE, PineconeConnection
 from assay.retrievers.engines.pinecone.settings import PineconeIndexSettings
-from assay.retrievers.engines.server_engine import Opened
-from assay.retrievers.engines.service import ServiceEngine, ServiceSettings
+from assay.retrievers.engines.servers.server_engine import Opened
+from assay.retrievers.engines.servers.service import ServiceEngine, ServiceSettings
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Workshop

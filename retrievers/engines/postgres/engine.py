@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Literal, get_args
 from pydantic import Field
 
 from assay.retrievers.engines.adapter import Stored
+from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.capabilities import Capabilities
-from assay.retrievers.engines.live import LiveRows
+from assay.retrievers.engines.crud import LiveRows
 from assay.retrievers.engines.postgres.embedded import CAPABILITIES
 from assay.retrievers.engines.postgres.indexes import DenseIndex, ExactScan
 from assay.retrievers.engines.postgres.live import PostgresRows
@@ -28,7 +29,6 @@ from assay.retrievers.engines.statements import (
     StatementEngine,
     StatementSettings,
 )
-from assay.retrievers.engines.words import WordKey
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.services.retries import RetrySettings

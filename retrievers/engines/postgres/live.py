@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from secrets import token_hex
 from typing import Any
 
-from assay.retrievers.engines.live import LiveRows
+from assay.retrievers.engines.crud import LiveRows
 from assay.retrievers.engines.postgres.server import MARK, PostgresServer
 from assay.retrievers.engines.postgres.table import write_vector
-from assay.retrievers.engines.servers import name_index
+from assay.retrievers.engines.servers.servers import name_index
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.pool import Pool
 from assay.retrievers.engines.postgres.embedded import CAPABILITIES, EmbeddedServer
-from assay.retrievers.engines.servers import Server, StoredIndex, is_index_name
+from assay.retrievers.engines.servers.pool import Pool
+from assay.retrievers.engines.servers.servers import Server, StoredIndex, is_index_name
 from assay.retrievers.services.retries import RetrySettings, call
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from assay.retrievers.base import AssayError
 from assay.retrievers.base.suggestions import suggest
 from assay.retrievers.engines.adapter import Stored
 from assay.retrievers.engines.postgres.server import MARK, read_stamp
-from assay.retrievers.engines.servers import name_index
+from assay.retrievers.engines.servers.servers import name_index
 from assay.retrievers.models.base import Vectors
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from assay.retrievers.engines.bare import BareClient, Request
 from assay.retrievers.engines.qdrant.connection import KEY
+from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.models.base import Vectors
 
 if TYPE_CHECKING:

@@ -5,11 +5,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.collection_store import Collection, VectorStore, batch, send
 from assay.retrievers.engines.qdrant.connection import GoneError, QdrantConnection
 from assay.retrievers.engines.qdrant.server import NOTE, read_aliases, read_note
 from assay.retrievers.engines.qdrant.settings import QdrantStoreSettings
 from assay.retrievers.engines.qdrant.shard import POINTS_PER_UPDATE, make_embedder, measure_terms
+from assay.retrievers.engines.servers.collection_store import (
+    Collection,
+    VectorStore,
+    batch,
+    send,
+)
 
 if TYPE_CHECKING:
     from qdrant_client import models

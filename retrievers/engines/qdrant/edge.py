@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from assay.retrievers.engines.bare import BareClient
 from assay.retrievers.engines.capabilities import Capabilities
 from assay.retrievers.engines.copies import OwnFolder
+from assay.retrievers.engines.crud import LiveRows
+from assay.retrievers.engines.declarative import StatedAdapter
 from assay.retrievers.engines.embedded import EmbeddedEngine
-from assay.retrievers.engines.live import LiveRows
 from assay.retrievers.engines.qdrant.bare import ask_shard
 from assay.retrievers.engines.qdrant.live import open_rows
 from assay.retrievers.engines.qdrant.settings import QdrantStoreSettings
@@ -19,7 +19,7 @@ from assay.retrievers.engines.qdrant.shard import (
     make_config,
     make_embedder,
 )
-from assay.retrievers.engines.stated import StatedAdapter
+from assay.retrievers.engines.raw_client import BareClient
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Workshop

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from assay.retrievers.engines.bare import BareClient
 from assay.retrievers.engines.capabilities import Capabilities
-from assay.retrievers.engines.collection_store import Collection, CollectionPlan
+from assay.retrievers.engines.declarative import StatedAdapter
 from assay.retrievers.engines.qdrant.bare import open_server
 from assay.retrievers.engines.qdrant.collection import QdrantCollectionStore
 from assay.retrievers.engines.qdrant.connection import (
@@ -16,8 +15,9 @@ from assay.retrievers.engines.qdrant.connection import (
 from assay.retrievers.engines.qdrant.server import QdrantServer
 from assay.retrievers.engines.qdrant.settings import QdrantStoreSettings
 from assay.retrievers.engines.qdrant.shard import make_embedder
-from assay.retrievers.engines.server_engine import Opened, ServerEngine
-from assay.retrievers.engines.stated import StatedAdapter
+from assay.retrievers.engines.raw_client import BareClient
+from assay.retrievers.engines.servers.collection_store import Collection, CollectionPlan
+from assay.retrievers.engines.servers.server_engine import Opened, ServerEngine
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Workshop

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.retrievers.engines.copies import OwnFolder
-from assay.retrievers.engines.live import LiveFiles
+from assay.retrievers.engines.crud import LiveFiles
 from assay.retrievers.engines.qdrant.settings import QdrantStoreSettings
 from assay.retrievers.engines.qdrant.shard import make_config
 from assay.retrievers.fusion.ranking import Scored

@@ -5,7 +5,7 @@ from typing import Any
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.qdrant.connection import GoneError, QdrantConnection
-from assay.retrievers.engines.servers import ConnectedServer, StoredIndex
+from assay.retrievers.engines.servers.servers import ConnectedServer, StoredIndex
 
 NAME = re.compile(r"assay_[0-9a-f]{16}(_[0-9a-f]{8})?")
 NOTE = "assay"

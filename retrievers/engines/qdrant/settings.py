@@ -4,9 +4,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from assay.retrievers.engines.analyzer_coverage import LANGUAGES, WordKey
 from assay.retrievers.engines.base import LegWeights, StoreSettings
 from assay.retrievers.engines.formulas import DeviationScores, Formula, ReciprocalRanks
-from assay.retrievers.engines.words import LANGUAGES, WordKey
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.settings import Settings
 

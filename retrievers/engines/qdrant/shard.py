@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.retrievers.engines.collection_store import batch
 from assay.retrievers.engines.qdrant.settings import QdrantBm25Settings, QdrantStoreSettings
+from assay.retrievers.engines.servers.collection_store import batch
 from assay.retrievers.models.base import Vectors
 
 if TYPE_CHECKING:

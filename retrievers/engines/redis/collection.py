@@ -1,9 +1,9 @@
 """Indexes in Redis: hashes with a text and its vector."""
 
-from assay.retrievers.engines.collection_store import batch
 from assay.retrievers.engines.redis.connection import RedisConnection
 from assay.retrievers.engines.redis.settings import RedisIndexSettings
-from assay.retrievers.engines.service_collections import ServiceStore
+from assay.retrievers.engines.servers.collection_store import batch
+from assay.retrievers.engines.servers.service_collections import ServiceStore
 from assay.retrievers.models.base import Vectors
 
 TEXTS_PER_REQUEST = 500

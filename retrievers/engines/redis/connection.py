@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.capabilities import Feature
 from assay.retrievers.engines.redis.settings import RedisIndexSettings
-from assay.retrievers.engines.service import GONE, TAKEN, Fault, GoneError, ServiceConnection
+from assay.retrievers.engines.servers.service import (
+    GONE,
+    TAKEN,
+    Fault,
+    GoneError,
+    ServiceConnection,
+)
 
 if TYPE_CHECKING:
     from redis import Redis

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from assay.retrievers.engines.bare import BareClient, Request
 from assay.retrievers.engines.capabilities import Capabilities, LackError
-from assay.retrievers.engines.query_words import find_words
+from assay.retrievers.engines.query_escaping import find_words
+from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.engines.redis.collection import RedisStore, pack
 from assay.retrievers.engines.redis.connection import (
     ADDRESS,
@@ -15,8 +15,8 @@ from assay.retrievers.engines.redis.connection import (
     pair,
 )
 from assay.retrievers.engines.redis.settings import RedisIndexSettings
-from assay.retrievers.engines.server_engine import Opened
-from assay.retrievers.engines.service import StatedEngine
+from assay.retrievers.engines.servers.server_engine import Opened
+from assay.retrievers.engines.servers.service import StatedEngine
 from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Workshop

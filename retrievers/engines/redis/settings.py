@@ -4,11 +4,11 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import LegWeights
 from assay.retrievers.engines.formulas import Formula, ReciprocalRanks
 from assay.retrievers.engines.redis.fusion import WeightedScores
-from assay.retrievers.engines.service import ServiceSettings
-from assay.retrievers.engines.words import WordKey
+from assay.retrievers.engines.servers.service import ServiceSettings
 from assay.retrievers.settings import Settings
 
 Language = Literal[

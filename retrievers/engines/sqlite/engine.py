@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from assay.retrievers.base import AssayError
+from assay.retrievers.engines.crud import LiveRows
 from assay.retrievers.engines.embedded import EmbeddedEngine
-from assay.retrievers.engines.live import LiveRows
-from assay.retrievers.engines.pool import Pool
+from assay.retrievers.engines.servers.pool import Pool
 from assay.retrievers.engines.sqlite.file import (
     FILE,
     build_file,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.pool import Pool
+from assay.retrievers.engines.servers.pool import Pool
 from assay.retrievers.engines.sqlite.settings import SqliteFileSettings
 from assay.retrievers.models.base import Vectors
 

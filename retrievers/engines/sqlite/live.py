@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.retrievers.engines.copies import OwnFolder
-from assay.retrievers.engines.live import LiveFiles, quote
-from assay.retrievers.engines.pool import Pool
+from assay.retrievers.engines.crud import LiveFiles, quote
+from assay.retrievers.engines.servers.pool import Pool
 from assay.retrievers.engines.sqlite.file import FILE, load_vec0
 from assay.retrievers.fusion.ranking import Scored, ordered
 from assay.retrievers.models.base import Vectors

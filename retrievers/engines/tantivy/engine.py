@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.retrievers.base import IndexReport
-from assay.retrievers.engines.bare import BareClient, Request
 from assay.retrievers.engines.embedded import EmbeddedEngine
 from assay.retrievers.engines.formulas import Formula
 from assay.retrievers.engines.one_list import OneList
+from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.engines.tantivy.index import (
     FOLDER,
     POSITION,

@@ -4,9 +4,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from assay.retrievers.engines.analyzer_coverage import LANGUAGES, WordKey
 from assay.retrievers.engines.base import StoreSettings
 from assay.retrievers.engines.capabilities import Capabilities
-from assay.retrievers.engines.words import LANGUAGES, WordKey
 from assay.retrievers.settings import Settings
 from assay.retrievers.text.analyzers import AnalyzerSettings
 

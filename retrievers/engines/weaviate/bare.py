@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from assay.retrievers.engines.bare import BareClient, Request
+from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.engines.weaviate.connection import KEY
 from assay.retrievers.models.base import Vectors
 

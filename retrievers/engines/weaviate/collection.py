@@ -7,7 +7,12 @@ from typing import Any
 from uuid import UUID
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.collection_store import Collection, VectorStore, batch, send
+from assay.retrievers.engines.servers.collection_store import (
+    Collection,
+    VectorStore,
+    batch,
+    send,
+)
 from assay.retrievers.engines.weaviate.connection import WeaviateConnection
 from assay.retrievers.engines.weaviate.server import MADE_BY, name_of_index, read_notes
 from assay.retrievers.engines.weaviate.settings import WeaviateIndexSettings

@@ -5,12 +5,13 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from assay.retrievers.engines.bare import BareClient
+from assay.retrievers.engines.analyzer_coverage import WordKey
 from assay.retrievers.engines.base import StoreSettings
 from assay.retrievers.engines.capabilities import Capabilities
-from assay.retrievers.engines.collection_store import Collection, CollectionPlan
 from assay.retrievers.engines.formulas import Formula, Head, ReciprocalRanks, RelativeScores
-from assay.retrievers.engines.server_engine import Opened, ServerEngine
+from assay.retrievers.engines.raw_client import BareClient
+from assay.retrievers.engines.servers.collection_store import Collection, CollectionPlan
+from assay.retrievers.engines.servers.server_engine import Opened, ServerEngine
 from assay.retrievers.engines.weaviate.bare import open_client
 from assay.retrievers.engines.weaviate.collection import (
     PROPERTY,
@@ -24,7 +25,6 @@ from assay.retrievers.engines.weaviate.connection import (
 )
 from assay.retrievers.engines.weaviate.server import WeaviateServer
 from assay.retrievers.engines.weaviate.settings import WeaviateIndexSettings
-from assay.retrievers.engines.words import WordKey
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Workshop

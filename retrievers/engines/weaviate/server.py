@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.servers import ConnectedServer, StoredIndex, is_index_name
+from assay.retrievers.engines.servers.servers import ConnectedServer, StoredIndex, is_index_name
 from assay.retrievers.engines.weaviate.connection import WeaviateConnection
 
 # Weaviate's names begin with a capital letter.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.retrievers.base import AssayError
-from assay.retrievers.engines.collection_store import batch
+from assay.retrievers.engines.servers.collection_store import batch
 from assay.retrievers.engines.zvec.settings import ZvecAnalyzerSettings, ZvecCollectionSettings
 from assay.retrievers.models.base import Vectors
 

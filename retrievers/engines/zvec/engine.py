@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.retrievers.engines.bare import BareClient, Request
 from assay.retrievers.engines.embedded import EmbeddedEngine
 from assay.retrievers.engines.formulas import ArctangentScores, Formula, ReciprocalRanks
+from assay.retrievers.engines.raw_client import BareClient, Request
 from assay.retrievers.engines.zvec.collection import build_collection, open_collection
 from assay.retrievers.engines.zvec.settings import ZvecCollectionSettings
 from assay.retrievers.fusion.ranking import Scored

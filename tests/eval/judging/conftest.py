@@ -10,9 +10,9 @@ from assay.eval.collections import load
 from assay.eval.collections.authoring import worksheet
 from assay.eval.collections.card_files import read_card
 from assay.eval.collections.digests import seal
-from assay.eval.judging.export import find_grade_file
-from assay.eval.judging.grades import GradeFile
-from assay.eval.judging.sheet import Sheet, make_sheet
+from assay.eval.studies.judging.export import find_grade_file
+from assay.eval.studies.judging.grades import GradeFile
+from assay.eval.studies.judging.sheet import Sheet, make_sheet
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from labelled import APT, BOTH, TEN, call, spot, write_table
 
 from assay.eval.collections import check
 from assay.eval.collections.catalog import find_card
-from assay.eval.judging.grades import GradeFile
+from assay.eval.studies.judging.grades import GradeFile
 
 
 def test_grades_of_the_page_join_the_collection_with_who_gave_them(

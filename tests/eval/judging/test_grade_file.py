@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from labelled import APT
 
-from assay.eval.judging.grades import SCHEMA, GradeFile
+from assay.eval.studies.judging.grades import SCHEMA, GradeFile
 from assay.retrievers.base import AssayError
 
 

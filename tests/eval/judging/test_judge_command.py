@@ -22,8 +22,8 @@ from assay.eval.cli.judge import judge
 from assay.eval.cli.label import label
 from assay.eval.cli.pool import pool
 from assay.eval.cli.run import run
-from assay.eval.judging.grades import GradeFile
-from assay.eval.judging.prompts import Form, Reply, Scale
+from assay.eval.studies.judging.grades import GradeFile
+from assay.eval.studies.judging.prompts import Form, Reply, Scale
 from assay.retrievers.base import AssayError
 
 PART = re.compile(r"\[(query|passage) (\w{12})\]\n(.*?)\n\[end of \1 \2\]", re.DOTALL)

@@ -8,9 +8,9 @@ from labelled import APT, GUIDE, TEN, write_table
 
 from assay.eval.collections import load
 from assay.eval.collections.authoring import worksheet
-from assay.eval.judging.desk import Desk
-from assay.eval.judging.grades import GradeFile
-from assay.eval.judging.sheet import Sheet, make_sheet
+from assay.eval.studies.judging.annotation_session import Desk
+from assay.eval.studies.judging.grades import GradeFile
+from assay.eval.studies.judging.sheet import Sheet, make_sheet
 from assay.retrievers.base import AssayError
 
 

@@ -17,11 +17,11 @@ import pytest
 from labelled import APT, TEN, call
 from processes import ROOT
 
-from assay.eval.judging.desk import Desk
-from assay.eval.judging.export import find_grade_file
-from assay.eval.judging.grades import GradeFile
-from assay.eval.judging.server import JudgingServer
-from assay.eval.judging.sheet import Sheet
+from assay.eval.studies.judging.annotation_session import Desk
+from assay.eval.studies.judging.export import find_grade_file
+from assay.eval.studies.judging.grades import GradeFile
+from assay.eval.studies.judging.server import JudgingServer
+from assay.eval.studies.judging.sheet import Sheet
 from assay.retrievers.base import AssayError
 
 

@@ -9,15 +9,16 @@ import pytest
 from parity_sample import make_bench
 
 from assay.eval.cli import parity_output
-from assay.eval.experiments import fusions
-from assay.eval.experiments.ann_sweep import list_variants, run_sweep
-from assay.eval.experiments.engine_settings import list_features, read_engine
-from assay.eval.experiments.parity import Delivered
-from assay.eval.experiments.parity_sweep import examine
-from assay.eval.parity.results import Parity
-from assay.eval.report import engines, parity
-from assay.eval.report.engines import EngineFacts
-from assay.eval.tracking.parity import parity_metrics
+from assay.eval.configs.engine_settings import list_features, read_engine
+from assay.eval.studies.stores.engines import page as engines
+from assay.eval.studies.stores.engines.page import EngineFacts
+from assay.eval.studies.stores.parity import fusion_runs as fusions
+from assay.eval.studies.stores.parity import page as parity
+from assay.eval.studies.stores.parity.record import parity_metrics
+from assay.eval.studies.stores.parity.results import Parity
+from assay.eval.studies.stores.parity.running import Delivered
+from assay.eval.studies.stores.parity.sweep import examine
+from assay.eval.studies.stores.recall.running import list_variants, run_sweep
 from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.fusion.ranking import Scored

@@ -8,14 +8,14 @@ from processes import ROOT
 
 from assay.eval import api
 from assay.eval.cli.parity_output import print_fusions
-from assay.eval.experiments import engine_settings
-from assay.eval.experiments.config import load_config
-from assay.eval.experiments.fusions import KEYWORD_LEG, compare_offers
-from assay.eval.experiments.parity_sweep import HYBRID_FUSION
-from assay.eval.experiments.workshop import make_workshop
-from assay.eval.parity.fusions import BASES, BETTER, Fusing, compare_fusions
-from assay.eval.parity.quality import DENSE, HYBRID, KEYWORD, NATIVE, OURS, SYSTEMS
-from assay.eval.report import fusions as page
+from assay.eval.configs import engine_settings
+from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.config import load_config
+from assay.eval.studies.stores.parity import fusions_page as page
+from assay.eval.studies.stores.parity.fusion_runs import KEYWORD_LEG, compare_offers
+from assay.eval.studies.stores.parity.fusions import BASES, BETTER, Fusing, compare_fusions
+from assay.eval.studies.stores.parity.quality import DENSE, HYBRID, KEYWORD, NATIVE, OURS, SYSTEMS
+from assay.eval.studies.stores.parity.sweep import HYBRID_FUSION
 from assay.retrievers.models.encoders import EncoderSettings
 from assay.retrievers.pipeline.pipeline import PipelineSettings
 

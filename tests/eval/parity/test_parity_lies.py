@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from liars import Liar, Lie, fuse_by, fuse_lists
 
-from assay.eval.experiments.parity_sweep import Found, find_parity
-from assay.eval.parity.verdicts import Diagnosis, conclude, diagnose
+from assay.eval.studies.stores.parity.sweep import Found, find_parity
+from assay.eval.studies.stores.parity.verdicts import Diagnosis, conclude, diagnose
 from assay.retrievers.base import Quiet
 from assay.retrievers.engines.base import Engine, Lists
-from assay.retrievers.engines.conformance_sample import encode, index
+from assay.retrievers.engines.conformance.sample import encode, index
 from assay.retrievers.engines.formulas import (
     DeviationScores,
     Formula,
@@ -22,7 +22,7 @@ from assay.retrievers.engines.formulas import (
     ScaledScores,
     SummedScores,
 )
-from assay.retrievers.engines.parity import Observation
+from assay.retrievers.engines.parity.parity import Observation
 from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from assay.retrievers.fusion.ranking import Scored
 from assay.retrievers.models.base import Vectors

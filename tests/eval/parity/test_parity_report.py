@@ -12,19 +12,21 @@ from liars import Liar, fuse_by
 from parity_sample import look, make_bench
 from report_sample import HOSTILE
 
-from assay.eval.experiments import parity as experiment
-from assay.eval.experiments.ann_sweep import list_variants, run_sweep
-from assay.eval.experiments.engine_settings import (
+from assay.eval.configs.engine_settings import (
     ConfiguredEngine,
     list_features,
     list_met,
     read_engine,
 )
-from assay.eval.experiments.parity import deliver, read_request
-from assay.eval.experiments.recall_subjects import read_subject
-from assay.eval.parity.results import Absence, Parity
-from assay.eval.parity.timing import Timing, time_systems
-from assay.eval.report import engines, parity, recall
+from assay.eval.studies.stores.engines import page as engines
+from assay.eval.studies.stores.engines.timing import Timing, time_systems
+from assay.eval.studies.stores.parity import page as parity
+from assay.eval.studies.stores.parity import running as experiment
+from assay.eval.studies.stores.parity.results import Absence, Parity
+from assay.eval.studies.stores.parity.running import deliver, read_request
+from assay.eval.studies.stores.recall import page as recall
+from assay.eval.studies.stores.recall.running import list_variants, run_sweep
+from assay.eval.studies.stores.recall.subjects import read_subject
 from assay.retrievers.base import AssayError, Quiet
 from assay.retrievers.engines.capabilities import LackError
 from assay.retrievers.engines.formulas import ReciprocalRanks

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from assay.eval.experiments.parity_sweep import judge
+from assay.eval.studies.stores.parity.sweep import judge
 from assay.retrievers.base import IndexReport
 from assay.retrievers.engines.azure_cosmos_nosql.formula import UnitedRanks
 from assay.retrievers.engines.base import Engine, LegDepths, Lists
@@ -24,7 +24,7 @@ from assay.retrievers.engines.formulas import (
 )
 from assay.retrievers.engines.mongodb.formula import AveragedScores, SharedRanks
 from assay.retrievers.engines.opensearch.fusion import NormalisedScores
-from assay.retrievers.engines.parity import Observation, state
+from assay.retrievers.engines.parity.parity import Observation, state
 from assay.retrievers.engines.redis.fusion import WeightedScores
 from assay.retrievers.engines.registry import ENGINES
 from assay.retrievers.fusion.ranking import Scored

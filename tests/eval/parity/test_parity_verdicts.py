@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.eval.parity.verdicts import Trial, compare, conclude, diagnose
+from assay.eval.studies.stores.parity.verdicts import Trial, compare, conclude, diagnose
 from assay.retrievers.engines.base import Lists
 from assay.retrievers.engines.formulas import (
     NORMALISATIONS,
@@ -17,7 +17,7 @@ from assay.retrievers.engines.formulas import (
     ScaledScores,
     SummedScores,
 )
-from assay.retrievers.engines.ties import settle_ties
+from assay.retrievers.engines.parity.ties import settle_ties
 from assay.retrievers.fusion.ranking import Scored, ordered
 
 FORMULAS: list[Formula] = [

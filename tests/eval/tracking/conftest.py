@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tracked import make_summary
 
-from assay.eval.analysis.summary import Summary
+from assay.eval.runs.summary.summary import Summary
 from assay.eval.tracking.store import connect
 
 

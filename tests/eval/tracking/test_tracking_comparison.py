@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from tracked import check_run, client, make_summary, run_ids
 
-from assay.eval.analysis.comparison import Comparison, compare
-from assay.eval.analysis.summary import Summary
-from assay.eval.report.comparison import write
 from assay.eval.runs.stored import StoredRun
-from assay.eval.tracking import TrackingError, log, log_comparison
+from assay.eval.runs.summary.summary import Summary
+from assay.eval.studies.comparison.analysis import Comparison, compare
+from assay.eval.studies.comparison.page import write
+from assay.eval.studies.comparison.record import log_comparison
+from assay.eval.tracking import TrackingError, log
 from assay.eval.tracking.record import metric_name
 
 

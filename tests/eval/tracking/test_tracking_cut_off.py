@@ -14,9 +14,9 @@ import pytest
 from test_tracking_store import send_in_a_process
 from tracked import client, run_ids
 
-from assay.eval.analysis.summary import Summary
+from assay.eval.runs.summary.summary import Summary
 from assay.eval.tracking import TrackingError, attempt, local, log_once, tracking_uri
-from assay.eval.untracked import collect_failures
+from assay.eval.tracking_failures import collect_failures
 from assay.retrievers.base import Quiet
 
 MAKE = """

@@ -6,10 +6,11 @@ import pytest
 from parity_sample import look, make_bench
 from tracked import client
 
-from assay.eval.experiments.ann_sweep import list_variants, run_sweep
-from assay.eval.experiments.engine_settings import read_engine
-from assay.eval.report import parity, recall
-from assay.eval.tracking.parity import log_curve, log_parity
+from assay.eval.configs.engine_settings import read_engine
+from assay.eval.studies.stores.parity import page as parity
+from assay.eval.studies.stores.parity.record import log_curve, log_parity
+from assay.eval.studies.stores.recall import page as recall
+from assay.eval.studies.stores.recall.running import list_variants, run_sweep
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache
 

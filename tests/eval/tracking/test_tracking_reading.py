@@ -7,9 +7,9 @@ import pytest
 from pandas.testing import assert_frame_equal
 from tracked import client, make_summary, run_ids
 
-from assay.eval.analysis.exports import export
-from assay.eval.analysis.summary import Summary, summarise
-from assay.eval.frames.run import Result
+from assay.eval.runs.summary.exports import export
+from assay.eval.runs.summary.summary import Summary, summarise
+from assay.eval.studies.run.frame import Result
 from assay.eval.tracking import TrackingError, log
 from assay.eval.tracking.reading import read_tracked
 

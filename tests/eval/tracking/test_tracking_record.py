@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.eval.runs.flattening import flatten
+from assay.eval.runs.config_keys import flatten
 from assay.eval.tracking import metric_name, redact
 
 

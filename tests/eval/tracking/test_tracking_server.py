@@ -16,10 +16,10 @@ from click.testing import CliRunner
 from processes import find_free_port
 from tracked import check_run, client, make_summary, run_ids
 
-from assay.eval.analysis.summary import Summary
 from assay.eval.cli.log import log as log_command
 from assay.eval.cli.mlflow_ui import mlflow as mlflow_command
 from assay.eval.runs.stored import load
+from assay.eval.runs.summary.summary import Summary
 from assay.eval.tracking import TrackingError, log, log_once
 from assay.eval.tracking.store import ENVIRONMENT, connect, find_page, tracking_uri
 from assay.retrievers.base import AssayError

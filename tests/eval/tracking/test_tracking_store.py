@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner
 from tracked import check_run, client, make_summary, run_ids
 
-from assay.eval.analysis.summary import Summary, summarise
 from assay.eval.cli.log import log as log_command
 from assay.eval.runs.stored import load
+from assay.eval.runs.summary.summary import Summary, summarise
+from assay.eval.studies.sweep.record import log_sweep
 from assay.eval.tracking import TrackingError, log, log_once, tracking_uri
 from assay.eval.tracking.record import describe
-from assay.eval.tracking.sweep import log_sweep
 from assay.retrievers.base import AssayError, Quiet
 
 ROOT = Path(__file__).parents[3]
@@ -152,7 +152,7 @@ SEND = """
 import sys
 from pathlib import Path
 from assay.eval.runs.stored import load
-from assay.eval.analysis.summary import summarise
+from assay.eval.runs.summary.summary import summarise
 from assay.eval.tracking import log_once
 print(log_once(summarise(load(Path(sys.argv[1])), ["nDCG@10"])))
 """

@@ -8,7 +8,7 @@ from small_project import write_project
 
 from assay.eval.cli.main import assay
 from assay.eval.tracking import TrackingError, attempt
-from assay.eval.untracked import collect_failures
+from assay.eval.tracking_failures import collect_failures
 from assay.retrievers.base import Quiet
 
 COMMANDS = {

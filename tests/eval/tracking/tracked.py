@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from assay.eval.analysis.exports import export
-from assay.eval.analysis.summary import Summary, summarise
 from assay.eval.collections.collection import Collection, GoldItem, Query
 from assay.eval.collections.formats.native import NativeCard
-from assay.eval.runs.execution import Plan, execute
+from assay.eval.runs.execution.execution import Plan, execute
 from assay.eval.runs.latency import LatencySettings
+from assay.eval.runs.summary.exports import export
+from assay.eval.runs.summary.summary import Summary, summarise
 from assay.eval.tracking import metric_name, tracking_uri
 from assay.retrievers.base import (
     Chunk,

@@ -21,7 +21,7 @@ from qdrant_double import QdrantDouble
 from assay.retrievers.conformance import Rule
 from assay.retrievers.engines.base import Engine
 from assay.retrievers.engines.conformance import RULES, hybrid_is_fused_from_its_lists
-from assay.retrievers.engines.conformance_sample import FEW, QUERIES, TEXTS, encode, index
+from assay.retrievers.engines.conformance.sample import FEW, QUERIES, TEXTS, encode, index
 from assay.retrievers.engines.qdrant import collection as qdrant_collection
 from assay.retrievers.engines.qdrant.edge import QdrantEdgeSettings
 from assay.retrievers.engines.qdrant.engine import QdrantSettings

@@ -17,7 +17,7 @@ from qdrant_double import QdrantDouble
 
 from assay.retrievers.base import Quiet, T
 from assay.retrievers.engines.base import Engine
-from assay.retrievers.engines.conformance_sample import FEW, encode, index
+from assay.retrievers.engines.conformance.sample import FEW, encode, index
 from assay.retrievers.engines.qdrant import collection as qdrant_collection
 from assay.retrievers.engines.qdrant.engine import QdrantSettings
 from assay.retrievers.services.retries import count_retries

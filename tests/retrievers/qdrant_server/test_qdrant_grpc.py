@@ -16,7 +16,7 @@ from qdrant_double import QdrantDouble
 
 from assay.retrievers.base import AssayError
 from assay.retrievers.engines.base import Engine
-from assay.retrievers.engines.conformance_sample import FEW, encode, index
+from assay.retrievers.engines.conformance.sample import FEW, encode, index
 from assay.retrievers.engines.qdrant import channel
 from assay.retrievers.engines.qdrant.channel import find_grpc_port
 from assay.retrievers.engines.qdrant.connection import connect

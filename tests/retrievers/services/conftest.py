@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from assay.retrievers.engines import service_collections
+from assay.retrievers.engines.servers.servers import service_collections
 
 if TYPE_CHECKING:
     from served import Served

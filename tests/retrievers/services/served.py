@@ -26,11 +26,11 @@ from pinecone_double import PineconeDouble
 from assay.retrievers.engines.azure_ai_search.engine import AzureSearchSettings
 from assay.retrievers.engines.azure_cosmos_nosql.engine import CosmosSettings
 from assay.retrievers.engines.base import Engine
-from assay.retrievers.engines.conformance_sample import encode, search_fully
+from assay.retrievers.engines.conformance.sample import encode, search_fully
 from assay.retrievers.engines.elasticsearch.engine import ElasticsearchSettings
 from assay.retrievers.engines.mongodb.engine import MongoSettings
 from assay.retrievers.engines.pinecone.engine import PineconeSettings
-from assay.retrievers.engines.service import ServiceSettings
+from assay.retrievers.engines.servers.service import ServiceSettings
 from assay.retrievers.models.base import Vectors
 from assay.retrievers.settings import Workshop
 from assay.retrievers.store.cache import Cache, default_root

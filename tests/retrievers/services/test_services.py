@@ -10,9 +10,9 @@ from served import SERVED, Served, encode_all, search
 from server_engines import index_at_once, one_line
 
 from assay.retrievers.conformance import Rule
-from assay.retrievers.engines import service_collections
 from assay.retrievers.engines.conformance import RULES, hybrid_is_fused_from_its_lists
-from assay.retrievers.engines.conformance_sample import FEW, index
+from assay.retrievers.engines.conformance.sample import FEW, index
+from assay.retrievers.engines.servers.servers import service_collections
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)

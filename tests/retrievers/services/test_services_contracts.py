@@ -11,11 +11,11 @@ from served import SERVED, search
 from server_engines import is_told, one_line
 
 from assay.retrievers.engines.azure_cosmos_nosql.formula import UnitedRanks
-from assay.retrievers.engines.conformance_sample import FEW, encode, index
+from assay.retrievers.engines.conformance.sample import FEW, encode, index
 from assay.retrievers.engines.elasticsearch.fusion import LinearScores
 from assay.retrievers.engines.mongodb.connection import MongoConnection
 from assay.retrievers.engines.mongodb.formula import AveragedScores, SharedRanks
-from assay.retrievers.engines.service import Fault
+from assay.retrievers.engines.servers.service import Fault
 from assay.retrievers.services.retries import count_retries
 
 

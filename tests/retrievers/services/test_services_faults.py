@@ -8,8 +8,8 @@ import pytest
 from served import Served, encode_all, search
 from server_engines import one_line
 
-from assay.retrievers.engines import service_collections
-from assay.retrievers.engines.conformance_sample import FEW, index
+from assay.retrievers.engines.conformance.sample import FEW, index
+from assay.retrievers.engines.servers.servers import service_collections
 from assay.retrievers.services.retries import count_retries
 
 

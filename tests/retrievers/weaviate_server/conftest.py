@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from server_engines import make_weaviate, point_at
 
-from assay.retrievers.engines.conformance_sample import index
+from assay.retrievers.engines.conformance.sample import index
 from assay.retrievers.engines.weaviate.engine import WeaviateEngine
 
 if TYPE_CHECKING:

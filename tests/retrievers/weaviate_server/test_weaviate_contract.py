@@ -24,7 +24,7 @@ from assay.retrievers.engines.conformance import (
     hybrid_is_fused_from_its_lists,
     smaller_limits_give_heads,
 )
-from assay.retrievers.engines.conformance_sample import TEXTS, encode, index
+from assay.retrievers.engines.conformance.sample import TEXTS, encode, index
 from assay.retrievers.engines.formulas import RelativeScores
 from assay.retrievers.engines.weaviate import collection as weaviate_collection
 from assay.retrievers.engines.weaviate.engine import WeaviateEngine, WeaviateSettings

@@ -16,7 +16,7 @@ pytest.importorskip("weaviate", reason="needs the extra `weaviate`")
 import grpc
 from weaviate_double import Call, Fault, WeaviateDouble
 
-from assay.retrievers.engines.conformance_sample import TEXTS, encode, index
+from assay.retrievers.engines.conformance.sample import TEXTS, encode, index
 from assay.retrievers.engines.weaviate.engine import WeaviateEngine
 from assay.retrievers.services.retries import count_retries
 

@@ -1,1 +1,0 @@
-"""What rooms that ask a language model know of it: a question in, a reply out."""

@@ -1,0 +1,276 @@
+"""A Ray cluster, or Ray on this machine alone: workers that are given batches, and lose only these.
+
+Ray is imported here and in `cluster_worker` alone, where a command is told to use it.
+"""
+
+import logging
+import re
+import secrets
+import tempfile
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, chdir, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.eval.cluster.address import check_address
+from assay.eval.cluster.process_env import redirect_errors, set_variables
+from assay.eval.cluster.worker import Place, make_place, make_worker_class
+from assay.eval.configs.locations import threads
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.base.installation import hint_extra
+from assay.retrievers.store.cache import default_root
+
+LOCAL = "local"
+OBJECT_STORE = 200_000_000  # bytes that Ray keeps in memory for batches under way, locally
+IN_FLIGHT = 2  # batches given to a worker: one in work, one that waits for it
+ATTEMPTS = 3  # of a batch whose workers end
+PATIENCE = 60.0  # seconds without a result after which it is said that nothing comes
+TOKEN = "; it wants a token: RAY_AUTH_MODE=token, with RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH"
+CREATION = re.compile(r"its creation task,.* ip=(?P<host>[^,]+)")
+# Ray's own, before it is imported: it reports nothing, and what runs here alone is on loopback.
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    # What it says of machines that are gone it would print among results.
+    "RAY_DEDUP_LOGS": "1",
+    "RAY_DEDUP_LOGS_SKIP_REGEX": "^",
+}
+ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
+
+
+@dataclass(eq=False)
+class _Hired:
+    """A worker, and the batches it was given: the first is in work."""
+
+    actor: Any
+    entering: Any
+    given: deque["_Batch"] = field(default_factory=deque)
+    ready: bool = False
+    host: str = ""  # its machine, unless that is the first
+
+
+@dataclass
+class _Batch:
+    """A call of a worker; `ended` counts the workers that ended at it."""
+
+    number: int
+    arguments: tuple[Any, ...]
+    ended: int = 0
+
+
+class Cluster:
+    """Workers of a Ray that this process has joined: one for each of its processors.
+
+    Each has `gpus` GPUs; where there are any, there are no more workers than these are for.
+    """
+
+    def __init__(self, ray: Any, place: Place, progress: Progress, gpus: float = 0.0) -> None:
+        self._ray = ray
+        self._place = ray.put(place)
+        self._progress = progress
+        self._worker = make_worker_class(ray, gpus)
+        self.size = count_workers(ray.nodes(), gpus)
+        self._hired: list[_Hired] = []
+        self._unbegun = 0  # workers that ended before they could begin
+        # A worker that ended, and a result that went with its machine.
+        self._lost = ray.exceptions.RayActorError, ray.exceptions.ObjectLostError
+
+    def map(
+        self, method: str, batches: Iterable[tuple[Any, ...]], most: int
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield (number, result) of each batch as it comes; there are at most `most` batches.
+
+        A worker is given a second batch while it works at one, and no more: `batches` are made as
+        they are needed. What a worker had that ends is given to others. Raises AssayError where a
+        worker refuses its place, a call fails, or three workers end at the same batch.
+        """
+        source = (_Batch(number, given) for number, given in enumerate(batches))
+        again: deque[_Batch] = deque()
+        pending: dict[Any, tuple[_Hired, _Batch | None]] = {}
+        for hired in self._hired:
+            hired.given.clear()
+            if not hired.ready:
+                pending[hired.entering] = hired, None
+        while len(self._hired) < min(self.size, most):
+            self._hire(pending)
+        while True:
+            while free := [one for one in self._hired if one.ready and len(one.given) < IN_FLIGHT]:
+                batch = again.popleft() if again else next(source, None)
+                if batch is None:
+                    break
+                hired = min(free, key=lambda one: len(one.given))
+                hired.given.append(batch)
+                call = getattr(hired.actor, method).remote(*batch.arguments)
+                pending[call] = hired, batch
+            if not any(batch for _, batch in pending.values()) and not again:
+                batch = next(source, None)
+                if batch is None:
+                    return
+                again.append(batch)
+            call = self._wait(pending)
+            hired, batch = pending.pop(call)
+            try:
+                result = self._ray.get(call)
+            except self._lost as error:
+                if hired in self._hired:
+                    self._dismiss(hired, again, error)
+                    self._hire(pending)
+                continue
+            except Exception as error:
+                raise self._explain(error, hired.host) from None
+            if batch is None:
+                hired.ready, hired.host = True, result
+                continue
+            hired.given.remove(batch)
+            yield batch.number, result
+
+    def map_in_order(
+        self, method: str, batches: Iterable[tuple[Any, ...]], most: int
+    ) -> Iterator[Any]:
+        """Yield the result of each batch in the order of `batches`, else as `map`."""
+        early: dict[int, Any] = {}
+        wanted = 0
+        for number, result in self.map(method, batches, most):
+            early[number] = result
+            while wanted in early:
+                yield early.pop(wanted)
+                wanted += 1
+
+    def _hire(self, pending: dict[Any, tuple[_Hired, _Batch | None]]) -> None:
+        actor = self._worker.remote()
+        hired = _Hired(actor, actor.enter.remote(self._place))
+        self._hired.append(hired)
+        pending[hired.entering] = hired, None
+
+    def _dismiss(self, hired: _Hired, again: deque[_Batch], error: Exception) -> None:
+        """Take back what an ended worker was given."""
+        self._hired.remove(hired)
+        self._unbegun += not hired.ready
+        why = tell_end(str(error))
+        if getattr(error, "actor_init_failed", False):
+            raise AssayError(f"--ray: a worker cannot start: {why}")
+        if self._unbegun == ATTEMPTS:
+            raise AssayError(
+                f"--ray: {ATTEMPTS} workers ended before they could begin; the last: {why}"
+            )
+        if hired.given:
+            hired.given[0].ended += 1
+            if hired.given[0].ended == ATTEMPTS:
+                raise AssayError(
+                    f"--ray: {ATTEMPTS} workers ended at the same batch; the last: {why}"
+                )
+        again.extend(hired.given)
+        self._progress.say("warning: a worker ended; what it had is given to others")
+
+    def _wait(self, pending: Mapping[Any, Any]) -> Any:
+        while True:
+            [*done], _ = self._ray.wait(list(pending), num_returns=1, timeout=PATIENCE)
+            if done:
+                return done[0]
+            if not any(hired.ready for hired in self._hired):
+                self._progress.say("waiting for Ray to start workers …")
+
+    def _explain(self, error: Exception, host: str) -> Exception:
+        """Return the error that a worker raised on another machine, the `host`, or on this one; or
+        one line on what Ray says.
+        """
+        cause = getattr(error, "cause", None)
+        if isinstance(cause, AssayError):
+            named = f"--ray: on {host}: " if host and not str(cause).startswith("--ray") else ""
+            return AssayError(f"{named}{cause}")
+        if isinstance(cause, OSError | MemoryError) and not host:
+            return cause
+        where = f" on {host}" if host else ""
+        return AssayError(f"--ray: a worker failed{where}: {_first_line(cause or error)}")
+
+
+@contextmanager
+def join(address: str, progress: Progress, gpus: float = 0.0) -> Iterator[Cluster]:
+    """Yield the cluster at `address`, HOST:PORT, or workers of a Ray that is started here: local.
+
+    Each worker has `gpus` GPUs. Raises AssayError where there is none, it is not of this Ray and
+    Python, or has no such GPUs.
+    """
+    if gpus > 1 and gpus != int(gpus):
+        raise AssayError(f"--ray-gpus {gpus:g}: allowed: whole GPUs, or a share of one")
+    with ExitStack() as stack:
+        folder = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="assay-ray-", ignore_cleanup_errors=True)
+        )
+        if address == LOCAL:
+            variables, options = QUIET | ALONE | _make_token(folder), _describe_local(folder)
+        else:
+            variables, options = QUIET, {"address": check_address(address)}
+        stack.enter_context(set_variables(variables))
+        try:
+            import ray
+        except ImportError:
+            raise AssayError(f"--ray: {hint_extra('ray')}") from None
+        logging.getLogger("ray").setLevel(logging.CRITICAL)
+        stack.callback(ray.shutdown)
+        with tempfile.TemporaryFile() as told:
+            try:
+                # Workers look for modules first where Ray is joined: not where an `eval` may be.
+                with redirect_errors(told), chdir(folder):
+                    ray.init(log_to_driver=False, configure_logging=False, **options)
+            except Exception as error:  # Ray has no class of its own for most of them
+                told.seek(0)
+                token = TOKEN if b"InvalidAuthToken" in told.read() else ""
+                raise AssayError(
+                    f"--ray {address}: Ray says: {_first_line(error)}{token}"
+                ) from None
+        node = ray.get_runtime_context().get_node_id()
+        yield Cluster(ray, make_place(ray, node, default_root()), progress, gpus)
+
+
+def count_workers(nodes: Iterable[Mapping[str, Any]], gpus: float) -> int:
+    """Return how many workers find a place on machines, told as `ray.nodes` does; at least one.
+
+    Raises AssayError where none finds its GPUs.
+    """
+    found = most = 0
+    for node in nodes:
+        have = node["Resources"] if node["Alive"] else {}
+        most = max(most, int(have.get("GPU", 0)))
+        processors = int(have.get("CPU", 0))
+        found += min(processors, int(have.get("GPU", 0) / gpus)) if gpus else processors
+    if gpus and not found:
+        raise AssayError(
+            f"--ray-gpus {gpus:g}: no machine of the cluster has a processor and so many GPUs; the"
+            f" most that one has is {most}"
+        )
+    return max(1, found)
+
+
+def _describe_local(folder: str) -> dict[str, Any]:
+    """Return how a Ray for this process alone is started, with its files in `folder`."""
+    return {
+        "address": LOCAL,
+        "num_cpus": threads(),
+        "object_store_memory": OBJECT_STORE,
+        "include_dashboard": False,
+        "_temp_dir": f"{folder}/r",  # Ray lets everybody write there, not into the folder itself
+    }
+
+
+def _make_token(folder: str) -> dict[str, str]:
+    """Write a token that who talks to a Ray of one's own must have: others use the machine too."""
+    path = Path(folder) / "token"
+    path.touch(0o600)
+    path.write_text(secrets.token_hex(32))
+    return {"RAY_AUTH_TOKEN_PATH": str(path)}
+
+
+def tell_end(text: str) -> str:
+    """Return of what Ray says of an ended worker the line that tells why."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("\t")]
+    if place := CREATION.search(lines[0]):  # a traceback follows
+        return f"{lines[-1].strip()} (on {place['host']})"
+    return " ".join(lines[min(1, len(lines) - 1)].split())
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip() or type(error).__name__
+    return " ".join(text.splitlines()[0].split())

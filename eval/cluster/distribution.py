@@ -1,0 +1,221 @@
+"""Work given to a cluster: passages to encode, shards of queries, points of a space."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import lru_cache
+from itertools import groupby
+from pathlib import Path
+
+from assay.eval.cluster.cluster import Cluster, join
+from assay.eval.cluster.worker import (
+    AnyEncoder,
+    AnyEncoderSettings,
+    Encoding,
+    Seen,
+    describe,
+    probe,
+)
+from assay.eval.collections.collection import Collection, Query
+from assay.eval.collections.loading import load
+from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.config import RunConfig
+from assay.eval.running.point_order import name_shared
+from assay.eval.running.runner import Done, Task
+from assay.eval.runs.execution.searching import Answered, Searcher
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.models.cross_encoders import CrossEncoderChoice
+from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.served.encoder import ServedEncoderSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
+from assay.retrievers.pipeline.variants import Variants
+from assay.retrievers.query.writing import WritingSettings
+from assay.retrievers.services.prices import FREE, Prices
+from assay.retrievers.settings import Settings, Spread, Workshop, name_type
+from assay.retrievers.store.digest import digest
+
+TOKENS_PER_BATCH = 8192  # what a worker encodes in seconds, and loses when it is killed
+BYTES_PER_TOKEN = 4  # about, of English
+QUERIES_PER_BATCH = 32
+BATCHES_PER_WORKER = 4  # of points: fewer would share more, more would end at one time
+
+
+class Crew:
+    """Workers of a cluster, and what each kind of work is cut into.
+
+    Its `workshop` is that of the command, with passages encoded by the workers.
+    """
+
+    def __init__(self, cluster: Cluster, workshop: Workshop) -> None:
+        self._cluster = cluster
+        self.workshop = replace(workshop, pool=self)
+
+    def spread(self, settings: Settings) -> Spread | None:
+        """Return what lets the workers encode passages; None where a service is asked, from here,
+        or a document's passages are read together.
+
+        A worker whose files or arithmetic are others refuses.
+        """
+        if not isinstance(settings, AnyEncoderSettings):
+            return None
+        if isinstance(settings, ServedEncoderSettings) or getattr(settings, "contextual", False):
+            return None
+
+        def encode(encoder: AnyEncoder, texts: Sequence[str]) -> Iterator[int]:
+            job = Encoding(settings, encoder.identity, probe(encoder))
+            spans = list(cut_by_tokens(texts, encoder.facts().get("max_tokens")))
+            calls = ((job, [texts[at] for at in span]) for span in spans)
+            for number, _ in self._cluster.map("encode", calls, len(spans)):
+                yield from spans[number]
+
+        return encode
+
+    def search(self, config: RunConfig, collection: Collection) -> Searcher:
+        """Return what lets the workers answer queries by `config`. Raises AssayError as `check`."""
+        check(config, self.workshop)
+
+        def answer(identity: str, queries: Sequence[Query]) -> Iterator[Answered]:
+            shards = range(0, len(queries), QUERIES_PER_BATCH)
+            calls = (
+                (
+                    config,
+                    collection.digest,
+                    identity,
+                    [query.id for query in queries[begin : begin + QUERIES_PER_BATCH]],
+                )
+                for begin in shards
+            )
+            for found in self._cluster.map_in_order("search", calls, len(shards)):
+                yield from found
+
+        return answer
+
+    def run(self, tasks: Sequence[Task], measure: str, reports: Path) -> Iterator[tuple[int, Done]]:
+        """Yield the place of each task with what became of it, as `Runner` does unstored ones."""
+        configs = [task.config for task in tasks]
+        batches = self._prepare(configs)
+        calls = (
+            (
+                [tasks[at] for at in places],
+                [self._see(configs[at]) for at in places],
+                measure,
+                reports.absolute(),
+            )
+            for places in batches
+        )
+        for number, done in self._cluster.map("run", calls, len(batches)):
+            yield from zip(batches[number], done, strict=True)
+
+    def score(
+        self, configs: Sequence[RunConfig], limit: int | None, measure: str
+    ) -> Iterator[tuple[int, dict[str, float]]]:
+        """Yield the place of each config with its scores per query."""
+        batches = self._prepare(configs)
+        calls = (
+            (
+                [configs[at] for at in places],
+                [self._see(configs[at]) for at in places],
+                limit,
+                measure,
+            )
+            for places in batches
+        )
+        for number, scores in self._cluster.map("score", calls, len(batches)):
+            yield from zip(batches[number], scores, strict=True)
+
+    def _prepare(self, configs: Sequence[RunConfig]) -> list[list[int]]:
+        """Encode what the configs embed, and return their places in batches that share chunks.
+
+        Workers would each encode the same passages at once.
+        """
+        for config in configs:
+            check(config, self.workshop)
+        batches: list[list[int]] = []
+        names = list(map(name_shared, configs))
+        order = sorted(range(len(configs)), key=names.__getitem__)
+        size = -(-len(configs) // (self._cluster.size * BATCHES_PER_WORKER))
+        for (dataset, _), grouped in groupby(order, key=names.__getitem__):
+            places = list(grouped)
+            batches += [places[at : at + size] for at in range(0, len(places), size)]
+            by_encoders = {_name_encoders(configs[at]): configs[at] for at in places}
+            with Variants(self.workshop) as variants:
+                for name, config in by_encoders.items():
+                    # What is wrong with a config is told when it is run.
+                    with suppress(AssayError), variants.build(config) as retriever:
+                        if name:
+                            retriever.index(_load(dataset).documents)
+        return batches
+
+    def _see(self, config: RunConfig) -> Seen:
+        return Seen(_load(config.dataset).digest, describe(config, self.workshop))
+
+
+@contextmanager
+def distribute(address: str | None, progress: Progress, gpus: float = 0.0) -> Iterator[Crew | None]:
+    """Yield the workers of the cluster at `address`, as `cluster.join` has it; none without one."""
+    if address is None:
+        if gpus:
+            raise AssayError("--ray-gpus: workers have them; give --ray, too")
+        yield None
+        return
+    with join(address, progress, gpus) as cluster:
+        yield Crew(cluster, make_workshop(progress))
+
+
+def cut_by_tokens(texts: Sequence[str], most: int | None) -> Iterator[range]:
+    """Yield the places of `texts` in batches of about 8,192 tokens, or of one text.
+
+    An encoder reads `most` tokens of a text, or all.
+    """
+    begin = total = 0
+    for at, text in enumerate(texts):
+        tokens = len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN + 1
+        tokens = min(tokens, most or tokens)
+        if total + tokens > TOKENS_PER_BATCH and at > begin:
+            yield range(begin, at)
+            begin, total = at, 0
+        total += tokens
+    if begin < len(texts):
+        yield range(begin, len(texts))
+
+
+def check(config: RunConfig, workshop: Workshop) -> None:
+    """Raise AssayError where searching by `config` asks a service that charges.
+
+    Its budget is kept in a file of one machine.
+    """
+    if not isinstance(config.retriever, PipelineSettings):
+        return
+    parts = (
+        *config.retriever.active.values(),
+        *config.retriever.query,
+        *config.retriever.stages,
+    )
+    for part in parts:
+        if any(prices != FREE for prices in _list_prices(part, workshop)):
+            raise AssayError(
+                f"--ray: {config.name}: {name_type(type(part))} asks a service that charges, whose"
+                " budget holds on one machine; leave --ray out"
+            )
+
+
+def _list_prices(part: Settings, workshop: Workshop) -> Iterator[Prices | None]:
+    """Yield the prices of each model that a part of a pipeline asks."""
+    for value in (part, *(value for _, value in part)):
+        if isinstance(value, EncoderChoice | WritingSettings):
+            yield value.open(workshop).prices
+        elif isinstance(value, CrossEncoderChoice):
+            yield value.build(workshop).prices
+
+
+def _name_encoders(config: RunConfig) -> str:
+    """Return what tells apart configs that embed passages by other models; "" where none does."""
+    if not isinstance(config.retriever, PipelineSettings):
+        return ""
+    pipeline = config.retriever
+    parts = (*pipeline.active.values(), *pipeline.query, *pipeline.stages)
+    found = [value for part in parts for _, value in part if isinstance(value, AnyEncoderSettings)]
+    return digest(found) if found else ""
+
+
+_load = lru_cache(maxsize=1)(load)

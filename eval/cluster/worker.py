@@ -1,0 +1,266 @@
+"""What a worker of a cluster does, in a process of its own, on any machine.
+
+It reads configs' collections by their paths, and its caches lie on its own machine: SQLite keeps a
+log that processes of one machine alone can share. What is missing there is asked of the machine
+that the command was called on, by its key.
+"""
+
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from assay.eval import no_telemetry
+from assay.eval.cluster.cache import FetchingCache, Keeper
+from assay.eval.collections.collection import Collection
+from assay.eval.collections.loading import load
+from assay.eval.configs.config import RunConfig
+from assay.eval.running.point_order import name_shared
+from assay.eval.running.run import make_plan
+from assay.eval.running.runner import Done, Runner, Task
+from assay.eval.runs import environment
+from assay.eval.runs.execution.execution import make_ready
+from assay.eval.runs.execution.searching import Answered, answer, make_placer, sample
+from assay.eval.runs.execution.unstored import score_queries
+from assay.eval.runs.gold_ranks import Placer
+from assay.retrievers.base import AssayError, Quiet, Retriever
+from assay.retrievers.models.caching import CachingEncoder
+from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.models.late_interaction.token_vectors import (
+    CachingTokenEncoder,
+    TokenEncoderSettings,
+)
+from assay.retrievers.models.sparse.sparse import CachingSparseEncoder, SparseEncoderSettings
+from assay.retrievers.models.sparse_base import SparseVector
+from assay.retrievers.pipeline.variants import Variants
+from assay.retrievers.settings import Workshop
+from assay.retrievers.settings.plugins import look_here
+from assay.retrievers.store.cache import Cache, default_root
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.sources import digest_imports
+
+# What decides which content a name means, or what may be read. Secrets are never sent.
+SENT = ("ASSAY_DATA", "ASSAY_DATASET", "ASSAY_TRUST", "ASSAY_PRICES")
+PROBE = "The harbour office issues a permit within five working days; see section 4.2 (b)."
+
+
+AnyEncoderSettings = EncoderChoice | SparseEncoderSettings | TokenEncoderSettings
+AnyEncoder = CachingEncoder | CachingSparseEncoder | CachingTokenEncoder
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a command was called, and what a worker must be like to work for it."""
+
+    folder: str
+    variables: Mapping[str, str]
+    command: tuple[str, ...]
+    packages: Mapping[str, str]
+    code: str
+    node: str
+    cache: Path
+    keeper: Any
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """By what passages are encoded; `identity` and `probe` are those of the first machine."""
+
+    settings: AnyEncoderSettings
+    identity: str
+    probe: bytes
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The digest of a collection, and what a retriever tells of itself before it has indexed."""
+
+    collection: str
+    facts: str
+
+
+class Worker:
+    """Does batches of one kind or another. Models, collections and indexes stay between these."""
+
+    def __init__(self) -> None:
+        no_telemetry.disable()
+        self._load = lru_cache(maxsize=1)(load)
+        self._encoders: dict[str, AnyEncoder] = {}
+        self._variants: tuple[tuple[str, str], Variants] | None = None
+        self._searching: tuple[str, Retriever, Placer] | None = None
+
+    def enter(self, place: Place) -> str:
+        """Take up work at `place`, and return the name of this machine; "" if that is the first.
+
+        Raises AssayError where the machine is not fit for it.
+        """
+        if not Path(place.folder).is_dir():
+            raise self._refuse(
+                f"{place.folder} is not there: configs and collections are read by path"
+            )
+        os.chdir(place.folder)
+        look_here()  # what is sent may be of classes there
+        for name in SENT:
+            os.environ.pop(name, None)
+        os.environ.update(place.variables)
+        if _digest_all() != place.code:
+            raise self._refuse(f"its Assay, in {environment.ROOT}, has other code")
+        here = environment.packages()
+        for name in sorted(here.keys() | place.packages.keys()):
+            if (own := here.get(name)) != (wanted := place.packages.get(name)):
+                raise self._refuse(
+                    f"it has {name} {own or 'none'}; {wanted or 'none'} is installed here"
+                )
+        import ray
+
+        self._command = place.command
+        if ray.get_runtime_context().get_node_id() == place.node:
+            self._workshop = self._encoding = Workshop(Cache(place.cache), Quiet(), threads=1)
+            return ""
+        fetching = partial(FetchingCache, default_root(), place.keeper, ray.get)
+        self._workshop = Workshop(fetching(), Quiet(), threads=1)
+        self._encoding = Workshop(fetching(tells=True), Quiet(), threads=1)
+        return socket.gethostname()
+
+    def encode(self, job: Encoding, texts: Sequence[str]) -> None:
+        """Keep what an encoder makes of texts in the cache, also in that of the first machine."""
+        if job.identity not in self._encoders:
+            encoder = job.settings.build(self._encoding)
+            name = encoder.facts().get("model", type(job.settings).__name__)
+            if encoder.identity != job.identity:
+                raise self._refuse(f"{name}: other files of that model are there")
+            if probe(encoder) != job.probe:
+                raise self._refuse(
+                    f"{name}: its processor, or damaged files, give other numbers than on the"
+                    " machine the command was called on"
+                )
+            self._encoders = {job.identity: encoder}
+        encoder = self._encoders[job.identity]
+        encoder.keep(texts)
+        encoder.recall_seconds(texts)  # so that the first machine is told them
+
+    def search(
+        self, config: RunConfig, digest_: str, identity: str, queries: Sequence[str]
+    ) -> list[Answered]:
+        """Return the answers to some queries, by their ids, of the run of an identity."""
+        collection = self._open(config.dataset, digest_)
+        if self._searching is None or self._searching[0] != identity:
+            if self._searching:
+                self._searching[1].close()
+                self._searching = None
+            retriever = self._share(config).build(config)
+            if make_ready(make_plan(config), retriever, collection).identity != identity:
+                raise self._refuse(f"{config.name}: its models or engines are others there")
+            self._searching = identity, retriever, make_placer(retriever, collection)
+        _, retriever, placer = self._searching
+        asked = set(queries)
+        chosen = [query for query in collection.queries if query.id in asked]
+        return list(answer(chosen, config.depth, retriever, collection, placer))
+
+    def run(
+        self, tasks: Sequence[Task], seen: Sequence[Seen], measure: str, reports: Path
+    ) -> list[Done]:
+        """Return what became of points, none of which is stored as a run."""
+        for task, wanted in zip(tasks, seen, strict=True):
+            self._check(task.config, wanted)
+        with environment.as_command(*self._command):
+            return Runner(measure, self._workshop, reports, stored=False).run(tasks)
+
+    def score(
+        self,
+        configs: Sequence[RunConfig],
+        seen: Sequence[Seen],
+        limit: int | None,
+        measure: str,
+    ) -> list[dict[str, float]]:
+        """Return the scores per query of each config."""
+        for config, wanted in zip(configs, seen, strict=True):
+            self._check(config, wanted)
+        collection = self._load(configs[0].dataset)
+        queries = sample(collection.queries, limit)
+        found = []
+        for config in configs:
+            with self._share(config).build(config) as retriever:
+                retriever.index(collection.documents)
+                scores = score_queries(retriever, collection, queries, measure, config.depth)
+            found.append(dict(scores))
+        return found
+
+    def _share(self, config: RunConfig) -> Variants:
+        """Return what shares chunks and indexes among configs that cut the same documents alike."""
+        name = name_shared(config)
+        if self._variants is None or self._variants[0] != name:
+            if self._variants:
+                self._variants[1].close()
+            self._variants = name, Variants(self._workshop)
+        return self._variants[1]
+
+    def _check(self, config: RunConfig, wanted: Seen) -> None:
+        self._open(config.dataset, wanted.collection)
+        if describe(config, self._workshop) != wanted.facts:
+            raise self._refuse(f"{config.name}: its models or engines are others there")
+
+    def _open(self, dataset: str, digest_: str) -> Collection:
+        collection = self._load(dataset)
+        if collection.digest != digest_:
+            raise self._refuse(f"collection {dataset}: it holds other content there")
+        return collection
+
+    def _refuse(self, reason: str) -> AssayError:
+        return AssayError(f"--ray: the worker on {socket.gethostname()} cannot be used: {reason}")
+
+
+def probe(encoder: AnyEncoder) -> bytes:
+    """Return what an encoder makes of a sentence, which no cache holds."""
+    made = encoder.encode_query(PROBE)
+    return made.to_bytes() if isinstance(made, SparseVector) else made.tobytes()
+
+
+def describe(config: RunConfig, workshop: Workshop) -> str:
+    """Return the digest of what a retriever tells of itself before it has indexed.
+
+    It is empty where there is none: what is wrong with it is told when it is run.
+    """
+    try:
+        with config.build(workshop) as retriever:
+            return digest(dict(retriever.facts()))
+    except AssayError:
+        return ""
+
+
+def make_worker_class(ray: Any, gpus: float) -> Any:
+    """Return what makes workers of Ray, each on a processor of its own, which stay ended.
+
+    Each has `gpus` GPUs, or a share of one, and sees no others.
+    """
+    return ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0, max_task_retries=0)(Worker)
+
+
+def make_place(ray: Any, node: str, root: Path) -> Place:
+    """Return the place of this process, which is on the machine `node` with the cache `root`."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    here = NodeAffinitySchedulingStrategy(node_id=node, soft=False)
+    keeper = ray.remote(num_cpus=0, scheduling_strategy=here)(Keeper).remote(root.absolute())
+    variables = {name: os.environ[name] for name in SENT if name in os.environ}
+    if "ASSAY_DATA" in variables:
+        variables["ASSAY_DATA"] = str(Path(variables["ASSAY_DATA"]).expanduser().absolute())
+    return Place(
+        folder=str(Path.cwd()),
+        variables=variables,
+        command=tuple(environment.command()),
+        packages=environment.packages(),
+        code=_digest_all(),
+        node=node,
+        cache=root.absolute(),
+        keeper=keeper,
+    )
+
+
+@cache
+def _digest_all() -> str:
+    """Return the digest of all code of both packages."""
+    return digest_imports("assay.retrievers.*", "assay.eval.*")

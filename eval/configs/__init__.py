@@ -1,0 +1,1 @@
+"""Configs: YAML files to models, and from models to pipelines."""

@@ -1,0 +1,182 @@
+"""The rules of conformance, put to a retriever or a part of somebody's own."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from assay.eval.collections.loading import load
+from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.config import RunConfig, load_config, make_config
+from assay.eval.configs.named_configs import is_config
+from assay.eval.configs.overrides import apply_override
+from assay.retrievers import conformance
+from assay.retrievers.base import AssayError, Quiet, cut
+from assay.retrievers.conformance import ConformanceError, Rule, Subject
+from assay.retrievers.documents import conformance as chunker_rules
+from assay.retrievers.documents.chunkers import Chunker
+from assay.retrievers.engines import conformance as engine_rules
+from assay.retrievers.engines.base import StoreSettings
+from assay.retrievers.foreign.frameworks import FrameworkSettings
+from assay.retrievers.foreign.http import HttpSettings
+from assay.retrievers.legs import conformance as leg_rules
+from assay.retrievers.legs.base import LegSettings
+from assay.retrievers.models.conformance import CROSS_ENCODER_RULES, ENCODER_RULES
+from assay.retrievers.models.cross_encoders import CrossEncoderChoice
+from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.query import conformance as step_rules
+from assay.retrievers.query.base import QueryStepSettings
+from assay.retrievers.settings import Settings, Workshop, validate
+from assay.retrievers.settings.parts import find_plugged
+from assay.retrievers.settings.plugins import load_class
+from assay.retrievers.stages import conformance as stage_rules
+from assay.retrievers.stages.base import StageSettings
+
+SHOWN = 300  # characters of what broke a rule
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+# What only a retriever that indexes the documents of the rules can keep or break.
+OF_DOCUMENTS = {
+    conformance.order_of_documents_is_nothing,
+    conformance.chunks_are_true,
+    conformance.finds_what_is_there,
+    conformance.indexing_replaces,
+    conformance.edits_are_seen,
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one rule; `why` says what broke it, or why it was not tried."""
+
+    part: str
+    rule: str
+    status: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Every rule that something was put to, in order."""
+
+    what: str
+    verdicts: Sequence[Verdict]
+
+    @property
+    def failed(self) -> int:
+        """The number of rules that are broken."""
+        return sum(verdict.status == FAILED for verdict in self.verdicts)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        rules = [asdict(verdict) for verdict in self.verdicts]
+        return {"checked": self.what, "ok": not self.failed, "rules": rules}
+
+
+class Kind(NamedTuple):
+    """A kind of part: the base of its settings, its rules, and how these are given a part."""
+
+    name: str
+    base: type[Settings]
+    rules: Sequence[Rule[Any]]
+    give: Callable[[Any, Workshop], tuple[Any, ...]]
+
+
+def _give(settings: Any, workshop: Workshop) -> tuple[Any, ...]:
+    return (partial(settings.build, workshop),)
+
+
+KINDS = (
+    Kind("leg", LegSettings, leg_rules.RULES, _give),
+    Kind("stage", StageSettings, stage_rules.RULES, _give),
+    Kind(
+        "query step",
+        QueryStepSettings,
+        step_rules.RULES,
+        lambda settings, workshop: (partial(settings.build, workshop, step_rules.LEGS),),
+    ),
+    Kind(
+        "encoder",
+        EncoderChoice,
+        ENCODER_RULES,
+        lambda settings, workshop: (partial(settings.open, workshop),),
+    ),
+    Kind("cross-encoder", CrossEncoderChoice, CROSS_ENCODER_RULES, _give),
+    Kind("engine", StoreSettings, engine_rules.RULES, _give),
+    Kind(
+        "chunker",
+        Chunker,
+        chunker_rules.RULES,
+        lambda settings, _: (settings, chunker_rules.DOCUMENTS, chunker_rules.tokenize),
+    ),
+)
+
+
+def check(what: str, overrides: Sequence[str]) -> Checked:
+    """Put what `what` names to every rule of its kind.
+
+    It is a config by its path or name, `package.module:Class` or the address of a service;
+    `overrides` change the config, or are the keys of a class of settings. Of a pipeline the parts
+    that are plugged in are checked too. Raises AssayError where there is no such thing.
+    """
+    workshop = make_workshop(Quiet())
+    if is_config(what):
+        return Checked(what, tuple(_check_config(load_config(what, overrides), workshop)))
+    if what.startswith(("http://", "https://")):
+        retriever = {"type": "http", "url": what}
+    else:
+        found: type[Any] = load_class(what, object, "RETRIEVER")
+        if kind := next((kind for kind in KINDS if issubclass(found, kind.base)), None):
+            values: dict[str, Any] = {}
+            for override in overrides:
+                apply_override(values, override, found)
+            part = validate(found, values, what)
+            return Checked(what, tuple(_check_part(kind, kind.name, part, workshop)))
+        retriever = {"type": "python", "path": what}
+    config = make_config({"name": "checked", "retriever": retriever}, overrides, what)
+    return Checked(what, tuple(_check_config(config, workshop)))
+
+
+def _check_config(config: RunConfig, workshop: Workshop) -> Iterator[Verdict]:
+    """Check the retriever of a config, and the parts that are plugged into it."""
+    subject = Subject(partial(config.build, workshop))
+    settings = config.retriever
+    has_documents = isinstance(settings, HttpSettings) or (
+        isinstance(settings, FrameworkSettings) and not settings.makes
+    )
+    if has_documents:
+        collection = load(config.dataset, workshop.progress)
+        asked = tuple(query.text for query in collection.queries[: len(subject.queries)])
+        subject = Subject(subject.make, collection.documents, asked)
+    with subject.make() as retriever:  # one that cannot be made or reached breaks no rule
+        if has_documents:
+            retriever.index(subject.documents)
+            retriever.search(subject.queries[0], 1)
+    unread = False
+    for rule in conformance.RULES:
+        if unread:
+            yield Verdict("retriever", rule.name, SKIPPED, "its answers cannot be read")
+        elif has_documents and rule.check in OF_DOCUMENTS:
+            yield Verdict("retriever", rule.name, SKIPPED, "it has documents of its own")
+        else:
+            yield (verdict := _try(rule, "retriever", subject))
+            unread = rule.check is conformance.answers_in_form and verdict.status == FAILED
+    for key, part in find_plugged(config):
+        for kind in KINDS:
+            if isinstance(part, kind.base):
+                yield from _check_part(kind, f"{kind.name} {key}", part, workshop)
+
+
+def _check_part(kind: Kind, name: str, part: Any, workshop: Workshop) -> Iterator[Verdict]:
+    for rule in kind.rules:
+        yield _try(rule, name, *kind.give(part, workshop))
+
+
+def _try(rule: Rule[Any], part: str, *given: Any) -> Verdict:
+    try:
+        rule.check(*given)
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        if not isinstance(error, ConformanceError | AssayError):
+            reason = f"{type(error).__name__}: {reason}"
+        return Verdict(part, rule.name, FAILED, cut(reason, SHOWN))
+    return Verdict(part, rule.name, PASSED)

@@ -1,0 +1,125 @@
+"""Configs as files: YAML with a `base`, overrides from the command line, one strict model."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from assay.eval.configs.engine_choice import check_keys, choose_engine
+from assay.eval.configs.locations import default_dataset
+from assay.eval.configs.named_configs import find_base, find_config, split_engine
+from assay.eval.configs.overrides import apply_override, drop_nulls, merge
+from assay.eval.runs.latency import LatencySettings
+from assay.eval.scoring import measures
+from assay.retrievers.base import AssayError
+from assay.retrievers.pipeline.config import PipelineConfig
+from assay.retrievers.settings import explain_errors
+from assay.retrievers.settings.files import read_mapping
+
+
+class RunConfig(PipelineConfig):
+    """All that a pipeline's YAML can say."""
+
+    dataset: str = Field(
+        default_factory=default_dataset,
+        description="a collection of datasets/, NAME or NAME:JUDGMENTS, or the path of its folder; "
+        "where none is named, $ASSAY_DATASET or the one that comes with the project",
+    )
+    depth: int = Field(100, ge=1, description="hits kept per query")
+    limit: int | None = Field(
+        None, ge=1, description="search only so many queries, evenly spaced: a quick look"
+    )
+    measures: list[str] = Field(
+        list(measures.DEFAULT),
+        min_length=1,
+        description="what is reported: Hit@5, nDCG@10; ir-measures' names too",
+    )
+    latency: LatencySettings = Field(
+        default_factory=LatencySettings, description="how latency is measured"
+    )
+
+
+def load_config(
+    config: str | Path, overrides: Sequence[str] = (), engine: str | None = None
+) -> RunConfig:
+    """Read a config by its path or name, with its bases, and apply `key.path=value` overrides.
+
+    Before these, its legs move to `engine`, or to that of CONFIG@ENGINE: see
+    `assay.eval.configs.engine_choice`. Raises AssayError naming the file, the key, what is
+    wrong and what is allowed.
+    """
+    named, own = split_engine(config)
+    if own is not None and engine is not None:
+        raise AssayError(f"{config}: names an engine already, so that {engine} has no place")
+    path = find_config(named)
+    return make_config(_read_with_bases(path, ()), overrides, str(path), engine=engine or own)
+
+
+def make_config(
+    values: dict[str, Any],
+    overrides: Sequence[str],
+    source: str,
+    options: Mapping[str, Any] | None = None,
+    engine: str | None = None,
+) -> RunConfig:
+    """Return the config of `values`, which came from `source`, with `key.path=value` overrides.
+
+    A `base` among them is a name, or a path from the working directory; before overrides the legs
+    move to `engine`; `options` are keys that hold before all others. Raises AssayError as
+    `load_config` does.
+    """
+    if isinstance(base := values.get("base"), str):
+        own = {key: value for key, value in values.items() if key != "base"}
+        values = merge(_read_with_bases(find_config(base, source), ()), own)
+    if engine is not None:
+        choose_engine(values, engine)
+    for override in overrides:
+        apply_override(values, override, RunConfig)
+    if engine is not None:
+        check_keys(values, engine)
+    values = drop_nulls(values, RunConfig) | (options or {})
+    try:
+        config = RunConfig.model_validate(values)
+    except ValidationError as error:
+        source = f"{source} with overrides" if overrides else source
+        lines = explain_errors(error, RunConfig, values)
+        raise AssayError("\n".join(f"{source}: {line}" for line in lines)) from None
+    try:
+        named = measures.check_ranking(config.measures)
+    except AssayError as error:
+        raise AssayError(f"{source}: {error}") from None
+    if named != config.measures:
+        return config.model_copy(update={"measures": named})
+    return config
+
+
+def make_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a config file, `base` and partial configs included."""
+    schema = RunConfig.model_json_schema()
+    schema["properties"]["base"] = {
+        "type": "string",
+        "description": "a config whose keys hold where this one has none: its path from this file, "
+        "or its name",
+    }
+    # What is missing here may stand in the base, and what stands there may be taken out by null.
+    schema.pop("required", None)
+    for model in (schema, *schema["$defs"].values()):
+        for field in model.get("properties", {}).values():
+            if isinstance(named := field.get("additionalProperties"), dict):
+                field["additionalProperties"] = {"anyOf": [named, {"type": "null"}]}
+    return schema
+
+
+def _read_with_bases(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
+    """Return the mapping in `path`, merged over that of its `base`."""
+    if path.resolve() in above:
+        raise AssayError(f"{path}: base: the files form a circle")
+    values = read_mapping(path, config=True)
+    base = values.pop("base", None)
+    if base is None:
+        return values
+    if not isinstance(base, str):
+        raise AssayError(f"{path}: base: must be the path of a YAML file or the name of a config")
+    above = (*above, path.resolve())
+    return merge(_read_with_bases(find_base(base, path, above), above), values)

@@ -1,0 +1,89 @@
+"""CONFIG@ENGINE: the same pipeline with its lists, or one of them, from another engine."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from assay.eval.configs.engine_settings import read_engine
+from assay.retrievers.base import AssayError
+from assay.retrievers.engines.capabilities import Search
+from assay.retrievers.legs.base import LegSettings
+from assay.retrievers.legs.native import EngineLegSettings
+from assay.retrievers.legs.registry import LEGS
+
+
+def _find_moves() -> Iterator[tuple[str, str, Search]]:
+    """Yield the type of each leg that can search in an engine, what it is there, and its search."""
+    for type_, leg in LEGS.types.items():
+        if issubclass(leg, LegSettings) and leg.in_engine:
+            moved = LEGS.types[leg.in_engine]
+            assert issubclass(moved, EngineLegSettings)
+            yield type_, leg.in_engine, moved.search
+
+
+MOVES = tuple(_find_moves())
+IN_ENGINE = {type_: moved for type_, moved, _ in MOVES}
+# By the type of a leg in an engine, the keys of those that become it which it does not have.
+STAYING = {
+    moved: {key for type_, to, _ in MOVES if to == moved for key in LEGS.types[type_].model_fields}
+    - set(LEGS.types[moved].model_fields)
+    for moved in IN_ENGINE.values()
+}
+
+
+class StayingKeysError(AssayError):
+    """A leg moved to an engine, where some of its keys have no meaning."""
+
+
+def choose_engine(values: dict[str, Any], type_: str) -> None:
+    """Let a config, as read, search in the engine `type_` with its default settings.
+
+    Legs on an engine move to that one, if it has their search. Where there is none, a dense leg
+    keeps its encoder and depth and moves there: the store is searched by vectors alone, and fused
+    here with the other legs. To an engine of words alone a BM25 leg moves instead, which keeps its
+    depth: terms and scores are then the engine's. The name says so. Raises AssayError where nothing
+    can move, or the engine does not fuse and should, or there is no such engine.
+    """
+    can = read_engine(type_).settings.capabilities
+    legs = _find_legs(values)
+    types = {name: str(leg.get("type")) for name, leg in legs.items() if isinstance(leg, dict)}
+    if "native_hybrid" in types.values() and "hybrid" not in can.searches:
+        raise AssayError(f"engine {type_}: {can.describe_lack(type_, 'hybrid')}")
+    alone = "dense" if "dense" in can.searches else "keyword"
+    there = [kind for kind, moved, search in MOVES if kind == moved and search in can.searches]
+    others = [kind for kind, moved, search in MOVES if kind != moved and search == alone]
+    moving = [name for name, kind in types.items() if kind in there] or [
+        name for name, kind in types.items() if kind in others
+    ]
+    if not moving:
+        found = ", ".join(f"{name} ({kind})" for name, kind in types.items()) or "none"
+        raise AssayError(
+            f"engine {type_}: no leg can move there: it takes legs of type "
+            f"{', '.join(there)} or {', '.join(others)}; there are: {found}"
+        )
+    for name in moving:
+        leg = legs[name]
+        if types[name] in others and alone == "keyword":
+            leg = {key: leg[key] for key in ("depth",) if key in leg}
+        legs[name] = {**leg, "type": IN_ENGINE[types[name]], "engine": {"type": type_}}
+    values["name"] = f"{values.get('name', 'pipeline')}-{type_}"
+
+
+def check_keys(values: dict[str, Any], type_: str) -> None:
+    """Check that legs, moved to the engine `type_`, have no keys that only others have here.
+
+    Raises StayingKeysError, for a search by smaller vectors is not the engine's own.
+    """
+    for name, leg in _find_legs(values).items():
+        moved = str(leg.get("type")) if isinstance(leg, dict) else ""
+        if staying := sorted(STAYING.get(moved, set()) & set(leg)):
+            raise StayingKeysError(
+                f"engine {type_}: retriever.legs.{name}: not allowed in an engine: "
+                f"{', '.join(staying)}; allowed: {', '.join(LEGS.types[moved].model_fields)}"
+            )
+
+
+def _find_legs(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the legs of a config, as read; none where there is no such mapping."""
+    retriever = values.get("retriever")
+    legs = retriever.get("legs") if isinstance(retriever, dict) else None
+    return legs if isinstance(legs, dict) else {}

@@ -1,1 +1,0 @@
-"""Figures as pandas DataFrames, for the Python API."""

@@ -1,1 +1,0 @@
-"""The gate: has a pipeline got worse than its committed baseline?"""

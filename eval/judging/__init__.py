@@ -1,1 +1,0 @@
-"""People judge a pool on a local page: what is shown, what is kept, whose grades agree."""

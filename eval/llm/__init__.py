@@ -1,0 +1,1 @@
+"""Language models as the harness uses them: sessions, prompts, vendors."""

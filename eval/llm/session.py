@@ -1,0 +1,56 @@
+"""A language model that a command asks by its options, within a budget, each question once."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from assay.eval.configs.build_context import make_workshop
+from assay.eval.llm.model_choice import read_settings
+from assay.eval.runs.stored import StoredRun
+from assay.retrievers.base import Progress
+from assay.retrievers.language_models.answers import AnswerCache
+from assay.retrievers.language_models.base import LanguageModel
+from assay.retrievers.language_models.client import CallSettings, find_prices
+from assay.retrievers.language_models.estimates import DryRun
+from assay.retrievers.services.ledger import Ledger
+from assay.retrievers.services.prices import Prices
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
+
+# With what commands print.
+__all__ = ["Desk", "DryRun", "Ledger", "make_desk"]
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The language model that is asked, and what is known of it."""
+
+    model: LanguageModel
+    settings: CallSettings
+    prices: Prices | None
+    library: AnswerCache
+    workshop: Workshop
+
+    @property
+    def at_once(self) -> int:
+        """How many threads may ask."""
+        wanted = self.settings.concurrency
+        return min(wanted, self.model.calls_at_once or wanted)
+
+    def ledger(self, purpose: str, runs: Iterable[StoredRun]) -> Ledger:
+        """Return the ledger, not yet open, of all that this model is asked about these runs."""
+        job = digest(f"{purpose} job", sorted(run.manifest.id for run in runs), self.model.identity)
+        path = self.workshop.cache.root / f"{purpose}-ledger" / f"{job}.jsonl"
+        return Ledger(path, self.prices, self.settings.max_cost_usd)
+
+
+def make_desk(options: dict[str, Any], max_tokens: int, progress: Progress) -> Desk:
+    """Return the model that `options` name, whose answers have `max_tokens` unless told otherwise.
+
+    Raises AssayError.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    workshop = make_workshop(progress)
+    model, settings = read_settings({"max_tokens": max_tokens} | given, workshop)
+    prices = find_prices(model, settings)
+    return Desk(model, settings, prices, AnswerCache(workshop.cache, model), workshop)

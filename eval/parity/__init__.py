@@ -1,1 +1,0 @@
-"""Parity: whether an engine's hybrid query gives what its stated formula makes of its two lists."""

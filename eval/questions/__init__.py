@@ -1,1 +1,0 @@
-"""Questions that a language model writes about documents, and what is done to believe them."""

@@ -1,0 +1,120 @@
+"""How a run was measured, on what and by what: the fine print that lets a reader trust it."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from assay.eval.report.formats import count, retried
+from assay.eval.runs.manifest import CollectionFacts, Manifest
+from assay.eval.runs.summary.summary import Summary
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """Terms with their descriptions, and YAML texts."""
+
+    method: Pairs
+    collection: Pairs
+    environment: Pairs
+    command: str
+    config: str
+    facts: str
+    packages: str
+
+
+def describe(summary: Summary) -> Circumstances:
+    """Return the circumstances of a run."""
+    manifest = summary.run.manifest
+    packages = manifest.environment.get("packages", {})
+    return Circumstances(
+        method=_method(manifest),
+        collection=_collection(manifest.collection),
+        environment=(
+            ("Run", manifest.id),
+            ("Identity", manifest.identity),
+            ("Finished", manifest.created),
+            *describe_environment(manifest.environment),
+        ),
+        command=shlex.join(map(str, manifest.environment.get("command", ()))),
+        config=dump_yaml(manifest.config),
+        facts=dump_yaml(manifest.facts),
+        packages="\n".join(f"{name} {version}" for name, version in packages.items()),
+    )
+
+
+def _method(manifest: Manifest) -> Pairs:
+    retries = (("Retries", f"{retried(manifest.retries)}."),) if manifest.retries else ()
+    return (
+        ("Gold and chunks", f"{manifest.join_rule[:1].upper()}{manifest.join_rule[1:]}."),
+        (
+            "Measures",
+            f"By ir-measures on the first {manifest.depth} passages of each query. A query without "
+            "results scores 0 and stays in the mean. Equal scores are ordered by descending id.",
+        ),
+        (
+            "Intervals",
+            "95 %. Of means: Student's over queries, exact binomial where every score is 0 or 1. "
+            "Of percentiles of latency: between two of the times, as the binomial distribution has "
+            "it. They say how far another sample of such queries could differ. Compare two runs "
+            "by a paired test, not by whether their intervals overlap.",
+        ),
+        (
+            "Tokens",
+            "Words and punctuation marks of a passage with its title; sub-word tokenizers count "
+            "about a third more.",
+        ),
+        (
+            "Latency",
+            "After a warm-up, one query at a time, per-query caches off, monotonic clock. The "
+            "total is what the caller waits, encoding of the query included. Throughput is "
+            "measured apart.",
+        ),
+        *retries,
+    )
+
+
+def _collection(collection: CollectionFacts) -> Pairs:
+    sizes = (
+        count(collection.documents, "document"),
+        count(collection.queries, "judged query", "judged queries"),
+        count(collection.judgments, "judgment"),
+    )
+    pairs = (
+        ("Title", collection.title),
+        ("Name", collection.name),
+        ("Source", collection.source),
+        ("Licence", collection.licence or "not stated"),
+        ("Sizes", ", ".join(sizes)),
+        ("Self-matches", "left out of every ranking" if collection.drop_self_matches else ""),
+        ("SHA-256 of its content", collection.digest),
+    )
+    return tuple(pair for pair in pairs if pair[1])
+
+
+def describe_environment(environment: Mapping[str, Any]) -> Pairs:
+    """Return code and machine in words."""
+    cores = environment.get("cores")
+    pairs = (
+        ("Code", _code(environment.get("git", {}))),
+        ("Python", str(environment.get("python", ""))),
+        ("System", str(environment.get("system", ""))),
+        ("Processor", str(environment.get("processor", ""))),
+        ("Cores", str(cores) if cores else ""),
+    )
+    return tuple(pair for pair in pairs if pair[1])
+
+
+def _code(git: Mapping[str, Any]) -> str:
+    if not git.get("commit"):
+        return "not from a git checkout"
+    return f"commit {git['commit']}{', with uncommitted changes' if git.get('dirty') else ''}"
+
+
+def dump_yaml(value: Mapping[str, Any]) -> str:
+    """Return `value` as YAML, its keys in their own order."""
+    return yaml.safe_dump(dict(value), sort_keys=False, allow_unicode=True, width=90)

@@ -1,0 +1,148 @@
+"""What the page tells of single queries: passages, gold, and the trace of stages, as JSON values.
+
+The text of a passage is stored once, however many queries retrieved it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from assay.eval.collections.collection import GoldItem
+from assay.eval.report import formats
+from assay.eval.report.run_page.excerpts import Library, Shelf, list_pieces
+from assay.eval.report.run_page.queries import QueryRow, by_score
+from assay.eval.runs.latency import TOTAL
+from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.summary import Summary
+from assay.eval.scoring.join import JoinedHit
+from assay.retrievers.base import Hit, StageTrace
+
+SHOWN_HITS = 10
+SHOWN_GOLD = 20
+TRACED_GOLD = 6
+MOST_QUERIES = 1000  # with a drill-down; keeps the page of a large collection readable
+
+
+def collect(summary: Summary, rows: Sequence[QueryRow], kept: Sequence[QueryRow]) -> dict[str, Any]:
+    """Return the drill-downs: of all `rows`, or of a thousand, the worst and `kept` among them."""
+    wanted = {row.id: row for row in [*kept, *by_score(rows)]}
+    chosen = dict(islice(wanted.items(), MOST_QUERIES))
+    library = Library(summary.run, Shelf(count_shown(summary.run, chosen)))
+    queries = [_detail(summary, row, library) for row in rows if row.id in chosen]
+    return {
+        "depth": summary.run.manifest.depth,
+        "passages": library.shelf.passages,
+        "queries": queries,
+    }
+
+
+def count_shown(run: StoredRun, queries: Iterable[str]) -> int:
+    """Return the number of different passages that the drill-downs of `queries` show."""
+    hits = (hit for id_ in queries for hit in run.rankings[id_].hits[:SHOWN_HITS])
+    return len({hit.chunk.id for hit in hits})
+
+
+def _detail(summary: Summary, row: QueryRow, library: Library) -> dict[str, Any]:
+    run = summary.run
+    relevant = list_relevant(run, row.id)
+    fates = {
+        item.item.id: {"fate": item.words, "lost": item.fate != "found", "trail": item.trail}
+        for item in summary.attribution.items[row.id]
+    }
+    return {
+        "id": row.id,
+        "text": row.text,
+        "type": row.type,
+        "scores": [[name, formats.score(value)] for name, value in row.scores],
+        **describe_answer(run, row.id, relevant, library),
+        "gold": [
+            describe_gold(item, run.joined[row.id], library) | fates[item.id]
+            for item in relevant[:SHOWN_GOLD]
+        ],
+        "more_gold": max(len(relevant) - SHOWN_GOLD, 0),
+        "irrelevant": len(run.gold[row.id]) - len(relevant),
+    }
+
+
+def list_relevant(run: StoredRun, query: str) -> list[GoldItem]:
+    """Return the relevant gold items of a query, the best grade first."""
+    relevant = [item for item in run.gold[query] if item.grade > 0]
+    return sorted(relevant, key=lambda item: -item.grade)
+
+
+def describe_answer(
+    run: StoredRun, query: str, relevant: list[GoldItem], library: Library
+) -> dict[str, Any]:
+    """Return what a run answered to a query, how, and in what time."""
+    ranking = run.rankings[query]
+    shown = ranking.hits[:SHOWN_HITS]
+    covering = library.list_covering(ranking, relevant[:TRACED_GOLD])
+    sample = next((item for item in run.latency if item.query_id == query), None)
+    times = sample.milliseconds if sample else {}
+    return {
+        "ms": formats.amount(times[TOTAL]) if times else None,
+        "degraded": list(ranking.degraded),
+        "hits": [
+            _hit(hit, at, relevant, library)
+            for hit, at in zip(shown, library.join(shown, run.gold[query]), strict=True)
+        ],
+        "retrieved": len(ranking.hits),
+        "stages": [_stage(entry, times, covering) for entry in ranking.trace],
+    }
+
+
+def _hit(hit: Hit, joined: JoinedHit, relevant: list[GoldItem], library: Library) -> dict[str, Any]:
+    detail: dict[str, Any] = {
+        "passage": library.shelf.place(hit.chunk),
+        "score": f"{hit.score:.4g}",
+        "legs": [[name, at.rank, f"{at.score:.4g}"] for name, at in hit.legs.items()],
+    }
+    if joined.found:
+        detail["grades"] = [item.grade for item in joined.found]
+    covered = library.list_covered(hit.chunk, relevant)
+    if covered:
+        detail["pieces"] = list_pieces(hit.chunk, covered, library.shelf.excerpt)
+    if joined.judged and not joined.found:
+        detail["judged"] = "again" if covered else "irrelevant"
+    return detail
+
+
+def describe_gold(item: GoldItem, joined: Sequence[JoinedHit], library: Library) -> dict[str, Any]:
+    """Return a gold item and the rank at which it was found, None where it was not."""
+    ranks = (rank for rank, hit in enumerate(joined, start=1) if item in hit.found)
+    return {
+        "document": item.doc_id,
+        "place": _place(item),
+        "grade": item.grade,
+        "rank": next(ranks, None),
+        "text": library.quote(item),
+    }
+
+
+def _place(item: GoldItem) -> str:
+    if item.passage_id:
+        return "" if item.passage_id == item.doc_id else f"passage {item.passage_id}"
+    if item.id == item.doc_id:
+        return "whole document"
+    return f"characters {item.start:,} – {item.end:,}"
+
+
+def _stage(
+    entry: StageTrace, times: Mapping[str, float], covering: Sequence[set[str]]
+) -> dict[str, Any]:
+    """Return a stage with the rank there of each gold item, of whose passages the ids are given.
+
+    The rank is None where no candidate covers the item.
+    """
+    ids = [id_ for id_, _ in entry.candidates]
+    return {
+        "name": entry.name,
+        "kind": entry.kind,
+        "ms": formats.amount(times.get(entry.name, entry.milliseconds)),
+        "candidates": len(ids),
+        "gold": [
+            next((rank for rank, id_ in enumerate(ids, start=1) if id_ in wanted), None)
+            for wanted in covering
+        ],
+        "note": entry.note,
+    }

@@ -1,0 +1,92 @@
+"""Latency, as a report shows it."""
+
+from dataclasses import dataclass
+
+from assay.eval.report import formats
+from assay.eval.report.formats import Figure, figure
+from assay.eval.report.plots import LogAxis, Tick, staircase, strip
+from assay.eval.runs.latency import TOTAL, collect_times
+from assay.eval.runs.summary.summary import Summary, explain_open
+
+MOST_LINES = 300  # of a strip; more only darken it
+
+
+@dataclass(frozen=True)
+class StageRow:
+    """The latency of one stage: p50, p95 and p99, a line a query, and p50 with p95 and p99."""
+
+    name: str
+    n: int
+    figures: tuple[Figure, ...]
+    lines: str
+    p50: float
+    p95: float
+    p99: float
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The share of queries answered within a time: a path, and where half and 95 % are reached."""
+
+    path: str
+    ticks: tuple[Tick, ...]
+    half: Tick
+    most: Tick
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Latency by stage, the total first, on one logarithmic axis.
+
+    `caution` is what the reader should know of the percentiles of a small sample.
+    """
+
+    stages: tuple[StageRow, ...]
+    ticks: tuple[Tick, ...]
+    answered: Answered
+    timed: int
+    queries: int
+    caution: str
+
+
+def time_stages(summary: Summary) -> Timing | None:
+    """Return the latency by stage; None when none was measured."""
+    samples = collect_times(summary.run.latency)
+    if not samples:
+        return None
+    axis = LogAxis.around([taken for times in samples.values() for taken in times])
+    rows = tuple(stage_row(summary, stage, times, axis) for stage, times in samples.items())
+    return Timing(
+        stages=rows,
+        ticks=axis.ticks,
+        answered=_answered(summary, samples[TOTAL]),
+        timed=len(summary.run.latency),
+        queries=len(summary.run.queries),
+        caution=f"{few}." if (few := explain_open(summary.latency[TOTAL])) else "",
+    )
+
+
+def _answered(summary: Summary, times: list[float]) -> Answered:
+    axis = LogAxis.around(times)
+    half, most = (summary.latency[TOTAL][name].value for name in ("p50", "p95"))
+    return Answered(
+        path=staircase(times, axis),
+        ticks=axis.ticks,
+        half=Tick(axis.place(half), formats.amount(half)),
+        most=Tick(axis.place(most), formats.amount(most)),
+    )
+
+
+def stage_row(summary: Summary, stage: str, times: list[float], axis: LogAxis) -> StageRow:
+    """Return the latency of a stage, drawn on `axis`."""
+    estimates = summary.latency[stage]
+    shown = times[:: -(-len(times) // MOST_LINES)]
+    return StageRow(
+        name=stage,
+        n=len(times),
+        figures=tuple(figure(estimate, formats.amount) for estimate in estimates.values()),
+        lines=strip(shown, axis),
+        p50=axis.place(estimates["p50"].value),
+        p95=axis.place(estimates["p95"].value),
+        p99=axis.place(estimates["p99"].value),
+    )

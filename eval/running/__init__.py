@@ -1,0 +1,1 @@
+"""Configs run on collections: cached, resumed, timed."""

@@ -1,0 +1,74 @@
+"""The figures of one point of a sweep: a combination of settings on one collection."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.eval.running.search_space import Point
+from assay.eval.runs.latency import TOTAL
+from assay.eval.runs.summary.cost import Cost
+from assay.eval.runs.summary.summary import Summary
+from assay.eval.statistics.estimates import Estimate, OpenEstimate
+
+COST = "p95"  # of latency
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """A point that was dropped after `queries` of all: its difference to the leader.
+
+    Either end of its interval is wrong with a chance of at most the risk, however often one looks.
+    It is of the mean over all queries, and of this point alone.
+    """
+
+    queries: int
+    difference: Estimate
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a sweep keeps of a run: means and scores by measure, percentiles of latency in ms.
+
+    `run` is its id, "" where none is stored.
+    """
+
+    run: str
+    means: Mapping[str, Estimate]
+    scores: Mapping[str, Mapping[str, float]]
+    latency: Mapping[str, OpenEstimate]
+    degraded: Mapping[str, int]
+    cost: Cost | None = None
+
+    @property
+    def p95(self) -> float | None:
+        """Milliseconds; None where nothing was timed."""
+        return self.latency[COST].value if self.latency else None
+
+    @property
+    def usd(self) -> float | None:
+        """US dollars for a thousand queries: 0 of what runs here, None where some price is not
+        known.
+        """
+        return self.cost.queries if self.cost else 0.0
+
+    @classmethod
+    def of(cls, summary: Summary) -> "Figures":
+        """Return the figures of a run."""
+        manifest = summary.run.manifest
+        latency = summary.latency.get(TOTAL, {})
+        return cls(
+            manifest.id, summary.means, summary.scores, latency, manifest.degraded, summary.cost
+        )
+
+
+@dataclass(frozen=True)
+class Result:
+    """One combination on one collection: the figures of its run, or why there is none.
+
+    `drop` says how a race ended for it that it did not stay in to the end.
+    """
+
+    settings: Point
+    collection: str
+    figures: Figures | None = None
+    failure: str = ""
+    drop: Drop | None = None

@@ -1,0 +1,102 @@
+"""Making the run of a config, and sending it to the tracking store."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.eval import tracking
+from assay.eval.collections.loading import load
+from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.locations import reports_folder
+from assay.eval.report.run_page import page
+from assay.eval.running import freshness
+from assay.eval.running.cached_summaries import summarise_kept
+from assay.eval.running.stored_points import execute_point
+from assay.eval.runs.execution.execution import Outcome, Plan
+from assay.eval.runs.execution.searching import Searcher
+from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary import exports
+from assay.eval.runs.summary.summary import Summary
+from assay.eval.scoring.measures import DEFAULT
+from assay.retrievers.base import Progress
+from assay.retrievers.settings import Workshop
+
+if TYPE_CHECKING:
+    from assay.eval.collections.collection import Collection
+    from assay.eval.configs.config import RunConfig
+
+
+def make_run(
+    settings: "RunConfig",
+    again: bool,
+    progress: Progress,
+    workshop: Workshop | None = None,
+    search: "Callable[[RunConfig, Collection], Searcher] | None" = None,
+) -> Outcome:
+    """Build the pipeline of `settings` and run it on its collection.
+
+    The `workshop` is the user's where none is given; queries are answered by what `search` returns.
+    """
+    collection = load(settings.dataset, progress)
+    plan = make_plan(settings, again)
+    searcher = search(settings, collection) if search else None
+    workshop = workshop or make_workshop(progress)
+    with settings.build(workshop) as retriever:
+        return execute_point(
+            plan, retriever, collection, reports_folder(), progress, workshop.cache, searcher
+        )
+
+
+def make_plan(settings: "RunConfig", again: bool = False) -> Plan:
+    """Return what is to be run by `settings`."""
+    return Plan(
+        name=settings.name,
+        config=settings.model_dump(mode="json"),
+        depth=settings.depth,
+        limit=settings.limit,
+        latency=settings.latency,
+        again=again,
+    )
+
+
+def write_report(
+    run: StoredRun, measures: Sequence[str] = (), *, anew: bool = False
+) -> tuple[Summary, Path]:
+    """As `export_summary`, and write the report too; return its page with the summary.
+
+    What stands there already as it would be written is left, unless `anew`.
+    """
+    named = _name_measures(run, measures)
+    if not anew and freshness.stands(run.folder, named):
+        return summarise_kept(run, named), run.folder / page.PAGE
+    summary = summarise_kept(run, named)
+    if anew or not freshness.stands(run.folder, named, exports.FILES):
+        exports.export(summary)
+    written = page.write(summary)
+    freshness.note(run.folder, named)
+    return summary, written
+
+
+def export_summary(run: StoredRun, measures: Sequence[str] = (), *, anew: bool = False) -> Summary:
+    """Compute all figures of a run, and write the exports that go with them.
+
+    Without `measures` they are those that the run's config names. Exports that stand there already
+    as they would be written are left, unless `anew`.
+    """
+    named = _name_measures(run, measures)
+    summary = summarise_kept(run, named)
+    if anew or not freshness.stands(run.folder, named, exports.FILES):
+        exports.export(summary)
+        freshness.note(run.folder, named, exports.FILES)
+    return summary
+
+
+def _name_measures(run: StoredRun, measures: Sequence[str]) -> Sequence[str]:
+    return measures or run.manifest.config.get("measures") or DEFAULT
+
+
+def track(summary: Summary, progress: Progress) -> str | None:
+    """Log to MLflow and return the id of the MLflow run; say so where tracking is down."""
+    run = summary.run
+    kept = f"the run is kept in {run.folder}: send it later with `assay log {run.manifest.id}`"
+    return tracking.attempt(lambda: tracking.log_once(summary), kept, progress)

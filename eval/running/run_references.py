@@ -1,0 +1,95 @@
+"""What a command line means by a run: a config, a stored run, or a run of MLflow."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from assay.eval.configs.locations import reports_folder
+from assay.eval.configs.named_configs import is_config, list_configs
+from assay.eval.runs.manifest import MANIFEST
+from assay.eval.runs.stored import StoredRun, find, load
+from assay.eval.tracking.delivery import LOGGED
+from assay.eval.tracking.store import connect, redact, tracking_uri
+from assay.retrievers.base import AssayError, Progress
+
+MLFLOW_ID = re.compile(r"[0-9a-f]{32}")
+
+
+def resolve(reference: str, overrides: Sequence[str], progress: Progress) -> StoredRun:
+    """Return the stored run that `reference` means; that of a config is made where there is none.
+
+    It may be a config by its path or name, on which `overrides` are laid; the id of a run, the
+    beginning of one, or its folder; or the id of a run in MLflow. Raises AssayError for overrides
+    of what is no config.
+    """
+    split_overrides([reference, *overrides])
+    if is_config(reference):
+        from assay.eval.configs.config import load_config
+        from assay.eval.running.run import make_run
+
+        outcome = make_run(load_config(reference, overrides), False, progress)
+        run = outcome.run
+        assert isinstance(run, StoredRun)
+        return run
+    return load(find_stored(reports_folder(), reference, list_configs()))
+
+
+def resolve_all(references: Sequence[str], progress: Progress) -> list[StoredRun]:
+    """Return the stored runs that references mean; overrides among them go with every config."""
+    named, overrides = split_overrides(references)
+    return [
+        resolve(reference, overrides if is_config(reference) else (), progress)
+        for reference in named
+    ]
+
+
+def find_stored(reports: Path, reference: str, others: Iterable[str] = ()) -> Path:
+    """Return the folder of a stored run: by path, id, beginning of an id, or its id in MLflow.
+
+    `others` are what else the caller could have meant. Raises AssayError.
+    """
+    if MLFLOW_ID.fullmatch(reference) and not (reports / reference).exists():
+        return _find_logged(reports, reference)
+    return find(reports, reference, others)
+
+
+def load_all(reports: Path, progress: Progress) -> list[StoredRun]:
+    """Return the stored runs of a folder, the newest first; what cannot be read is passed over.
+
+    Raises AssayError where there are none.
+    """
+    found = []
+    for path in reports.glob(f"*/{MANIFEST}"):
+        try:
+            found.append(load(path.parent))
+        except AssayError as error:
+            progress.say(f"assay: passed over: {error}")
+    if not found:
+        raise AssayError(f"{reports}: no stored runs here; `assay run CONFIG` makes one")
+    return sorted(found, key=lambda run: (run.manifest.created, run.manifest.id), reverse=True)
+
+
+def split_overrides(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the references and the overrides (`key.path=value`) among `arguments`.
+
+    Raises AssayError for overrides that have no config to be laid on.
+    """
+    references = [item for item in arguments if "=" not in item]
+    overrides = [item for item in arguments if "=" in item]
+    if overrides and not any(map(is_config, references)):
+        raise AssayError(f"{overrides[0]}: an override changes a config, and none is given")
+    return references, overrides
+
+
+def _find_logged(reports: Path, mlflow_id: str) -> Path:
+    """Return the folder of the run that MLflow knows by `mlflow_id`."""
+    for path in sorted(reports.glob(f"*/{LOGGED}")):
+        if json.loads(path.read_bytes()).get("run_id") == mlflow_id:
+            return path.parent
+    uri = tracking_uri()
+    with connect(uri) as client:
+        name = client.get_run(mlflow_id).data.tags.get("assay.run")
+    if name is None:
+        raise AssayError(f"{mlflow_id}: a run in {redact(uri)}, but not one of a pipeline")
+    return find(reports, str(name))

@@ -1,0 +1,295 @@
+"""Running configs one after the other, so that what they share is made once."""
+
+import time
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Protocol
+
+from assay.eval.collections.collection import Collection, Query
+from assay.eval.collections.loading import load
+from assay.eval.configs.config import RunConfig
+from assay.eval.running.cached_figures import Keeper, Shown, note_seconds
+from assay.eval.running.figures import Result
+from assay.eval.running.point_order import arrange, name_shared, take_in_order
+from assay.eval.running.point_scores import PointScores
+from assay.eval.running.run import make_plan, write_report
+from assay.eval.running.search_space import Point, label
+from assay.eval.running.stored_points import execute_point
+from assay.eval.running.timing import find_config_timing
+from assay.eval.runs import environment
+from assay.eval.runs.execution.execution import Outcome
+from assay.eval.runs.execution.interleaved_timing import LEAST_QUERIES, MOST_TOGETHER, ROUNDS
+from assay.eval.runs.execution.searching import Searcher, sample
+from assay.eval.runs.latency import LatencySettings
+from assay.eval.runs.stored import load as load_run
+from assay.eval.runs.summary.summary import estimate_percentiles
+from assay.eval.tracking.record import Record
+from assay.retrievers.base import AssayError, Chunk, Retriever
+from assay.retrievers.pipeline.variants import Variants
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
+
+
+@dataclass(frozen=True)
+class Task:
+    """One point on one collection, which its config names."""
+
+    point: Point
+    config: RunConfig
+
+    @property
+    def label(self) -> str:
+        """The point and its collection in words."""
+        return f"{label(self.point) or self.config.name} on {self.config.dataset}"
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a task, and what MLflow is told of its run."""
+
+    result: Result
+    record: Record | None = None
+
+    @property
+    def run(self) -> str:
+        """The id of the run, empty where there is none."""
+        return self.result.figures.run if self.result.figures else ""
+
+    @property
+    def identity(self) -> str:
+        """The digest of all that its rankings are a function of, empty where there are none."""
+        return self.record.tags["assay.identity"] if self.record else ""
+
+    def timed(self, milliseconds: Sequence[float]) -> "Done":
+        """Return this with the latency that was timed beside that of others."""
+        assert self.result.figures
+        figures = replace(self.result.figures, latency=estimate_percentiles(milliseconds))
+        return replace(self, result=replace(self.result, figures=figures))
+
+
+class Helpers(Protocol):
+    """Other processes that do what a runner does."""
+
+    def run(self, tasks: Sequence[Task], measure: str, reports: Path) -> Iterator[tuple[int, Done]]:
+        """Yield the place of each task with what became of it; none is stored."""
+        ...
+
+    def search(self, config: RunConfig, collection: Collection) -> Searcher:
+        """Return what answers queries by `config`."""
+        ...
+
+
+class Runner:
+    """Runs tasks. All runs are `stored` in the folder `reports`, or only those told to `store`.
+
+    Of each run the measures of its config are kept, and `measure`. A run that is not stored is
+    scored alike, and not timed alone. `helpers` run what is not stored, and answer the queries of
+    what is.
+    """
+
+    def __init__(
+        self,
+        measure: str,
+        workshop: Workshop,
+        reports: Path,
+        *,
+        stored: bool = True,
+        helpers: Helpers | None = None,
+    ) -> None:
+        self._measure = measure
+        self._workshop = workshop
+        self._reports = reports
+        self._stored = stored
+        self._helpers = helpers
+        self._circumstances = environment.describe()
+        self._load = lru_cache(maxsize=1)(partial(load, progress=workshop.progress))
+        self._scores = lru_cache(maxsize=1)(lambda _, names: PointScores(names))
+        self._sound = lru_cache(maxsize=1)(_start_sound)
+
+    def run(self, tasks: Sequence[Task]) -> list[Done]:
+        """Run every task and return what became of each, in their own order.
+
+        Those of one collection and one preparation of its documents follow on one another. A task
+        that fails is told at once, and the others go on.
+        """
+        progress = self._workshop.progress
+        done: dict[int, Done] = {}
+        if self._helpers and not self._stored:
+            ran = self._helpers.run(tasks, self._measure, self._reports)
+        else:
+            order = self._take_in_order(tasks)
+            ran = ((at, self._attempt(tasks[at], variants)) for at, variants in order)
+        for at, outcome in progress.track(ran, "points", len(tasks)):
+            done[at] = outcome
+            if outcome.result.failure:
+                progress.say(f"failed: {tasks[at].label}: {outcome.result.failure}")
+        return [done[at] for at in range(len(tasks))]
+
+    def score_first(
+        self, tasks: Sequence[Task], queries: Sequence[Query], what: str
+    ) -> list[dict[str, float] | None]:
+        """Return the scores of some queries by id, of tasks that share a collection.
+
+        None stands for a task that fails on them, or does without a part of itself. `what` is told
+        of the progress.
+        """
+        scores: list[dict[str, float] | None] = [None] * len(tasks)
+        order = self._take_in_order(tasks)
+        for at, variants in self._workshop.progress.track(order, what, len(tasks)):
+            config = tasks[at].config
+            sound = self._sound(name_shared(config))
+            keeper = Keeper(self._names(tasks[at]), self._workshop.cache, sound=sound)
+            with suppress(Exception), variants.build(config) as retriever:
+                collection, plan = self._load(config.dataset), make_plan(config)
+                scores[at] = keeper.score_first(plan, retriever, collection, queries, self._measure)
+        return scores
+
+    def time(self, tasks: Sequence[Task], done: Sequence[Done], folder: Path) -> list[Done]:
+        """Return what became of tasks, with the latency of those of a collection timed by turns.
+
+        What was timed of each alone cannot be held against the others. More than 20 are timed in
+        groups, each in a job of its own that holds no other's indexes open, in one round, and on
+        fewer queries.
+        """
+        times = self.time_together(tasks, done, folder, None, MOST_TOGETHER)
+        return [
+            item.timed(times[item.identity]) if item.identity in times else item for item in done
+        ]
+
+    def time_together(
+        self,
+        tasks: Sequence[Task],
+        done: Sequence[Done],
+        folder: Path,
+        limits: LatencySettings | None,
+        most: int | None = None,
+    ) -> dict[str, list[float]]:
+        """Return the milliseconds by identity, paired by query, of tasks that are to be timed.
+
+        Those of one collection are timed in one job, or at `most` so many, by `limits`, or those of
+        the first config; once: it is kept in `folder`. More than 20 are timed in one round, on
+        fewer queries.
+        """
+        found: dict[str, list[float]] = {}
+        pairs = [
+            (task, item.identity)
+            for task, item in zip(tasks, done, strict=True)
+            if item.identity and task.config.latency.queries
+        ]
+        for dataset in dict.fromkeys(task.config.dataset for task, _ in pairs):
+            configs = {name: task.config for task, name in pairs if task.config.dataset == dataset}
+            first = next(iter(configs.values()))
+            collection = self._load(dataset)
+            for group in _part(configs, most or len(configs)):
+                timing = find_config_timing(
+                    folder / f"timing-{digest(list(group))[:8]}.json",
+                    group,
+                    collection,
+                    _limit(limits or first.latency, len(configs)),
+                    sample(collection.queries, first.limit),
+                    self._workshop,
+                    ROUNDS if len(configs) <= MOST_TOGETHER else 1,
+                )
+                found |= timing.milliseconds if timing else {}
+        return found
+
+    def store(
+        self, tasks: Sequence[Task], done: Sequence[Done], chosen: Container[int]
+    ) -> list[Done]:
+        """Return what became of tasks, those at the `chosen` places with a run and its report."""
+        found = list(done)
+        places = [at for at, one in enumerate(done) if at in chosen and one.result.figures]
+        order = self._take_in_order([tasks[at] for at in places])
+        for place, variants in self._workshop.progress.track(order, "reports", len(places)):
+            at = places[place]
+            found[at] = self._store(tasks[at], done[at], variants)
+        return found
+
+    def _store(self, task: Task, done: Done, variants: Variants) -> Done:
+        """Return what became of a task with its run, which has a report."""
+        assert done.result.figures
+        folder = self._reports / done.run
+        if not done.run:
+            with variants.build(task.config) as retriever:
+                folder = self._execute(task, retriever).folder
+        elif (folder / "report.html").exists():
+            return done
+        names = self._names(task)
+        summary, _ = write_report(load_run(folder), names)
+        shown = Keeper(names, self._workshop.cache).keep(summary)
+        figures = replace(shown.figures, latency=done.result.figures.latency)
+        return Done(replace(done.result, figures=figures), _name_record(task, shown.record))
+
+    def _execute(self, task: Task, retriever: Retriever) -> Outcome:
+        collection, progress = self._load(task.config.dataset), self._workshop.progress
+        searcher = self._helpers.search(task.config, collection) if self._helpers else None
+        plan = make_plan(task.config)
+        cache = self._workshop.cache
+        return execute_point(plan, retriever, collection, self._reports, progress, cache, searcher)
+
+    def _names(self, task: Task) -> list[str]:
+        """Return the measures that are kept of a run."""
+        return list(dict.fromkeys([*task.config.measures, self._measure]))
+
+    def _take_in_order(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Variants]]:
+        return take_in_order([task.config for task in tasks], self._workshop)
+
+    def _attempt(self, task: Task, variants: Variants) -> Done:
+        """Run a task. Whatever goes wrong in it is its own affair, and becomes one line."""
+        try:
+            shown = self._run(task, variants)
+        except Exception as error:
+            reason = " ".join(str(error).split())
+            kind = "" if isinstance(error, AssayError) else f"{type(error).__name__}: "
+            return Done(Result(task.point, task.config.dataset, failure=f"{kind}{reason}"))
+        record = _name_record(task, shown.record)
+        return Done(Result(task.point, task.config.dataset, shown.figures), record)
+
+    def _run(self, task: Task, variants: Variants) -> Shown:
+        """Make the run of a task, or find it."""
+        names = self._names(task)
+        shared = name_shared(task.config)
+        score = self._scores(shared, tuple(names)).score
+        keeper = Keeper(names, self._workshop.cache, score, self._sound(shared))
+        with variants.build(task.config) as retriever:
+            collection, plan = self._load(task.config.dataset), make_plan(task.config)
+            if self._stored:
+                begin = time.perf_counter()
+                outcome = self._execute(task, retriever)
+                if not outcome.reused:
+                    seconds = time.perf_counter() - begin
+                    note_seconds(self._workshop.cache, plan, collection, seconds)
+                return keeper.show(outcome.folder)
+            return keeper.score(plan, retriever, collection, self._reports, self._circumstances)
+
+
+def _start_sound(_: tuple[str, str]) -> dict[int, Chunk]:
+    """Return what is to hold the chunks of tasks that share them, once these are known as sound."""
+    return {}
+
+
+def _name_record(task: Task, record: Record) -> Record:
+    """Return what MLflow is told of a run by the name of the point, where there is one."""
+    varied = label(task.point)
+    return replace(record, name=f"{varied} on {record.dataset['name']}") if varied else record
+
+
+def _part(configs: Mapping[str, RunConfig], most: int) -> Iterator[Mapping[str, RunConfig]]:
+    """Yield the configs in groups alike in size, of `most` at most; in one, as they are given."""
+    if len(configs) <= most:
+        yield configs
+        return
+    names, settings = list(configs), list(configs.values())
+    order = [names[at] for places in arrange(settings) for at in places]
+    size = -(-len(order) // -(-len(order) // most))
+    for at in range(0, len(order), size):
+        yield {name: configs[name] for name in order[at : at + size]}
+
+
+def _limit(limits: LatencySettings, count: int) -> LatencySettings:
+    """Return `limits` with fewer queries, but 20, where more than 20 configs are timed."""
+    fewer = max(LEAST_QUERIES, limits.queries * MOST_TOGETHER // count)
+    return limits.model_copy(update={"queries": min(limits.queries, fewer)})

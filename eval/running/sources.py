@@ -1,0 +1,80 @@
+"""Documents to ingest or search: those of a collection, or of a folder or file that is none."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import fsum
+from pathlib import Path
+
+from assay.eval.collections import find_card, list_cards, loading
+from assay.eval.collections.card import FILE
+from assay.eval.collections.formats.native import make_document
+from assay.eval.collections.problems import Problems
+from assay.retrievers.base import AssayError, Document
+from assay.retrievers.base.suggestions import suggest
+from assay.retrievers.documents.conversion.converters import MARKITDOWN, AnyConverter
+from assay.retrievers.documents.conversion.folder import FolderDocument, Skipped, read_place
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.paths import parse_path
+
+
+@dataclass(frozen=True)
+class Source:
+    """Documents to ingest. `files` are those of them, by id, that were read from files.
+
+    `seconds` and `cached` are of their conversion, as `IngestReport` has them.
+    """
+
+    name: str
+    documents: Sequence[Document]
+    files: Mapping[str, FolderDocument] = field(default_factory=dict)
+    skipped: Sequence[Skipped] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    cached: tuple[str, ...] = ()
+
+
+def open_source(
+    reference: str, workshop: Workshop, converter: AnyConverter | None = None
+) -> Source:
+    """Return the documents of a collection, or of a folder or file that is none.
+
+    The files of these are read by `converter`, or else by markitdown.
+    Raises AssayError when it is neither, or holds no documents.
+    """
+    if not is_bare(reference):
+        card = find_card(reference)
+        problems = Problems(strict=True, progress=workshop.progress)
+        return Source(
+            card.name, loading.list_documents(loading.open_source(card, problems).documents())
+        )
+    place = Path(reference)
+    read = read_place(place, workshop, converter or MARKITDOWN)
+    folder = place.parent if place.is_file() else place
+    converted = [item.converted for item in read.documents if not item.converted.encoding]
+    return Source(
+        name=re.sub(r"[^\w.-]+", "-", place.resolve().name).strip("-.") or "folder",
+        documents=[
+            replace(make_document(item.id, item.converted.text), origin=str(folder / item.path))
+            for item in read.documents
+        ],
+        files={item.id: item for item in read.documents},
+        skipped=read.skipped,
+        seconds={"convert": fsum(item.seconds for item in converted)},
+        cached=("convert",) if converted and all(item.cached for item in converted) else (),
+    )
+
+
+def is_bare(reference: str) -> bool:
+    """Say whether `reference` is a folder or file of documents, and no collection.
+
+    Raises AssayError for what can be neither.
+    """
+    place, named = parse_path(reference, "documents"), list_cards()
+    if not place.exists() and reference not in named and ":" not in reference:
+        raise AssayError(
+            f"{reference}: there is no such folder or file, nor a collection; these are: "
+            f"{', '.join(named) or 'none'}{suggest(reference, named)}"
+        )
+    cards = (FILE, "corpus.jsonl", "corpus.jsonl.gz")
+    is_card = place.name == FILE or any((place / name).is_file() for name in cards)
+    return place.exists() and reference not in named and not is_card

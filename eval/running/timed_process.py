@@ -1,0 +1,45 @@
+"""How a config is timed in a process of its own: by this code, or by that of a checkout."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.eval.runs.execution.interleaved_timing import Contender
+
+# The module that answers, and its name in versions that had no package `assay`.
+TIMING = "assay.eval.cli.timing"
+FORMER = "eval.cli.timing"
+# Without -P Python would look for it in the working folder first, where a user may have an `assay`.
+MODULE = ("-P", "-m", TIMING)
+# The one of these that is installed.
+INSTALLED = (
+    "import importlib.util, runpy; new = importlib.util.find_spec('assay');"
+    f"runpy.run_module('{TIMING}' if new else '{FORMER}', run_name='__main__')"
+)
+
+
+def make_contender(config: str, overrides: Sequence[str]) -> Contender:
+    """Return how a config is timed by this version of the code, here."""
+    return Contender(config, (sys.executable, *MODULE, config, *overrides), Path.cwd())
+
+
+def make_base(name: str, folder: Path, config: str, overrides: Sequence[str]) -> Contender:
+    """Return how a config is timed in a checkout, `folder`.
+
+    By the interpreter of its `.venv`, where it has one, and where it is a checkout of this project
+    by its own code, else by the version that is installed there.
+    """
+    own = folder.resolve() / ".venv" / "bin" / "python"
+    python = str(own) if own.exists() else sys.executable
+    paths = [str(folder.resolve()), *filter(None, [os.environ.get("PYTHONPATH")])]
+    code = {"PYTHONPATH": os.pathsep.join(paths)} if (module := _find_code(folder)) else {}
+    start = ("-m", module) if module else ("-c", INSTALLED)
+    return Contender(name, (python, "-P", *start, config, *overrides), folder, code)
+
+
+def _find_code(folder: Path) -> str | None:
+    """Return the module that answers in a checkout of this project; None in another folder."""
+    if not (folder / "eval/cli/timing.py").is_file() or not (folder / "retrievers").is_dir():
+        return None
+    return TIMING if (folder / "assay/__init__.py").is_file() else FORMER

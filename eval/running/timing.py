@@ -1,0 +1,119 @@
+"""Timing several configs in one job, so that what sets them apart is not the weather."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pydantic import ValidationError
+
+from assay.eval.collections.collection import Collection, Query
+from assay.eval.runs.execution.interleaved_timing import ROUNDS, InterleavedTiming, alternate
+from assay.eval.runs.latency import LatencySettings, choose_spaced
+from assay.retrievers.base import Progress, Retriever
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.files import write_atomically
+
+if TYPE_CHECKING:
+    from assay.eval.configs.config import RunConfig
+
+
+class System(NamedTuple):
+    """What is timed: `build` gives the retriever, not yet indexed; `depth` is hits a query."""
+
+    build: Callable[[], Retriever]
+    depth: int
+
+
+def find_timing(
+    path: Path,
+    systems: Mapping[str, System],
+    collection: Collection,
+    limits: LatencySettings,
+    queries: Sequence[Query],
+    progress: Progress,
+    rounds: int = ROUNDS,
+) -> InterleavedTiming | None:
+    """Return the timing of `systems`, by the ids of their runs, kept at `path`, or make it.
+
+    The same runs have the same timing ever after, as they have the same scores. None where
+    `limits` allow no query.
+    """
+    kept = read_timing(path)
+    if kept and systems.keys() <= kept.milliseconds.keys():
+        return kept
+    chosen = choose_spaced([(query.id, query.text) for query in queries], limits.queries)
+    if not chosen:
+        return None
+    timing = time_together(systems, collection, limits, chosen, progress, rounds)
+    write_atomically(path, f"{timing.model_dump_json(indent=1)}\n".encode())
+    return timing
+
+
+def find_config_timing(
+    path: Path,
+    configs: Mapping[str, "RunConfig"],
+    collection: Collection,
+    limits: LatencySettings,
+    queries: Sequence[Query],
+    workshop: Workshop,
+    rounds: int = ROUNDS,
+) -> InterleavedTiming | None:
+    """Do as `find_timing` for `configs`, which share what they can of their indexes.
+
+    None of them is given what another has found.
+    """
+    from assay.retrievers.pipeline.variants import Variants
+
+    with Variants(workshop, timed=True) as variants:
+        systems = {
+            run: System(partial(variants.build, config), config.depth)
+            for run, config in configs.items()
+        }
+        progress = workshop.progress
+        return find_timing(path, systems, collection, limits, queries, progress, rounds)
+
+
+def read_timing(path: Path) -> InterleavedTiming | None:
+    """Return the timing in the file at `path`; None where there is none that can be read."""
+    try:
+        return InterleavedTiming.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def time_together(
+    systems: Mapping[str, System],
+    collection: Collection,
+    limits: LatencySettings,
+    chosen: Sequence[tuple[str, str]],
+    progress: Progress,
+    rounds: int = ROUNDS,
+) -> InterleavedTiming:
+    """Time `systems` on the `chosen` queries, (id, text), by turns."""
+    with ExitStack() as stack:
+        contenders = []
+        for build, depth in systems.values():
+            retriever = stack.enter_context(build())
+            retriever.index(collection.documents)
+            timed = retriever.without_query_cache()
+            for _, text in chosen[: limits.warm_up]:
+                timed.search(text, depth)
+            contenders.append(_time(timed, depth))
+        texts = [text for _, text in chosen]
+        times = alternate(contenders, texts, limits.seconds, progress, rounds)
+    reached = [id_ for id_, _ in chosen][: len(times[0])]
+    return InterleavedTiming(queries=reached, milliseconds=dict(zip(systems, times, strict=True)))
+
+
+def _time(retriever: Retriever, depth: int) -> Callable[[str], float]:
+    """Return what searches for a text and gives the milliseconds, without waits for retries."""
+
+    def measure(text: str) -> float:
+        begin = time.perf_counter()
+        ranking = retriever.search(text, depth)
+        return (time.perf_counter() - begin) * 1000 - sum(at.waited for at in ranking.trace)
+
+    return measure

@@ -1,0 +1,1 @@
+"""One retriever over one query set: searched, timed, stored."""

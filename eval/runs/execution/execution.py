@@ -1,0 +1,273 @@
+"""Making a run: index, search every query, time some, and store all of it."""
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from assay.eval.collections.check import check_judged
+from assay.eval.collections.collection import Collection, GoldItem
+from assay.eval.runs import environment
+from assay.eval.runs.code_identity import describe_class
+from assay.eval.runs.contract import name_retriever, naming
+from assay.eval.runs.execution.searching import Searcher, answer, index, sample
+from assay.eval.runs.latency import Latency, LatencySettings, measure
+from assay.eval.runs.manifest import (
+    FORMAT,
+    MANIFEST,
+    CollectionFacts,
+    IndexFacts,
+    Manifest,
+    RisingScores,
+    read_manifest,
+)
+from assay.eval.runs.rows import as_row
+from assay.eval.runs.run_folder import RunFolder
+from assay.eval.runs.stored import StoredRun, open_run
+from assay.eval.scoring.join import RULE
+from assay.retrievers.base import IndexReport, Progress, Retriever
+from assay.retrievers.base.adapted import AdaptedRetriever
+from assay.retrievers.store.files import LONGEST, writing
+
+# Keys of a config on which no ranking depends.
+WORDS = {"description", "measures"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be run, apart from the retriever and the collection themselves.
+
+    `config` is the resolved config as JSON values. `limit` searches only so many queries, evenly
+    spaced, for a quick look. `again` makes a new run though an equal one is stored.
+    """
+
+    name: str
+    config: Mapping[str, Any]
+    depth: int
+    limit: int | None
+    latency: LatencySettings
+    again: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The folder of a stored run, and whether it had been made before this call."""
+
+    folder: Path
+    reused: bool
+
+    @cached_property
+    def run(self) -> StoredRun:
+        """The run, each part read when it is first asked for. Raises AssayError as `load` does."""
+        return open_run(self.folder)
+
+
+def execute(
+    plan: Plan,
+    retriever: Retriever,
+    collection: Collection,
+    reports: Path,
+    progress: Progress,
+    searcher: Searcher | None = None,
+) -> Outcome:
+    """Run `retriever` on `collection` and store the run in a folder of its own below `reports`.
+
+    Queries are answered by `searcher` where one is given; they are timed here in any case.
+
+    A finished run of the same identity (config, collection, facts, code) is returned as it is.
+    One that was cut off is resumed. A degraded one is neither: what failed may work by now. Of two
+    processes making the same run, the second waits.
+    """
+    from filelock import FileLock
+
+    begin = time.perf_counter()
+    ready = make_ready(plan, retriever, collection)
+    with writing(reports):
+        (reports / ".locks").mkdir(parents=True, exist_ok=True)
+        lock = FileLock(reports / ".locks" / ready.identity).acquire()
+    with lock:
+        if not plan.again and (found := find_finished(ready, retriever, reports)):
+            return Outcome(found, reused=True)
+        stored = [] if retriever.nondeterministic else _list_stored(ready.identity, reports)
+        begun = [path for path in stored if not (path / MANIFEST).exists()]
+        partial = [path for path in begun if not RunFolder(path).count_degraded()]
+        path = partial[-1] if partial else reports / _new_id(plan, collection, ready.identity)
+        _make(RunFolder(path), plan, retriever, collection, ready, begin, progress, searcher)
+        return Outcome(path, reused=False)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What indexing took, and the digest of all that the rankings are a function of."""
+
+    indexed: IndexReport
+    identity: str
+
+
+def make_ready(plan: Plan, retriever: Retriever, collection: Collection) -> Ready:
+    """Let `retriever` index the documents, and identify the run it is to make."""
+    check_judged(collection)
+    indexed = index(retriever, collection)
+    return Ready(indexed, _identify(plan, retriever, collection))
+
+
+def find_finished(ready: Ready, retriever: Retriever, reports: Path) -> Path | None:
+    """Return the folder of the last finished run of this identity; None where that is degraded."""
+    return None if retriever.nondeterministic else find_stored(ready.identity, reports)
+
+
+def find_stored(identity: str, reports: Path) -> Path | None:
+    """As `find_finished`, of a retriever that always answers the same."""
+    stored = _list_stored(identity, reports)
+    finished = [path for path in stored if (path / MANIFEST).exists()]
+    return finished[-1] if finished and not read_manifest(finished[-1]).degraded else None
+
+
+def _list_stored(identity: str, reports: Path) -> list[Path]:
+    return sorted(reports.glob(f"*-{identity[:8]}"))
+
+
+def _make(
+    folder: RunFolder,
+    plan: Plan,
+    retriever: Retriever,
+    collection: Collection,
+    ready: Ready,
+    begin: float,
+    progress: Progress,
+    searcher: Searcher | None,
+) -> None:
+    import yaml
+
+    queries = sample(collection.queries, plan.limit)
+    done = folder.finished_queries()
+    missing = [query for query in queries if query.id not in done]
+    answered = (
+        searcher(ready.identity, missing)
+        if searcher
+        else answer(missing, plan.depth, retriever, collection)
+    )
+    for item in progress.track(answered, "searching", len(missing)):
+        folder.add_placements(item.query.id, item.placements)
+        folder.add_ranking(item.query.id, item.ranking, collection.prescribed)
+    gold = [item for query in queries for item in collection.gold[query.id]]
+    folder.write_text(
+        "config.yaml", yaml.safe_dump(dict(plan.config), sort_keys=False, allow_unicode=True)
+    )
+    folder.write_rows("queries.jsonl", (as_row(query) for query in queries))
+    folder.write_rows(
+        "gold.jsonl",
+        (
+            {**row, "text": collection.texts.get(item.doc_id, "")[item.start : item.end]}
+            if item.grade > 0
+            else row
+            for item in gold
+            if (row := _gold_row(item))
+        ),
+    )
+    latency = measure(
+        retriever, [(query.id, query.text) for query in queries], plan.depth, plan.latency, progress
+    )
+    folder.write_rows("latency.jsonl", (as_row(sample) for sample in latency.samples))
+    retries = folder.count_retries() + latency.retries
+    folder.finish(
+        describe_run(
+            folder.path.name,
+            plan,
+            retriever,
+            collection,
+            ready,
+            replace(latency, retries=retries),
+            degraded=folder.count_degraded(),
+            rising=folder.find_rising(len(queries)),
+            searched=len(queries),
+            circumstances=environment.describe(),
+            seconds=time.perf_counter() - begin,
+        )
+    )
+
+
+def describe_run(
+    id_: str,
+    plan: Plan,
+    retriever: Retriever,
+    collection: Collection,
+    ready: Ready,
+    latency: Latency,
+    *,
+    degraded: dict[str, int],
+    rising: RisingScores | None,
+    searched: int,
+    circumstances: Mapping[str, Any],
+    seconds: float,
+) -> Manifest:
+    """Return the manifest of a run; `latency` has the retries of all its searches."""
+    indexed = ready.indexed
+    return Manifest(
+        format=FORMAT,
+        id=id_,
+        name=plan.name,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        identity=ready.identity,
+        config=dict(plan.config),
+        collection=CollectionFacts.of(collection),
+        facts=_find_facts(retriever),
+        environment=dict(circumstances),
+        index=IndexFacts(
+            chunks=indexed.chunks,
+            seconds=dict(indexed.seconds),
+            bytes=indexed.bytes,
+            cached=list(indexed.cached),
+            facts=dict(indexed.facts),
+        ),
+        degraded=degraded,
+        rising_scores=rising,
+        retries=latency.retries,
+        depth=plan.depth,
+        sampled=searched < len(collection.queries),
+        join_rule=RULE,
+        throughput=latency.throughput,
+        concurrency=latency.concurrency,
+        seconds=seconds,
+        remote=list(latency.remote),
+    )
+
+
+def _gold_row(item: GoldItem) -> dict[str, Any]:
+    """Return the row of a gold item; it names a judge only where one is known."""
+    row = as_row(item)
+    return row if item.judged_by else {key: row[key] for key in row if key != "judged_by"}
+
+
+def _find_facts(retriever: Retriever) -> dict[str, Any]:
+    """Return what a retriever tells of itself, and the source of a class of somebody's own."""
+    with naming(f"{name_retriever(retriever)}: facts"):
+        own = retriever.adapted if isinstance(retriever, AdaptedRetriever) else retriever
+        facts = {**retriever.facts(), **describe_class(own)}
+        json.dumps(facts, sort_keys=True)
+    return facts
+
+
+def _identify(plan: Plan, retriever: Retriever, collection: Collection) -> str:
+    """Return the digest of all that a run's rankings are a function of."""
+    settings = {key: value for key, value in plan.config.items() if key not in WORDS}
+    packages = {name: at for name, at in environment.packages().items() if name != "mlflow"}
+    parts = [
+        settings,
+        collection.digest,
+        _find_facts(retriever),
+        environment.digest_code(),
+        packages,
+    ]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _new_id(plan: Plan, collection: Collection, identity: str) -> str:
+    now = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3]
+    name = collection.name.replace(":", ".").replace("/", ".")
+    return f"{plan.name[:LONGEST]}-{name[:LONGEST]}-{now}-{identity[:8]}"

@@ -1,0 +1,96 @@
+"""A retriever's answers and their scores, of which nothing is stored."""
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.eval.collections.collection import Collection, Query
+from assay.eval.runs.execution.execution import Plan, Ready, describe_run
+from assay.eval.runs.execution.searching import sample, search_plain
+from assay.eval.runs.latency import RETRIES, Latency
+from assay.eval.runs.manifest import count_rising
+from assay.eval.runs.rows import has_rising_scores
+from assay.eval.runs.stored import StoredRun
+from assay.eval.scoring import measures
+from assay.eval.scoring.join import Retrieved, join
+from assay.retrievers.base import AssayError, Chunk, Retriever
+
+
+def search_unstored(
+    plan: Plan,
+    retriever: Retriever,
+    collection: Collection,
+    ready: Ready,
+    circumstances: Mapping[str, Any],
+    sound: dict[int, Chunk],
+) -> StoredRun:
+    """Return a run of which nothing is written, timed or placed: its rankings are those of others.
+
+    `retriever` has indexed the documents; `circumstances` are those of
+    `assay.eval.runs.environment`; `sound` is that of `search`, here of several retrievers that may
+    share chunks.
+    """
+    begin = time.perf_counter()
+    queries = sample(collection.queries, plan.limit)
+    rankings = {
+        query.id: search_plain(retriever, collection, query, plan.depth, sound) for query in queries
+    }
+    retries = sum(
+        entry.counts.get(RETRIES, 0) for found in rankings.values() for entry in found.trace
+    )
+    degraded = dict(Counter(line for found in rankings.values() for line in found.degraded))
+    rising = [query for query, found in rankings.items() if has_rising_scores(found)]
+    latency = Latency((), None, plan.latency.concurrency, retries)
+    return StoredRun(
+        folder=Path(),
+        manifest=describe_run(
+            f"{plan.name}-{ready.identity[:8]}",
+            plan,
+            retriever,
+            collection,
+            ready,
+            latency,
+            degraded=degraded,
+            rising=count_rising(rising, len(queries)),
+            searched=len(queries),
+            circumstances=circumstances,
+            seconds=time.perf_counter() - begin,
+        ),
+        queries={query.id: query for query in queries},
+        gold={query.id: collection.gold[query.id] for query in queries},
+        gold_texts={},
+        rankings=rankings,
+        placements={},
+        prescribed=collection.prescribed,
+        latency=(),
+    )
+
+
+def score_queries(
+    retriever: Retriever,
+    collection: Collection,
+    queries: Sequence[Query],
+    measure: str,
+    depth: int,
+    sound: dict[int, Chunk] | None = None,
+) -> Mapping[str, float]:
+    """Return the score of each query by its id, as a stored run of `depth` would have it.
+
+    Given to several calls, `sound`, empty at first, spares chunks a second check. The retriever
+    must have indexed the documents of the collection. Raises AssayError when a part of it could not
+    do its work: such scores are not those of its settings.
+    """
+    joined = {}
+    sound = {} if sound is None else sound
+    for query in queries:
+        ranking = search_plain(retriever, collection, query, depth, sound)
+        if ranking.degraded:
+            raise AssayError(f"query {query.id}: {ranking.degraded[0]}")
+        retrieved = [
+            Retrieved(hit.chunk, hit.chunk.id in collection.prescribed) for hit in ranking.hits
+        ]
+        joined[query.id] = join(retrieved, collection.gold[query.id])
+    gold = {query.id: collection.gold[query.id] for query in queries}
+    return measures.score([measure], joined, gold)[measure]

@@ -1,0 +1,236 @@
+"""Where did the answer go? The fate of every gold item on its way to the first k hits.
+
+Computed from a stored run alone: the lists of its trace, and the placements taken with it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+from assay.eval.collections.collection import GoldItem
+from assay.eval.runs.gold_ranks import Placement, best_rank
+from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.candidate_lists import (
+    FINAL,
+    FUSION,
+    LEG,
+    STAGE,
+    Step,
+    Trail,
+    follow,
+    order_steps,
+)
+from assay.eval.runs.summary.ceilings import Ceiling, find_ceilings, measure_reached
+from assay.eval.statistics.estimates import Estimate
+
+# From the answer in its place to the answer nowhere; {k} is the cutoff.
+MEANINGS = {
+    "found": "in the first {k}",
+    "below k": "listed, but at no step within the first {k}",
+    "demoted": "a stage moved it out of the first {k}, and no later one back",
+    "filtered": "a stage took it out",
+    "lost in fusion": "in the first {k} of a leg, not in the first {k} of the fused list",
+    "beyond depth": "in no list; the named leg would be the first to list it, further down",
+    "in no leg": "no leg lists it, however deep",
+    "in no chunk": "no chunk covers half of it",
+    "not returned": "in no list; the retriever tells no more",
+}
+FATES = tuple(MEANINGS)
+NOTHING: Mapping[str, Mapping[str, float]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFate:
+    """What became of one relevant gold item of one query.
+
+    `where` is the stage that filtered or demoted it, or the legs that would find it deeper, with
+    their ranks. `ranks` is {step: rank of the first chunk there that covers the item}, None where
+    none does. `deeper` is the rank at which a leg would list it that did not hand it on.
+    """
+
+    item: GoldItem
+    fate: str
+    where: str
+    ranks: Mapping[str, int | None]
+    deeper: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def words(self) -> str:
+        """The fate in words."""
+        if self.fate == "found":
+            return f"found at rank {self.ranks[FINAL]}"
+        if self.fate == "below k" and self.ranks[FINAL]:
+            return f"below k: at rank {self.ranks[FINAL]}"
+        if self.fate in ("demoted", "filtered"):
+            return f"{self.fate} by {self.where}"
+        return f"{self.fate}: {self.where}" if self.where else self.fate
+
+    @property
+    def trail(self) -> str:
+        """Each step with the item's rank there, a dash where its list has none."""
+        return " · ".join(
+            f"{step} {rank or '–'}"
+            + (f" (deeper: {self.deeper[step]:,})" if step in self.deeper else "")
+            for step, rank in self.ranks.items()
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fate as JSON values."""
+        return {
+            "item": self.item.id,
+            "document": self.item.doc_id,
+            "grade": self.item.grade,
+            "fate": self.fate,
+            "where": self.where,
+            "ranks": dict(self.ranks),
+            "deeper": dict(self.deeper),
+        }
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """The fates of all relevant gold items of a run, and the ceiling of each step.
+
+    `items` and `types` (of queries) are by query id; `reached` is what the run itself scores in
+    the measures of the ceilings.
+    """
+
+    k: int
+    steps: tuple[str, ...]
+    items: Mapping[str, tuple[ItemFate, ...]]
+    ceilings: tuple[Ceiling, ...]
+    reached: Mapping[str, Estimate]
+    types: Mapping[str, str]
+
+    @cached_property
+    def fates(self) -> Mapping[str, Mapping[str, str]]:
+        """The fates by query id and the id of the gold item."""
+        return {
+            query: {item.item.id: item.fate for item in items}
+            for query, items in self.items.items()
+        }
+
+    def totals(self, type: str = "") -> Mapping[str, int]:  # noqa: A002
+        """Return {fate: gold items} for every fate, of all queries or of those of one type."""
+        counted = Counter(item.fate for item in self._of(type))
+        return {fate: counted[fate] for fate in FATES}
+
+    def causes(self, fate: str) -> Mapping[str, int]:
+        """Return {stage that filtered or demoted items, or leg nearest to them: gold items}."""
+        items = [item for item in self._of("") if item.fate == fate and item.where]
+        if fate == "beyond depth":
+            return Counter(min(item.deeper, key=item.deeper.__getitem__) for item in items)
+        return Counter(item.where for item in items)
+
+    @property
+    def by_type(self) -> Mapping[str, Mapping[str, int]]:
+        """The totals of each type of query; empty where queries have no types."""
+        return {kind: self.totals(kind) for kind in sorted(set(self.types.values()) - {""})}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return totals and ceilings as JSON values."""
+        return {
+            "k": self.k,
+            "steps": list(self.steps),
+            "items": sum(self.totals().values()),
+            "totals": dict(self.totals()),
+            "causes": {fate: dict(found) for fate in FATES if (found := self.causes(fate))},
+            "by_type": {kind: dict(totals) for kind, totals in self.by_type.items()},
+            "ceilings": [asdict(ceiling) for ceiling in self.ceilings],
+            "reached": {name: asdict(estimate) for name, estimate in self.reached.items()},
+        }
+
+    def _of(self, kind: str) -> Iterator[ItemFate]:
+        for query, items in self.items.items():
+            if not kind or self.types[query] == kind:
+                yield from items
+
+
+def attribute(
+    run: StoredRun, k: int = 10, known: Mapping[str, Mapping[str, float]] = NOTHING
+) -> Attribution:
+    """Return what became of every relevant gold item of `run` on its way to the first `k` hits.
+
+    An item is found where the join of the final hits counts it: at the first hit that covers it,
+    within `k`. One that is not is named by the step that last took it out of the first `k`; one
+    that never was there by the stage that took it out of the list, if one did. Ranks are those of
+    covering chunks, since a stage may put a chunk in the place of another. Scores of the run that
+    are `known`, {measure: {query id: score}}, are not computed again.
+    """
+    trails = follow(run)
+    steps = order_steps(trails)
+    depth = run.manifest.depth
+    return Attribution(
+        k=k,
+        steps=steps,
+        items={
+            trail.query: tuple(
+                _trace(item, trail, run.placements.get(trail.query, {}).get(item.id), k, depth)
+                for item in trail.items
+            )
+            for trail in trails
+        },
+        ceilings=find_ceilings(run, trails, steps, k),
+        reached=measure_reached(run, k, known),
+        types={query.id: query.type for query in run.queries.values()},
+    )
+
+
+def _trace(
+    item: GoldItem, trail: Trail, placement: Placement | None, k: int, depth: int
+) -> ItemFate:
+    ranks = {step.name: best_rank(step.ranks, trail.covering[item.id]) for step in trail.steps}
+    probed = placement.deeper if placement else {}
+    deeper = {leg: rank for leg, rank in probed.items() if rank and ranks.get(leg) is None}
+    if _within(ranks[FINAL], k):
+        fate, where = "found", ""
+    elif any(ranks.values()):
+        fate, where = _explain_loss(trail.steps, ranks, k, depth)
+    else:
+        fate, where = _explain_absence(placement, deeper)
+    return ItemFate(item, fate, where, ranks, deeper)
+
+
+def _explain_absence(placement: Placement | None, deeper: Mapping[str, int]) -> tuple[str, str]:
+    """Return fate and place of an item that is in no list of the run."""
+    if placement and not placement.covered:
+        return "in no chunk", ""
+    if not placement or not placement.deeper:
+        return "not returned", ""
+    nearest = sorted(deeper, key=lambda leg: (deeper[leg], leg))
+    where = ", ".join(f"{leg} at rank {deeper[leg]}" for leg in nearest)
+    return ("beyond depth", where) if where else ("in no leg", "")
+
+
+def _explain_loss(
+    steps: Sequence[Step], ranks: Mapping[str, int | None], k: int, depth: int
+) -> tuple[str, str]:
+    """Return fate and place of an item that some list holds, but not the first `k` hits."""
+    legs = [step for step in steps if step.kind == LEG]
+    line = [step for step in steps if step.kind != LEG]
+    before = min((rank for leg in legs if (rank := ranks[leg.name])), default=None)
+    moved, gone = None, None
+    for at, step in enumerate(line):
+        rank = ranks[step.name]
+        # Several legs become one list in whatever step comes first.
+        merges = step.kind == FUSION or (at == 0 and len(legs) > 1)
+        if _within(before, k) and not _within(rank, k):
+            moved = ("lost in fusion", "") if merges else _blame(step, before, rank, depth)
+        if before and not rank and not merges:
+            gone = _blame(step, before, rank, depth)
+        before = rank
+    return moved or gone or ("below k", "")
+
+
+def _blame(step: Step, before: int | None, rank: int | None, depth: int) -> tuple[str, str]:
+    """Return fate and place of an item that `step` moved from rank `before` to `rank`."""
+    cut = step.kind != STAGE and before and before > depth
+    if cut:
+        return "below k", ""
+    return ("demoted" if rank else "filtered"), step.name
+
+
+def _within(rank: int | None, k: int) -> bool:
+    return rank is not None and rank <= k

@@ -1,0 +1,116 @@
+"""What a run's answers are worth: the scores of `answers.jsonl`, and what the answers took."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import fsum
+from pathlib import Path
+from typing import Any
+
+from assay.eval.runs import generated_answers
+from assay.eval.runs.generated_answers import Recipe, StoredAnswer
+from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.cost import dollars
+from assay.eval.runs.summary.means import estimate_scores
+from assay.eval.runs.summary.unanswerable_queries import find_unanswered, list_values
+from assay.eval.statistics.estimates import Estimate, estimate_share
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers that a model gave from a run: the mean of each measure, and what they took.
+
+    `abstained` is the share of queries that got no answer, of those that nothing answers (right)
+    and of the others (wrong); None where there are none. `means` are over the queries asked, which
+    may be a sample.
+    """
+
+    run: StoredRun
+    recipe: Recipe
+    answers: Sequence[StoredAnswer]
+    means: Mapping[str, Estimate]
+    rightly_abstained: Estimate | None
+    wrongly_abstained: Estimate | None
+
+    @property
+    def path(self) -> Path:
+        """The file that they are in."""
+        return self.run.folder / generated_answers.FILE
+
+    @property
+    def endings(self) -> dict[str, int]:
+        """How many answers were refused or cut off, or not asked for as nothing was returned."""
+        found = [answer.ending for answer in self.answers]
+        return {name: found.count(name) for name in ("refusal", "length", "unasked")}
+
+    @property
+    def abstained(self) -> tuple[tuple[str, Estimate | None], ...]:
+        """The shares of queries that got no answer, with words for each kind."""
+        return (
+            ("nothing answers them, and the model says so", self.rightly_abstained),
+            ("something answers them, and the model gives no answer", self.wrongly_abstained),
+        )
+
+    @property
+    def bill(self) -> str:
+        """What the answers took, and what became of those that were not given, in words."""
+        told = {
+            "refusal": "refused",
+            "length": "cut off",
+            "unasked": "not asked: no passage to read",
+        }
+        counted = (f"{number} {told[name]}" for name, number in self.endings.items() if number)
+        cost = "USD unknown" if self.usd is None else f"{dollars(self.usd)} USD"
+        return "; ".join([f"{self.tokens:,} tokens, {cost} in all", *counted])
+
+    @property
+    def usd(self) -> float | None:
+        """What the answers cost, whenever they were paid for; None where that is not known."""
+        costs = [answer.usd for answer in self.answers]
+        return None if None in costs else fsum(cost for cost in costs if cost is not None)
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of prompts and answers, as far as they are known."""
+        return sum((row.prompt_tokens or 0) + (row.output_tokens or 0) for row in self.answers)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        return {
+            "run": self.run.manifest.id,
+            "collection": self.run.manifest.collection.name,
+            "recipe": asdict(self.recipe),
+            "queries": len(self.answers),
+            "measures": {name: list_values(mean) for name, mean in self.means.items()},
+            "abstained": {
+                "unanswered": list_values(self.rightly_abstained),
+                "answered": list_values(self.wrongly_abstained),
+            },
+            "endings": self.endings,
+            "tokens": self.tokens,
+            "usd": self.usd,
+            "file": str(self.path),
+        }
+
+
+def examine_answers(run: StoredRun) -> Answers | None:
+    """Return the answers given from `run` and what they are worth; None where there are none."""
+    found = generated_answers.read(run.folder)
+    if found is None:
+        return None
+    answers = [found.answers[query] for query in run.queries if query in found.answers]
+    asked = run.take({answer.query for answer in answers})
+    scores = generated_answers.score(asked, generated_answers.list_available(asked))
+    unanswered = find_unanswered(run)
+    return Answers(
+        run=run,
+        recipe=found.recipe,
+        answers=answers,
+        means={name: estimate_scores(name, each.values()) for name, each in scores.items()},
+        rightly_abstained=_count(row for row in answers if row.query in unanswered),
+        wrongly_abstained=_count(row for row in answers if row.query not in unanswered),
+    )
+
+
+def _count(rows: Iterable[StoredAnswer]) -> Estimate | None:
+    found = [row.abstained for row in rows]
+    return estimate_share(sum(found), len(found)) if found else None

@@ -1,0 +1,43 @@
+"""What runs are called side by side: their config, and of one config what differs."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from assay.eval.runs.config_keys import flatten, shorten
+from assay.eval.runs.stored import StoredRun
+
+SAID = 3  # keys in a label
+LONGEST = 40  # characters of a value
+UNTOLD = {"name", "description"}
+
+
+def label_runs(runs: Sequence[StoredRun]) -> tuple[str, ...]:
+    """Return the name of each run's config; of runs of one name also the keys that differ among
+    them, else when each was made, else its id.
+    """
+    names = [run.manifest.name for run in runs]
+    labels = list(names)
+    for name in (name for name, times in Counter(names).items() if times > 1):
+        places = [at for at, other in enumerate(names) if other == name]
+        alike = [runs[at] for at in places]
+        ids = [run.manifest.id for run in alike]
+        for told in (_tell_keys(alike), [run.manifest.created for run in alike], ids):
+            if len(set(told)) == len(told):
+                break
+        for at, words in zip(places, told, strict=True):
+            labels[at] = f"{name} ({words})" if words else name
+    return tuple(labels)
+
+
+def _tell_keys(runs: Sequence[StoredRun]) -> list[str]:
+    """Return in words what of its config each run has otherwise than another of them."""
+    configs = [dict(flatten(run.manifest.config)) for run in runs]
+    keys = dict.fromkeys(key for config in configs for key in config if key not in UNTOLD)
+    differing = [key for key in keys if len({config.get(key) for config in configs}) > 1]
+    names = shorten(differing[:SAID])
+    more = ", …" if len(differing) > SAID else ""
+    return [
+        ", ".join(f"{name} {config[key][:LONGEST]}" for key, name in names.items() if key in config)
+        + more
+        for config in configs
+    ]

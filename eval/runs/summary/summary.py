@@ -1,0 +1,177 @@
+"""What a run shows: measures and latencies with their intervals."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from assay.eval.collections.judgment_source import describe_models
+from assay.eval.runs import generated_answers
+from assay.eval.runs.ann_recall import find_recalls
+from assay.eval.runs.delays import describe_delays
+from assay.eval.runs.latency import TOTAL, collect_times
+from assay.eval.runs.manifest import describe_order, describe_unread
+from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.attribution import Attribution, attribute
+from assay.eval.runs.summary.cost import Cost, find_cost
+from assay.eval.runs.summary.generated_answers import Answers, examine_answers
+from assay.eval.runs.summary.legs_alone import LegAlone, score_legs
+from assay.eval.runs.summary.means import estimate_scores
+from assay.eval.runs.summary.unanswerable_queries import Answering, examine_answering
+from assay.eval.runs.summary.unjudged import Unjudged, examine
+from assay.eval.scoring import measures
+from assay.eval.scoring.calculation import Scores
+from assay.eval.statistics.estimates import Estimate, OpenEstimate, estimate_percentile
+
+PERCENTILES = (50, 95, 99)
+
+# Given a run and the names of measures, its scores.
+Score = Callable[[StoredRun, Sequence[str]], Scores]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The figures of one run, all computed from the stored run.
+
+    `scores` is {measure: {query id: score}}; `latency` is {stage: {"p50": …, "p95": …, "p99": …}}
+    in milliseconds, `total` first, and empty when none was measured.
+    """
+
+    run: StoredRun
+    scores: Mapping[str, Mapping[str, float]]
+    means: Mapping[str, Estimate]
+    latency: Mapping[str, Mapping[str, OpenEstimate]]
+
+    @cached_property
+    def by_type(self) -> Mapping[str, Mapping[str, Estimate]]:
+        """Means per type of query, {type: {measure: mean}}; empty where queries have no types."""
+        types = sorted({query.type for query in self.run.queries.values()} - {""})
+        return {
+            kind: {
+                name: estimate_scores(
+                    name,
+                    [found[id_] for id_, query in self.run.queries.items() if query.type == kind],
+                )
+                for name, found in self.scores.items()
+            }
+            for kind in types
+        }
+
+    @cached_property
+    def attribution(self) -> Attribution:
+        """What became of every gold item on its way to the first ten hits."""
+        return attribute(self.run, known=self.scores)
+
+    @cached_property
+    def legs(self) -> tuple[LegAlone, ...]:
+        """What each leg alone scores in the headline measure, beside their fusion, if any."""
+        return score_legs(self.run, measures.choose_headline(self.scores))
+
+    @cached_property
+    def answering(self) -> Answering | None:
+        """What is returned where nothing answers; None where each query has an answer."""
+        return examine_answering(self.run)
+
+    @cached_property
+    def answers(self) -> Answers | None:
+        """What a language model answered from the run; None where none has."""
+        return examine_answers(self.run)
+
+    @cached_property
+    def cost(self) -> Cost | None:
+        """What services charge; None where none was asked that may."""
+        return find_cost(self.run)
+
+    @cached_property
+    def cautions(self) -> tuple[str, ...]:
+        """What of the pipeline itself holds back its scores or its speed, in sentences."""
+        better = [item.words for item in self.legs if item.gain.value > 0]
+        mixed = self.answering.caution if self.answering else ""
+        manifest = self.run.manifest
+        order = describe_order(manifest.rising_scores)
+        lines = [order, describe_unread(manifest.index), mixed]
+        return (*better, *filter(None, lines), *self.delays)
+
+    @cached_property
+    def models(self) -> str:
+        """What share of the judgments is a language model's, in a sentence; "" where none is."""
+        return describe_models(self.run.gold.values())
+
+    @cached_property
+    def delays(self) -> tuple[str, ...]:
+        """Fixed waits that may be the network's, as the latencies show them, in sentences."""
+        return describe_delays(collect_times(self.run.latency), self.run.manifest.remote)
+
+    @cached_property
+    def unjudged(self) -> tuple[Unjudged, ...]:
+        """What hits that no one has judged leave open in every measure."""
+        return examine(self.run, self.scores)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the figures as the JSON object that `assay run --json` prints."""
+        manifest = self.run.manifest
+        return {
+            "run": manifest.id,
+            "config": manifest.name,
+            "collection": manifest.collection.name,
+            "queries": len(self.run.queries),
+            "sampled": manifest.sampled,
+            "queries_without_hits": len(self.run.without_hits),
+            "measures": {
+                name: {"mean": mean.value, "low": mean.low, "high": mean.high}
+                for name, mean in self.means.items()
+            },
+            "ir_measures": measures.list_standard(self.means),
+            "legs": {item.leg: item.as_json() for item in self.legs},
+            "answering": self.answering.as_json() if self.answering else None,
+            "judged_by_model": self.models or None,
+            "unjudged": {item.measure: item.as_json() for item in self.unjudged},
+            "latency_ms": _values(self.latency[TOTAL]) if self.latency else None,
+            "stages_ms": {
+                stage: _values(figures) for stage, figures in self.latency.items() if stage != TOTAL
+            },
+            "delays": list(self.delays),
+            "throughput": {
+                "queries_per_second": manifest.throughput,
+                "concurrency": manifest.concurrency,
+            },
+            "cost": self.cost.as_json() if self.cost else None,
+            "index": manifest.index.model_dump(exclude={"facts": {"tokens"}}),
+            "recall_against_exact": find_recalls(manifest.facts),
+            "degraded": manifest.degraded,
+            "rising_scores": manifest.rising_scores and manifest.rising_scores.model_dump(),
+            "retries": manifest.retries,
+        }
+
+
+def summarise(
+    run: StoredRun, names: Sequence[str] = measures.DEFAULT, score: Score = generated_answers.score
+) -> Summary:
+    """Compute the measures `names` of a stored run, by `score`, and its latencies."""
+    return summarise_scores(run, score(run, names))
+
+
+def summarise_scores(run: StoredRun, scores: Scores) -> Summary:
+    """Return the figures of a stored run whose `scores` are known."""
+    means = {name: estimate_scores(name, found.values()) for name, found in scores.items()}
+    samples = collect_times(run.latency)
+    latency = {stage: estimate_percentiles(times) for stage, times in samples.items()}
+    return Summary(run, scores, means, latency)
+
+
+def estimate_percentiles(times: Sequence[float]) -> dict[str, OpenEstimate]:
+    """Return p50, p95 and p99 of milliseconds, each with its interval."""
+    return {f"p{percent}": estimate_percentile(times, percent) for percent in PERCENTILES}
+
+
+def explain_open(figures: Mapping[str, OpenEstimate], noun: str = "queries") -> str:
+    """Return in words which percentiles, by name, have no upper bound; nothing where all have."""
+    names = [name for name, figure in figures.items() if figure.high is None]
+    if not names:
+        return ""
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return f"{figures[names[0]].n} {noun} are too few to bound {listed} from above"
+
+
+def _values(figures: Mapping[str, OpenEstimate]) -> dict[str, float]:
+    return {name: figure.value for name, figure in figures.items()}

@@ -1,0 +1,175 @@
+"""Queries that nothing answers: whether nothing is returned, and which scores tell them apart.
+
+A query is unanswered where no judged text has the grade from which a text answers (see
+`assay.eval.collections.card`). Every list of a run has a best score and a margin: that score less
+the mean of the first 20. The higher of two queries' scores should be that of the answered one; how
+often it is so is the area under the ROC curve.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.candidate_lists import FUSION, LEG, name_entries
+from assay.eval.statistics.estimates import Estimate, estimate_share
+from assay.eval.statistics.roc import Point, estimate_auc, trace_curve
+
+RERANK = "rerank"
+MARGIN_OF = 20
+Kind = Literal["best", "margin"]
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A score of one list of each query, in the order of the run; minus infinity of an empty one.
+
+    There is at least one of either.
+    """
+
+    step: str
+    kind: Kind
+    answered: tuple[float, ...]
+    unanswered: tuple[float, ...]
+
+    @cached_property
+    def auc(self) -> Estimate:
+        """The chance that an answered query scores above an unanswered one."""
+        return estimate_auc(self.answered, self.unanswered)
+
+    @cached_property
+    def curve(self) -> list[Point]:
+        """What each threshold does; positives are the answered queries."""
+        return trace_curve(self.answered, self.unanswered)
+
+    @property
+    def words(self) -> str:
+        """What the score is."""
+        return f"{self.step}, {'best' if self.kind == 'best' else f'best − mean of {MARGIN_OF}'}"
+
+
+@dataclass(frozen=True)
+class Answering:
+    """How a run deals with queries that nothing answers, of which there are some.
+
+    `falsely_empty` is the share of the others for which nothing is returned, None where there are
+    none; `rightly_empty` that of the unanswered ones. `signals` need both kinds of queries.
+    """
+
+    falsely_empty: Estimate | None
+    rightly_empty: Estimate
+    signals: tuple[Signal, ...]
+
+    @property
+    def rows(self) -> tuple[tuple[str, Estimate], ...]:
+        """The shares of queries for which nothing is returned, with words for each kind."""
+        right = ("nothing returned, unanswered", self.rightly_empty)
+        if self.falsely_empty is None:
+            return (right,)
+        return (right, ("nothing returned, answered", self.falsely_empty))
+
+    @property
+    def best(self) -> Signal | None:
+        """The signal that tells best apart."""
+        return max(self.signals, key=lambda signal: signal.auc.value, default=None)
+
+    @property
+    def caution(self) -> str:
+        """What the means of a run on queries of both kinds hold; "" where there is one kind."""
+        if self.falsely_empty is None:
+            return ""
+        few = self.rightly_empty.n
+        return (
+            f"Nothing answers {few} of {few + self.falsely_empty.n} queries; the measures above "
+            "count what is judged related to them, else 0"
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the figures as JSON values."""
+        return {
+            "answered": list_values(self.falsely_empty),
+            "unanswered": list_values(self.rightly_empty),
+            "auc": [
+                {"step": signal.step, "score": signal.kind, **(list_values(signal.auc) or {})}
+                for signal in self.signals
+            ],
+        }
+
+
+def examine_answering(run: StoredRun) -> Answering | None:
+    """Return how `run` deals with unanswered queries; None where there are none."""
+    unanswered = find_unanswered(run)
+    if not unanswered:
+        return None
+    answered = [query for query in run.queries if query not in unanswered]
+    return Answering(
+        falsely_empty=_count_empty(run, answered) if answered else None,
+        rightly_empty=_count_empty(run, list(unanswered)),
+        signals=find_signals(run) if answered else (),
+    )
+
+
+def find_unanswered(run: StoredRun) -> frozenset[str]:
+    """Return the ids of the queries that nothing judged answers."""
+    least = run.manifest.collection.answers_from
+    return frozenset(
+        query for query, gold in run.gold.items() if all(item.grade < least for item in gold)
+    )
+
+
+def find_signals(run: StoredRun) -> tuple[Signal, ...]:
+    """Return the signals of every leg, of the fused list, and of the reranked one."""
+    unanswered = find_unanswered(run)
+    lists = {query: _list_scores(run, query) for query in run.queries}
+    steps = dict.fromkeys(step for by_step in lists.values() for step in by_step)
+    signals = []
+    for step in steps:
+        for kind, measure in MEASURES:
+            scores = {query: measure(by_step.get(step, ())) for query, by_step in lists.items()}
+            signals.append(
+                Signal(
+                    step=step,
+                    kind=kind,
+                    answered=tuple(at for query, at in scores.items() if query not in unanswered),
+                    unanswered=tuple(at for query, at in scores.items() if query in unanswered),
+                )
+            )
+    return tuple(signals)
+
+
+def _list_scores(run: StoredRun, query: str) -> Mapping[str, Sequence[float]]:
+    """Return the first scores of a query's lists by step; those of a step that tells none: none."""
+    trace = run.rankings[query].trace
+    return {
+        name: [score for _, score in entry.candidates[:MARGIN_OF]]
+        for name, entry in zip(name_entries(trace), trace, strict=True)
+        if entry.candidates and (entry.kind in (LEG, FUSION) or entry.name == RERANK)
+    }
+
+
+def _take_best(scores: Sequence[float]) -> float:
+    return scores[0] if scores else -math.inf
+
+
+def _take_margin(scores: Sequence[float]) -> float:
+    return scores[0] - sum(scores) / len(scores) if scores else -math.inf
+
+
+def _count_empty(run: StoredRun, queries: Sequence[str]) -> Estimate:
+    empty = sum(not run.rankings[query].hits for query in queries)
+    return estimate_share(empty, len(queries))
+
+
+def list_values(estimate: Estimate | None) -> dict[str, float] | None:
+    """Return an estimate as JSON values."""
+    if estimate is None:
+        return None
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
+
+
+MEASURES: tuple[tuple[Kind, Callable[[Sequence[float]], float]], ...] = (
+    ("best", _take_best),
+    ("margin", _take_margin),
+)

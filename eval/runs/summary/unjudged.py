@@ -1,0 +1,98 @@
+"""What results that no one has judged leave open in each measure, at the measure's own cutoff.
+
+Measures count an unjudged hit as not relevant. Three figures beside a measure say what that may
+hide:
+
+* Judged@k: the share of the first k hits that were judged.
+* The condensed list: the same measure after the unjudged hits have been taken out of the ranking,
+  so that those below move up (Sakai, "Alternatives to Bpref", SIGIR 2007). It is no bound, and it
+  flatters where hardly anything was judged not relevant.
+* Bounds: the lowest and the highest score that judging the unjudged hits above the cutoff could
+  give (see assay.eval.scoring.bounds).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.means import estimate_scores
+from assay.eval.scoring import measures
+from assay.eval.scoring.bounds import bound
+from assay.eval.scoring.calculation import Gold, Joined, Scores
+from assay.eval.scoring.grid import Grid, lay_out
+from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """One measure, as means over the queries of a run.
+
+    `scored` is the measure as it stands, `judged` is Judged@k at its cutoff. There are no bounds
+    where none are known (see assay.eval.scoring.bounds).
+    """
+
+    measure: str
+    scored: Estimate
+    judged: Estimate
+    condensed: Estimate
+    lower: Estimate | None
+    upper: Estimate | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what stands beside the measure as a JSON object."""
+        bounds = {"lower": self.lower, "upper": self.upper}
+        return {
+            "judged": _figures(self.judged),
+            "condensed": _figures(self.condensed),
+            "bounds": {side: _figures(limit) for side, limit in bounds.items() if limit} or None,
+        }
+
+
+def examine(run: StoredRun, scores: Mapping[str, Mapping[str, float]]) -> tuple[Unjudged, ...]:
+    """Return what is open in every measure of `scores` ({measure: {query id: score}}).
+
+    Unjudged hits leave nothing open in those that are neither better nor worse; what they leave
+    open in measures of answers is not told.
+    """
+    known = {name: measures.find(name) for name in scores}
+    names = [name for name, item in known.items() if item.is_ranked and not item.of_answers]
+    condensed = condense(names, run.joined, run.gold)
+    grid = lay_out(run.joined, run.gold)
+    found = []
+    for name in names:
+        limits = bound(name, grid)
+        found.append(
+            Unjudged(
+                measure=name,
+                scored=estimate_scores(name, scores[name].values()),
+                judged=estimate_mean([*share_judged(name, grid).values()], SHARE),
+                condensed=estimate_scores(name, condensed[name].values()),
+                lower=estimate_scores(name, limits[0].values()) if limits else None,
+                upper=estimate_scores(name, limits[1].values()) if limits else None,
+            )
+        )
+    return tuple(found)
+
+
+def share_judged(name: str, grid: Grid) -> dict[str, float]:
+    """Return Judged@k by query, k being the cutoff of the measure `name`; of all hits without.
+
+    With a budget of tokens, k is the number of hits that fit into it. 0 where there are no hits.
+    """
+    measure = measures.find(name)
+    judged = np.count_nonzero(grid.judged & grid.mark_above(measure), axis=1)
+    shares = judged / np.maximum(grid.limit(measure), 1)
+    return dict(zip(grid.queries, shares.tolist(), strict=True))
+
+
+def condense(names: Sequence[str], joined: Joined, gold: Gold) -> Scores:
+    """Return the measures `names` of the rankings without their unjudged hits."""
+    lists = {query: [hit for hit in hits if hit.judged] for query, hits in joined.items()}
+    return measures.score(names, lists, gold)
+
+
+def _figures(mean: Estimate) -> dict[str, float]:
+    return {"mean": mean.value, "low": mean.low, "high": mean.high}

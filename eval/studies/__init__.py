@@ -1,0 +1,1 @@
+"""Studies: one folder for each question a user asks, from its arithmetic to its page."""

@@ -1,0 +1,1 @@
+"""Ablation: what each part of a pipeline adds."""

@@ -1,0 +1,178 @@
+"""Ablation: what each part of a pipeline adds, and what it costs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from assay.eval.statistics.estimates import OpenEstimate
+from assay.eval.studies.comparison.differences import Difference
+
+MEASURES = ("nDCG@10", "Hit@1", "Recall@20")
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Percentiles of the milliseconds a part itself took, over `n` queries."""
+
+    p50: float
+    p95: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one part adds to a pipeline.
+
+    `differences` are those of the pipeline with the part from that without, `run` is the variant
+    that was made for it. `changed` of the `queries` are ranked otherwise, `changed_top` within
+    the first ten. `tokens` is by how many the mean of `Tokens@10` rises. `own` is the time of the
+    part by the traces; `total` the median, over queries timed with and without it by turns, of the
+    difference of all the time. Where there is no variant, `refusal` says why; where it could not
+    be run, `failure` does.
+    """
+
+    part: str
+    kind: str
+    along: tuple[str, ...] = ()
+    replaces: bool = False
+    run: str = ""
+    refusal: str = ""
+    failure: str = ""
+    differences: tuple[Difference, ...] = ()
+    queries: int = 0
+    changed: int = 0
+    changed_top: int = 0
+    tokens: float = 0.0
+    own: Times | None = None
+    total: OpenEstimate | None = None
+
+    @property
+    def label(self) -> str:
+        """The part in words, with what goes or comes with it."""
+        label = f"{self.kind} {self.part}"
+        if self.replaces:
+            label += " in place of the plain one"
+        return f"{label} with {', '.join(self.along)}" if self.along else label
+
+    @property
+    def gains(self) -> list[Difference]:
+        """The measures that the part is shown to raise."""
+        return [item for item in self.differences if item.verdict == "better"]
+
+    @property
+    def harms(self) -> list[Difference]:
+        """The measures that the part is shown to lower."""
+        return [item for item in self.differences if item.verdict == "worse"]
+
+    @property
+    def presuming(self) -> list[Difference]:
+        """The differences shown that are only if large gains and losses are equally rare."""
+        return [item for item in self.differences if item.presumes_symmetry]
+
+    @property
+    def idle(self) -> bool:
+        """Whether the part is shown to change no measure."""
+        return bool(self.differences) and not self.gains and not self.harms
+
+    @property
+    def finding(self) -> str:
+        """What was found of the part, in a clause or two."""
+        if not self.differences:
+            return f"failed: {self.failure}" if self.failure else self.refusal
+        if self.idle:
+            found = f"adds nothing that {self.queries} queries can show"
+            found = found if self.changed else f"changes no ranking of {self.queries} queries"
+        else:
+            parts = (("adds", self.gains), ("hurts", self.harms))
+            found = "; ".join(f"{word} {_list(items)}" for word, items in parts if items)
+        return f"{found}; costs {milliseconds(self.own.p95)} ms" if self.own else found
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """A pipeline without each of its parts, and a plain one with each of them alone.
+
+    `full` and `plain` are the ids of runs, one id where the pipeline is the plain one; `means` are
+    theirs by these two words. All differences of both tables are one family of tests.
+    """
+
+    id: str
+    name: str
+    collection: str
+    queries: int
+    created: str
+    environment: Mapping[str, Any]
+    measures: tuple[str, ...]
+    full: str
+    plain: str
+    plain_legs: tuple[str, ...]
+    means: Mapping[str, Mapping[str, float]]
+    removals: tuple[Row, ...]
+    additions: tuple[Row, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def tests(self) -> int:
+        """The number of differences that are tested together."""
+        return sum(item.p is not None for row in self.rows for item in row.differences)
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows of both tables."""
+        return (*self.removals, *self.additions)
+
+    @property
+    def timed(self) -> bool:
+        """Whether pipelines were timed by turns."""
+        return any(row.total for row in self.rows)
+
+    @property
+    def failed(self) -> list[Row]:
+        """The rows whose variant could not be run."""
+        return [row for row in self.rows if row.failure]
+
+    @property
+    def conclusions(self) -> list[str]:
+        """The parts of the whole pipeline by what they are shown to do, a line a kind."""
+        groups = (
+            ("adds quality", [row for row in self.removals if row.gains and not row.harms]),
+            ("adds nothing shown", [row for row in self.removals if row.idle]),
+            ("hurts", [row for row in self.removals if row.harms]),
+        )
+        return [f"{what}: {', '.join(row.label for row in rows)}" for what, rows in groups if rows]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all that was found as JSON values."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "collection": self.collection,
+            "queries": self.queries,
+            "created": self.created,
+            "measures": list(self.measures),
+            "tests": self.tests,
+            "full": {"run": self.full, "means": dict(self.means["full"])},
+            "plain": {
+                "run": self.plain,
+                "legs": list(self.plain_legs),
+                "means": dict(self.means["plain"]),
+            },
+            "removals": [_row_as_json(row) for row in self.removals],
+            "additions": [_row_as_json(row) for row in self.additions],
+            "conclusions": self.conclusions,
+            "warnings": list(self.warnings),
+            "environment": dict(self.environment),
+        }
+
+
+def milliseconds(value: float) -> str:
+    """Return milliseconds to two significant digits."""
+    return f"{value:.0f}" if value >= 10 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
+
+
+def _list(items: Sequence[Difference]) -> str:
+    return ", ".join(f"{item.measure} {item.difference.value:+.3f}" for item in items)
+
+
+def _row_as_json(row: Row) -> dict[str, Any]:
+    return {**asdict(row), "finding": row.finding}

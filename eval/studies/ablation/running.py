@@ -1,0 +1,243 @@
+"""Making the runs that an ablation compares."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from assay.eval.configs.config import RunConfig
+from assay.eval.running.runner import Done, Helpers, Runner, Task
+from assay.eval.runs import environment
+from assay.eval.runs.latency import LatencySettings
+from assay.eval.runs.stored import load
+from assay.eval.studies.ablation.analysis import Ablation, Row
+from assay.eval.studies.ablation.variants import (
+    Part,
+    Plain,
+    Settings,
+    Variant,
+    list_parts,
+    make_plain,
+    plan_additions,
+    plan_removals,
+)
+from assay.eval.studies.ablation.weighing import TOKENS, Observed, Weighed, describe, judge, weigh
+from assay.eval.studies.comparison.differences import describe_symmetry
+from assay.eval.tracking.record import Record
+from assay.retrievers.base import AssayError
+from assay.retrievers.pipeline.pipeline import PipelineSettings
+from assay.retrievers.settings import Workshop, explain_error
+from assay.retrievers.store.digest import digest
+
+FULL, PLAIN = "whole", "plain"
+WARM_UP = 2
+TIMED_ALONE = 20  # queries timed in the plain pipeline, and in that with each part
+SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The variants of a config's pipeline. `timed` queries are timed without each part."""
+
+    config: RunConfig
+    parts: tuple[Part, ...]
+    plain: Plain
+    removals: tuple[Variant, ...]
+    additions: tuple[Variant, ...]
+    measures: tuple[str, ...]
+    timed: int
+
+    @cached_property
+    def tasks(self) -> dict[str, Task]:
+        """Every pipeline to run by its name; of those that are alike only the first."""
+        made: dict[str, Settings | None] = {
+            FULL: self.config.retriever.model_dump(mode="json"),
+            PLAIN: self.plain.settings,
+            **{_without(item): item.settings for item in self.removals},
+            **{_with(item): item.settings for item in self.additions},
+        }
+        tasks: dict[str, Task] = {}
+        first: dict[str, Task] = {}
+        for name, settings in made.items():
+            if settings is not None:
+                task = Task({"pipeline": name}, self._vary(name, settings))
+                tasks[name] = first.setdefault(digest(task.config.retriever), task)
+        return tasks
+
+    def _vary(self, name: str, retriever: Settings) -> RunConfig:
+        """Return the config of a variant. The whole one is as given, so that its run is found."""
+        measures = list(dict.fromkeys([*self.config.measures, *self.measures, TOKENS]))
+        values = {**self.config.model_dump(mode="json"), "measures": measures}
+        if name != FULL:
+            label = re.sub(r"[^\w.]+", "-", f"{self.config.name}-{name}")
+            latency = self.config.latency
+            timed = TIMED_ALONE if name.startswith(PLAIN) else self.timed
+            values |= {
+                "name": label,
+                "retriever": dict(retriever),
+                "latency": LatencySettings(
+                    queries=min(timed, latency.queries),
+                    warm_up=min(WARM_UP, latency.warm_up),
+                    seconds=min(SECONDS, latency.seconds),
+                    concurrency=latency.concurrency,
+                ).model_dump(),
+            }
+        return RunConfig.model_validate(values)
+
+
+def make_plan(config: RunConfig, measures: Sequence[str], timed: int) -> Plan:
+    """Return what is to be run to find what each part of a config's pipeline adds.
+
+    Raises AssayError where it is no pipeline of parts.
+    """
+    if not isinstance(config.retriever, PipelineSettings):
+        kind = config.retriever.type
+        raise AssayError(f"{config.name}: retriever.type: {kind} has no parts; allowed: pipeline")
+    values = config.retriever.model_dump(mode="json")
+    parts = list_parts(values, {name: leg.plain for name, leg in config.retriever.active.items()})
+    plain = make_plain(values, parts)
+    return Plan(
+        config=config,
+        parts=tuple(parts),
+        plain=plain,
+        removals=tuple(plan_removals(values, parts, check)),
+        additions=tuple(plan_additions(values, plain, parts, check)),
+        measures=tuple(dict.fromkeys(measures)),
+        timed=timed,
+    )
+
+
+def check(retriever: Settings) -> str:
+    """Say what is wrong with the settings of a pipeline; empty if nothing is."""
+    try:
+        PipelineSettings.model_validate(retriever)
+    except ValidationError as error:
+        return explain_error(error)
+    return ""
+
+
+def ablate(
+    plan: Plan, workshop: Workshop, reports: Path, helpers: Helpers | None = None
+) -> tuple[Ablation, list[Record]]:
+    """Run every variant, or find its run; return what they show, and what MLflow is told.
+
+    Raises AssayError where the whole pipeline cannot be run; a variant that fails says so in its
+    row.
+    """
+    tasks = list({id(task): task for task in plan.tasks.values()}.values())
+    runner = Runner(plan.measures[0], workshop, reports, helpers=helpers)
+    done = runner.run(tasks)
+    done = runner.store(tasks, done, range(len(tasks)))
+    by_task = {id(task): one for task, one in zip(tasks, done, strict=True)}
+    outcomes = {name: by_task[id(task)] for name, task in plan.tasks.items()}
+    for name in (FULL, PLAIN):
+        if failure := outcomes[name].result.failure:
+            raise AssayError(f"{plan.config.name}: the {name} pipeline: {failure}")
+    limits = plan.config.latency.model_copy(update={"queries": plan.timed})
+    times = runner.time_together(tasks, done, reports / name_ablation(plan), limits)
+    seen = {
+        id(one): Observed.of(load(reports / one.run), figures.scores, times.get(one.identity, ()))
+        for one in done
+        if (figures := one.result.figures)
+    }
+    observed = {name: seen[id(one)] for name, one in outcomes.items() if id(one) in seen}
+    rows = list(_weigh(plan, outcomes, observed))
+    found = _collect(plan, outcomes, observed, list(judge(rows)))
+    return found, list(_name_records(plan, outcomes))
+
+
+def _name_records(plan: Plan, outcomes: Mapping[str, Done]) -> Iterator[Record]:
+    """Yield what MLflow is told of each run, by the name of the first variant it is of."""
+    seen = set()
+    for name, one in outcomes.items():
+        if one.record and one.run not in seen:
+            seen.add(one.run)
+            yield replace(one.record, name=f"{name}: {plan.config.name}")
+
+
+def _weigh(
+    plan: Plan, outcomes: Mapping[str, Done], observed: Mapping[str, Observed]
+) -> Iterator[Weighed]:
+    """Yield what each removal takes from the whole, then what each addition gives to the plain."""
+    removals = ((item, _without(item), _without(item), FULL) for item in plan.removals)
+    additions = ((item, _with(item), PLAIN, _with(item)) for item in plan.additions)
+    for item, name, lesser, greater in (*removals, *additions):
+        if name in observed:
+            pair = observed[lesser], observed[greater]
+            yield weigh(item, plan.parts, pair, observed[name].run, plan.measures)
+        else:
+            failure = outcomes[name].result.failure if name in outcomes else ""
+            yield Weighed(describe(item, failure))
+
+
+def _without(item: Variant) -> str:
+    return f"without {_name(item)}"
+
+
+def _with(item: Variant) -> str:
+    return f"{PLAIN} with {_name(item)}"
+
+
+def _name(item: Variant) -> str:
+    """Return the part with its place in its list, since a step may stand there twice."""
+    return f"{item.part.kind} {item.part.at + 1} {item.part.name}"
+
+
+def _collect(
+    plan: Plan,
+    outcomes: Mapping[str, Done],
+    observed: Mapping[str, Observed],
+    rows: Sequence[Row],
+) -> Ablation:
+    """Return the ablation."""
+    full, config = observed[FULL], plan.config
+    return Ablation(
+        id=name_ablation(plan),
+        name=config.name,
+        collection=config.dataset,
+        queries=len(full.hits),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        environment=environment.describe(),
+        measures=plan.measures,
+        full=full.run,
+        plain=observed[PLAIN].run,
+        plain_legs=tuple(
+            f"{name}: {leg['type']}" for name, leg in plan.plain.settings["legs"].items()
+        ),
+        means={"full": _means(outcomes[FULL]), "plain": _means(outcomes[PLAIN])},
+        removals=tuple(rows[: len(plan.removals)]),
+        additions=tuple(rows[len(plan.removals) :]),
+        warnings=_warn(config, list(observed.values()), rows),
+    )
+
+
+def name_ablation(plan: Plan) -> str:
+    """Return the id of an ablation, which the same variants share."""
+    identity = digest([task.config.model_dump(mode="json") for task in plan.tasks.values()])
+    collection = re.sub(r"[^\w.]+", ".", plan.config.dataset).strip(".")
+    return f"ablate-{plan.config.name}-{collection}-{identity[:8]}"
+
+
+def _warn(config: RunConfig, observed: Sequence[Observed], rows: Sequence[Row]) -> tuple[str, ...]:
+    """Return what a reader must know first, each line once."""
+    lines = [
+        f"{item.run} is degraded on {queries} of {len(item.hits)} queries: {line}"
+        for item in observed
+        for line, queries in item.degraded.items()
+    ]
+    sample = [f"a sample: {len(observed[0].hits)} queries"] if config.limit else []
+    return tuple(dict.fromkeys([*sample, *lines, *caution(rows)]))
+
+
+def caution(rows: Sequence[Row]) -> list[str]:
+    """Return a line for each row that presumes large gains to be as rare as large losses."""
+    return [f"{row.label}: {describe_symmetry(row.presuming)}" for row in rows if row.presuming]
+
+
+def _means(done: Done) -> dict[str, float]:
+    figures = done.result.figures
+    return {name: mean.value for name, mean in figures.means.items()} if figures else {}

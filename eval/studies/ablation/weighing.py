@@ -1,0 +1,135 @@
+"""How the rows of an ablation are made of runs with a part and without it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+
+from assay.eval.runs.stored import StoredRun
+from assay.eval.statistics.estimates import OpenEstimate, estimate_percentile
+from assay.eval.studies.ablation.analysis import Row, Times
+from assay.eval.studies.ablation.variants import Part, Variant
+from assay.eval.studies.comparison.differences import Contrast, judge_family
+
+TOKENS = "Tokens@10"
+TOP = 10
+KINDS = {"query": "query step", "leg": "leg", "stage": "stage"}
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What ablation needs of a run: scores by measure and query, the ids of hits by query.
+
+    `latency` are milliseconds by query and stage, `times` those of whole searches, timed by turns
+    with the other variants, on the same queries.
+    """
+
+    run: str
+    scores: Mapping[str, Mapping[str, float]]
+    hits: Mapping[str, tuple[str, ...]]
+    latency: Mapping[str, Mapping[str, float]]
+    times: Sequence[float]
+    degraded: Mapping[str, int]
+
+    @classmethod
+    def of(
+        cls,
+        run: StoredRun,
+        scores: Mapping[str, Mapping[str, float]],
+        times: Sequence[float] = (),
+    ) -> "Observed":
+        """Return what is needed of `run`, whose `scores` have been computed."""
+        return cls(
+            run=run.manifest.id,
+            scores=scores,
+            hits={
+                query: tuple(hit.chunk.id for hit in ranking.hits)
+                for query, ranking in run.rankings.items()
+            },
+            latency={sample.query_id: sample.milliseconds for sample in run.latency},
+            times=times,
+            degraded=run.manifest.degraded,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """The row of a variant before its differences are judged, and what they are made of."""
+
+    row: Row
+    contrasts: tuple[Contrast, ...] = ()
+
+
+def weigh(
+    variant: Variant,
+    parts: Sequence[Part],
+    pair: tuple[Observed, Observed],
+    run: str,
+    measures: Sequence[str],
+) -> Weighed:
+    """Return the row of a variant: what `pair`, without the part and with it, shows.
+
+    `run` is that of the two that was made for the variant.
+    """
+    without, with_ = pair
+    queries = list(with_.hits)
+    row = replace(
+        describe(variant),
+        run=run,
+        queries=len(queries),
+        changed=sum(with_.hits[id_] != without.hits[id_] for id_ in queries),
+        changed_top=sum(with_.hits[id_][:TOP] != without.hits[id_][:TOP] for id_ in queries),
+        tokens=_mean(with_, TOKENS) - _mean(without, TOKENS),
+        own=time_part(variant.part, parts, with_.latency),
+        total=_compare_totals(without, with_),
+    )
+    contrasts = (Contrast(name, "", without.scores[name], with_.scores[name]) for name in measures)
+    return Weighed(row, tuple(contrasts))
+
+
+def describe(variant: Variant, failure: str = "") -> Row:
+    """Return the row of a variant without figures."""
+    return Row(
+        part=variant.part.name,
+        kind=KINDS[variant.part.kind],
+        along=tuple(part.name for part in variant.along),
+        replaces=variant.replaces,
+        refusal=variant.refusal,
+        failure=failure,
+    )
+
+
+def judge(weighed: Sequence[Weighed]) -> Iterator[Row]:
+    """Yield the rows with their differences, all of them judged as one family."""
+    judged = iter(judge_family([contrast for item in weighed for contrast in item.contrasts]))
+    for item in weighed:
+        yield replace(item.row, differences=tuple(islice(judged, len(item.contrasts))))
+
+
+def time_part(
+    part: Part, parts: Sequence[Part], latency: Mapping[str, Mapping[str, float]]
+) -> Times | None:
+    """Return the time of a part by the traces, a leg's encoding of the query included.
+
+    None where nothing was timed, or where another part has the same name in the traces.
+    """
+    if sum(other.name == part.name for other in parts) > 1 or not latency:
+        return None
+    within = f"{part.name}."
+    taken = [
+        sum(value for name, value in steps.items() if name == part.name or name.startswith(within))
+        for steps in latency.values()
+    ]
+    return Times(float(np.percentile(taken, 50)), float(np.percentile(taken, 95)), len(taken))
+
+
+def _compare_totals(without: Observed, with_: Observed) -> OpenEstimate | None:
+    if not with_.times or not without.times:
+        return None
+    pairs = zip(without.times, with_.times, strict=True)
+    return estimate_percentile([after - before for before, after in pairs], 50)
+
+
+def _mean(observed: Observed, measure: str) -> float:
+    return float(np.mean(list(observed.scores[measure].values())))

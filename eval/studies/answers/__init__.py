@@ -1,0 +1,1 @@
+"""Answers: what a language model answers from the retrieved passages."""

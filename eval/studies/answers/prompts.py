@@ -1,0 +1,101 @@
+"""What a language model reads to answer a query of a stored run, and how its answer is read."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.eval.llm.fences import FENCES, fence
+from assay.eval.runs.execution.searching import sample
+from assay.eval.runs.stored import StoredRun
+from assay.retrievers.base import Chunk, Hit
+from assay.retrievers.language_models.base import Prompt
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.context import ContextSettings, assemble_marked
+
+NOTHING = "NO ANSWER"
+TASK = (
+    f"{FENCES}\n\nAnswer the question from the numbered passages between the marks alone. Be as"
+    " brief as the question allows. After each statement name in square brackets the passages that"
+    " bear it, as in [2] or [1][3]. If the passages do not hold the answer, write"
+    f" {NOTHING} and nothing else."
+)
+_NAMED = r"(\d+)(?:\s*[-‐-―]\s*(\d+))?"  # a passage, or the first and the last of several
+NAMED = re.compile(_NAMED)
+CITED = re.compile(rf"\s*\[({_NAMED}(?:\s*[,;]\s*{_NAMED})*)\]")
+# Some say why after the words asked for.
+ABSTAINED = re.compile(rf"\W*(?:{NOTHING}\b.*|(?i:{NOTHING})\W*)", re.S)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A query, what the model is to read, and the chunks of each number there; none: no prompt."""
+
+    query: str
+    prompt: Prompt | None
+    chunks: Sequence[Sequence[Chunk]]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is asked: the cases of each run, and how contexts were made."""
+
+    cases: Sequence[tuple[StoredRun, Sequence[Case]]]
+    budgets: Mapping[str, int | None]
+
+    @property
+    def runs(self) -> list[StoredRun]:
+        """The runs."""
+        return [run for run, _ in self.cases]
+
+
+def make_task(
+    runs: Sequence[StoredRun], context_tokens: int | None, limit: int | None, workshop: Workshop
+) -> Task:
+    """Return what is asked of `limit` evenly spaced queries of each run, or of all.
+
+    The context is what the run's stage `context` kept; of a run without that stage, the best hits
+    within `context_tokens`, or that stage's default.
+    """
+    cases, budgets = [], {}
+    for run in runs:
+        settings = ContextSettings(type="context")
+        if context_tokens is not None:
+            settings = settings.model_copy(update={"max_tokens": context_tokens})
+        own = _has_context(run)
+        budgets[run.manifest.id] = None if own else settings.max_tokens
+        stage = None if own else settings.build(workshop)
+        queries = sample(tuple(run.queries.values()), limit)
+        found = []
+        what = f"contexts of {run.manifest.name}"
+        for query in workshop.progress.track(queries, what, len(queries)):
+            hits: Sequence[Hit] = run.rankings[query.id].hits
+            hits = stage.apply(query.text, hits).hits if stage else hits
+            context, chunks = assemble_marked(hits)
+            asked = f"\n{TASK}\n\nQuestion: {query.text}"
+            prompt = Prompt(fence(context), asked) if chunks else None
+            found.append(Case(query.id, prompt, chunks))
+        cases.append((run, found))
+    return Task(cases, budgets)
+
+
+def read_answer(text: str, numbers: int) -> tuple[str, list[int], bool]:
+    """Return an answer without citations, the numbers cited, from 1, and whether it is none.
+
+    `[1, 3]` and `[1-3]` cite several.
+    """
+    named = (at for found in CITED.finditer(text) for at in _list_named(found[1], numbers))
+    cited = list(dict.fromkeys(named))
+    bare = CITED.sub("", text).strip()
+    abstained = not bare or ABSTAINED.fullmatch(bare) is not None
+    return ("" if abstained else bare), ([] if abstained else cited), abstained
+
+
+def _list_named(text: str, numbers: int) -> Iterator[int]:
+    """Yield the numbers that one citation names, of those that there are."""
+    for first, last in NAMED.findall(text):
+        yield from range(max(int(first), 1), min(int(last or first), numbers) + 1)
+
+
+def _has_context(run: StoredRun) -> bool:
+    stages = run.manifest.config.get("retriever", {}).get("stages") or []
+    return any(stage.get("type") == "context" for stage in stages)

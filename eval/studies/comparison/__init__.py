@@ -1,0 +1,1 @@
+"""Comparison: do runs differ, by how much, and on which queries."""

@@ -1,0 +1,170 @@
+"""Differences as a page shows them: in words, in a row of a table, and as a whisker."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from assay.eval.report.formats import amount, p_value, score, signed
+from assay.eval.report.plots import LinearAxis, Tick, Whisker, whisker
+from assay.eval.scoring.measures import choose_headline
+from assay.eval.studies.comparison.analysis import Pair
+from assay.eval.studies.comparison.differences import Difference
+
+STYLES = ("studies/comparison/templates/comparison.css",)
+# How a verdict looks; the names are classes of the style sheet.
+TONES = {
+    "better": "better",
+    "worse": "worse",
+    "no difference shown": "same",
+    "too few queries": "open",
+}
+ALSO = {
+    "better": "Better, too",
+    "worse": "Worse",
+    "no difference shown": "No difference shown",
+    "too few queries": "Too few queries to tell",
+}
+
+
+@dataclass(frozen=True)
+class DifferenceRow:
+    """A difference. `band` is from minus to plus the smallest that is shown, on the same axis.
+
+    Both plots are None for a measure that is no share of 1.
+    """
+
+    name: str
+    n: int
+    base: str
+    other: str
+    detectable: str
+    difference: str
+    interval: str
+    p: str
+    effect_size: str
+    counts: tuple[int, int, int]
+    verdict: str
+    tone: str
+    whisker: Whisker | None
+    band: Whisker | None
+
+
+@dataclass(frozen=True)
+class DifferenceAxis:
+    """The axis that the differences of a page share."""
+
+    axis: LinearAxis
+    ticks: tuple[Tick, ...]
+
+
+def make_axis(differences: Iterable[Difference]) -> DifferenceAxis:
+    """Return the axis with zero in its middle that holds the intervals of all `differences`."""
+    ends = [
+        end
+        for item in differences
+        if _is_share(item)
+        for end in (item.difference.low, item.difference.high)
+    ]
+    axis = LinearAxis.around_zero(ends)
+    labels = (axis.low, axis.low / 2, 0.0, axis.high / 2, axis.high)
+    return DifferenceAxis(axis, tuple(Tick(axis.place(at), _tick(at)) for at in labels))
+
+
+def headline(pair: Pair) -> Difference:
+    """Return the difference by which runs are called better or worse."""
+    by_measure = {item.measure: item for item in pair.differences}
+    return by_measure[choose_headline(by_measure)]
+
+
+def difference_row(item: Difference, axis: LinearAxis) -> DifferenceRow:
+    """Return a difference as a row, named by its type of query or else by its measure."""
+    drawn = _is_share(item)
+    shown = item.detectable
+    band = Whisker(50, axis.place(-shown), axis.place(shown)) if drawn and shown else None
+    return DifferenceRow(
+        name=item.type or item.measure,
+        n=item.n,
+        base=score(item.base),
+        other=score(item.other),
+        detectable="–" if shown is None else score(shown),
+        difference=signed(item.difference.value),
+        interval=_interval(item, "…"),
+        p=p_value(item.adjusted),
+        effect_size="–" if item.effect_size is None else _effect_size(item.effect_size),
+        counts=(item.wins, item.ties, item.losses),
+        verdict=item.verdict,
+        tone=TONES[item.verdict],
+        whisker=whisker(item.difference, axis) if drawn else None,
+        band=band,
+    )
+
+
+def conclude(pair: Pair, base: str, other: str, effect: float) -> str:
+    """Return in a sentence or two whether `other` is better than `base`."""
+    item = headline(pair)
+    measure, before, after = item.measure, score(item.base), score(item.other)
+    inside = f"95 % interval {_interval(item, 'to')}"
+    if item.adjusted is not None:
+        inside += f", p {p_value(item.adjusted)}"
+    if item.verdict in ("better", "worse"):
+        verb = "rises" if item.verdict == "better" else "falls"
+        return (
+            f"{other} is {item.verdict} than {base}: {measure} {verb} from {before} to {after}, "
+            f"by {signed(item.difference.value)} ({inside})."
+        )
+    found = f"{measure} is {after} against {before}, {signed(item.difference.value)} ({inside})."
+    if item.verdict == "no difference shown":
+        return (
+            f"No difference between {other} and {base} is shown: {found} "
+            f"One of {effect:g} would most likely have been found."
+        )
+    return f"{item.n:,} queries are too few to tell {other} from {base}: {found}"
+
+
+def elaborate(pair: Pair) -> str:
+    """Return in sentences what single queries, the other measures and the clock say."""
+    item = headline(pair)
+    sentences = [f"{item.wins:,} of {item.n:,} queries gain, {item.losses:,} lose."]
+    for verdict, words in ALSO.items():
+        others = (other for other in pair.differences if other is not item)
+        names = [other.measure for other in others if other.verdict == verdict]
+        if names:
+            sentences.append(f"{words}: {', '.join(names)}.")
+    if pair.unshown:
+        unshown = ", ".join(pair.unshown)
+        sentences.append(f"Without the other runs of this page {unshown} would be shown to differ.")
+    for latency in pair.latency[:1]:
+        if latency.ratio:
+            sentences.append(
+                f"Half of the queries take at most {amount(latency.other)} ms, with the base "
+                f"{amount(latency.base)} ms, timed by turns."
+            )
+    return " ".join(sentences)
+
+
+def foresee(pair: Pair) -> str:
+    """Return what the collection can show of the headline measure; "" where that is unknown."""
+    item = headline(pair)
+    if item.detectable is None:
+        return ""
+    return (
+        f"With {item.n:,} queries whose scores differ as these do, a true difference of "
+        f"{score(item.detectable)} in {item.measure}, tested alone, is shown four times in five."
+    )
+
+
+def _interval(item: Difference, between: str) -> str:
+    return f"{signed(item.difference.low)} {between} {signed(item.difference.high)}"
+
+
+def _effect_size(value: float) -> str:
+    return f"{'−' if value < 0 else '+'}{abs(value):.2f}"
+
+
+def _tick(value: float) -> str:
+    return f"{'−' if value < 0 else '+' if value else ''}{abs(value):g}"
+
+
+def _is_share(item: Difference) -> bool:
+    """Say whether a measure is one on 0 to 1, by its means and its interval."""
+    means = 0 <= item.base <= 1 and 0 <= item.other <= 1
+    return means and item.difference.low >= -1 and item.difference.high <= 1

@@ -1,0 +1,111 @@
+"""What the page tells of single queries in the base and in the others, as JSON values.
+
+Texts are stored once: those of gold with the query, those of passages for the whole page.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.eval.report.run_page.drilldown import (
+    MOST_QUERIES,
+    SHOWN_GOLD,
+    SHOWN_HITS,
+    count_shown,
+    describe_answer,
+    describe_gold,
+    list_relevant,
+)
+from assay.eval.report.run_page.excerpts import Library, Shelf
+from assay.eval.runs.stored import StoredRun
+from assay.eval.studies.comparison.analysis import Comparison
+from assay.eval.studies.comparison.page.differences import headline
+from assay.eval.studies.comparison.page.scores import list_scores
+from assay.retrievers.base import Chunk
+
+Span = tuple[str, int, int]
+MOST_ANSWERS = 3000  # of all runs to all queries with a drill-down: a page of ten megabytes
+
+
+def collect(compared: Comparison) -> dict[str, Any]:
+    """Return queries with their scores, and passages.
+
+    All queries have a drill-down, or those whose headline measure changes most: a thousand, fewer
+    of many runs.
+    """
+    runs = compared.runs
+    chosen = _most_changed(compared)[: min(MOST_QUERIES, MOST_ANSWERS // len(runs))]
+    shelf = Shelf(sum(count_shown(run, chosen) for run in runs))
+    libraries = [Library(run, shelf) for run in runs]
+    detailed = set(chosen)
+    queries = []
+    for query in compared.base.run.queries.values():
+        told: dict[str, Any] = {"id": query.id, "text": query.text, "type": query.type}
+        told["scores"] = list_scores(compared, query.id)
+        if query.id in detailed:
+            told["detail"] = _detail(compared, query.id, libraries)
+        queries.append(told)
+    return {
+        "depth": min(run.manifest.depth for run in runs),
+        "queries": queries,
+        "passages": shelf.passages,
+    }
+
+
+def _most_changed(compared: Comparison) -> list[str]:
+    measure = headline(compared.pairs[0]).measure
+    scores = [pair.scores(measure) for pair in compared.pairs]
+
+    def change(query: str) -> float:
+        return max(abs(found[query][1] - found[query][0]) for found in scores)
+
+    return sorted(compared.base.run.queries, key=lambda query: -change(query))
+
+
+def _detail(compared: Comparison, query: str, libraries: Sequence[Library]) -> dict[str, Any]:
+    runs = compared.runs
+    base = runs[0]
+    relevant = list_relevant(base, query)
+    answers = [
+        describe_answer(run, query, relevant, library)
+        for run, library in zip(runs, libraries, strict=True)
+    ]
+    marked: dict[int, list[str]] = {}
+    ranks = [_rank_spans(run, query) for run in runs]
+    for run, answer in zip(runs, answers, strict=True):
+        hits = run.rankings[query].hits[:SHOWN_HITS]
+        for hit, told in zip(hits, answer["hits"], strict=True):
+            marked |= {told["passage"]: told.pop("pieces")} if "pieces" in told else {}
+            told["ranks"] = [found.get(_span(hit.chunk)) for found in ranks]
+    fates = _fates(compared, query)
+    gold = []
+    for item in relevant[:SHOWN_GOLD]:
+        told = describe_gold(item, base.joined[query], libraries[0])
+        del told["rank"]
+        gold.append({**told, "fates": fates[item.id]})
+    return {
+        "answers": answers,
+        "marked": marked,
+        "gold": gold,
+        "more_gold": max(len(relevant) - SHOWN_GOLD, 0),
+        "irrelevant": len(base.gold[query]) - len(relevant),
+    }
+
+
+def _fates(compared: Comparison, query: str) -> dict[str, list[dict[str, str]]]:
+    """Return by gold item its fate in each run."""
+    found: dict[str, list[dict[str, str]]] = {}
+    for summary in (compared.base, *(pair.other for pair in compared.pairs)):
+        for item in summary.attribution.items[query]:
+            told = {"fate": item.fate, "words": item.words}
+            found.setdefault(item.item.id, []).append(told)
+    return found
+
+
+def _rank_spans(run: StoredRun, query: str) -> Mapping[Span, int]:
+    """Return the rank of every hit by the text it spans: pipelines may name it differently."""
+    hits = run.rankings[query].hits
+    return {_span(hit.chunk): rank for rank, hit in reversed(list(enumerate(hits, start=1)))}
+
+
+def _span(chunk: Chunk) -> Span:
+    return chunk.doc_id, chunk.start, chunk.end

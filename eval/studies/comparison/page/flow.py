@@ -1,0 +1,118 @@
+"""Where the gold went in the base, and where in the other."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.eval.report.formats import count
+from assay.eval.report.run_page.attribution import Segment, name_style, stack
+from assay.eval.runs.summary.attribution import FATES, MEANINGS, Attribution
+
+FOUND = FATES[0]
+
+
+@dataclass(frozen=True)
+class FateName:
+    """A fate, its class in the style sheet, and what it means."""
+
+    fate: str
+    style: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class FlowCell:
+    """Gold items of one fate in the base and one in the other; `key` names both."""
+
+    key: str
+    items: int
+    tone: str
+
+
+@dataclass(frozen=True)
+class FlowRow:
+    """The gold items of one fate in the base, by their fate in the other."""
+
+    fate: FateName
+    cells: tuple[FlowCell, ...]
+    items: int
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Fates in the base against fates in the other, of every relevant gold item."""
+
+    k: int
+    fates: tuple[FateName, ...]
+    rows: tuple[FlowRow, ...]
+    base: tuple[Segment, ...]
+    other: tuple[Segment, ...]
+    items: int
+    gained: int
+    lost: int
+
+    def tell(self, base: str, other: str) -> str:
+        """Return in a sentence how many gold items were won and lost."""
+        return (
+            f"Of {count(self.items, 'gold item')}, {other} finds {self.gained:,} in its first "
+            f"{self.k} that {base} does not, and misses {self.lost:,} that {base} finds."
+        )
+
+
+def make_flow(base: Attribution, other: Attribution) -> Flow:
+    """Return the flow between the fates of two runs on the same gold."""
+    moves = Counter(move for query in base.items for move in _moves(base, other, query))
+    before = {fate: sum(moves[fate, to] for to in FATES) for fate in FATES}
+    after = {fate: sum(moves[of, fate] for of in FATES) for fate in FATES}
+    names = tuple(
+        FateName(fate, name_style(fate), meaning.format(k=base.k))
+        for fate, meaning in MEANINGS.items()
+        if before[fate] or after[fate]
+    )
+    return Flow(
+        k=base.k,
+        fates=names,
+        rows=tuple(
+            FlowRow(
+                name, tuple(_cell(moves, name.fate, to.fate) for to in names), before[name.fate]
+            )
+            for name in names
+            if before[name.fate]
+        ),
+        base=stack(before) if moves else (),
+        other=stack(after) if moves else (),
+        items=sum(before.values()),
+        gained=sum(moves[of, FOUND] for of in FATES if of != FOUND),
+        lost=sum(moves[FOUND, to] for to in FATES if to != FOUND),
+    )
+
+
+def list_movers(
+    base: Attribution, other: Attribution, queries: Sequence[str]
+) -> dict[str, list[int]]:
+    """Return by the key of a cell the places among `queries` of those that have such items."""
+    found: dict[str, list[int]] = {}
+    for at, query in enumerate(queries):
+        for old, new in dict.fromkeys(_moves(base, other, query)):
+            found.setdefault(_key(old, new), []).append(at)
+    return found
+
+
+def _moves(base: Attribution, other: Attribution, query: str) -> list[tuple[str, str]]:
+    """Return the (fate in the base, fate in the other) of each gold item of a query."""
+    fates = other.fates[query]
+    return [(fate, fates[item]) for item, fate in base.fates[query].items()]
+
+
+def _cell(moves: Mapping[tuple[str, str], int], old: str, new: str) -> FlowCell:
+    return FlowCell(_key(old, new), moves[old, new], _tone(old, new))
+
+
+def _key(old: str, new: str) -> str:
+    return f"{old} → {new}"
+
+
+def _tone(old: str, new: str) -> str:
+    if old == new:
+        return "same"
+    return "better" if new == FOUND else "worse" if old == FOUND else "open"

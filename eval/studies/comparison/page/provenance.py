@@ -1,0 +1,171 @@
+"""How the runs of a comparison differ: in config, in models, in index, in machine."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.eval.report.formats import amount, count, shorten
+from assay.eval.report.provenance import Pairs, describe_environment
+from assay.eval.report.run_page.indexing import index_facts
+from assay.eval.runs.config_keys import flatten
+from assay.eval.runs.stored import StoredRun
+from assay.eval.statistics.estimates import RESAMPLES as BOOTSTRAPS
+from assay.eval.statistics.significance import ALPHA, POWER, RESAMPLES
+from assay.eval.studies.comparison.analysis import Comparison
+
+LONGEST = 300  # characters of a value
+UNTOLD = {"name", "description"}  # what the page says elsewhere
+ABSENT = "–"
+UNSET = {"null", "{}", "[]", ""}
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A key with its value in each run."""
+
+    key: str
+    values: tuple[str, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether the runs do not agree."""
+        return len(set(self.values)) > 1
+
+
+def describe_method(compared: Comparison) -> Pairs:
+    """Return how the figures of a comparison came about."""
+    return (
+        (
+            "Smallest shown",
+            f"The smallest difference that a paired t-test of these queries finds with power "
+            f"{POWER:g} at level {ALPHA:g}, from how much the queries' differences scatter. Of "
+            "scores of 0 and 1, and of scores none of which moved, it is not less than what moves "
+            "enough queries for the randomisation test. A true difference smaller than that is "
+            "often missed, and more often the more is tested together.",
+        ),
+        (
+            "Intervals",
+            "95 %, each by itself: they are not adjusted for what is tested together, as p is. Of "
+            "differences: Student's over queries; where all are equal it has no width, and says "
+            "nothing of other queries. Of ratios of latencies: paired percentile bootstrap, "
+            f"{BOOTSTRAPS:,} resamples, a fixed seed.",
+        ),
+        (
+            "p",
+            f"Fisher's randomisation test of the sign of each query's difference, {RESAMPLES:,} "
+            "draws: how often pipelines by which each query might as well have lost what it won "
+            "differ as much. A warning names what rests on large losses being as rare as large "
+            f"gains. {_families(compared)}None for groups of queries too small to reach the level.",
+        ),
+        (
+            "Effect size",
+            "Cohen's d_z: the mean difference over the standard deviation of the differences.",
+        ),
+        (
+            "Verdict",
+            f"Better or worse where p is at most {ALPHA:g}. Else no difference shown where one of "
+            f"{compared.effect:g} would have been shown with power {POWER:g}, and too few queries "
+            "where it would not, or where so few moved that the test could show nothing had all "
+            "moved one way.",
+        ),
+        ("Fates", "Of gold items, for the first 10 passages. An item is found where it counts."),
+        ("Gold and chunks", compared.base.run.manifest.join_rule),
+    )
+
+
+def contrast_configs(runs: Sequence[StoredRun]) -> tuple[Contrast, ...]:
+    """Return the keys of the configs that differ."""
+    configs = [
+        {key: value for key, value in run.manifest.config.items() if key not in UNTOLD}
+        for run in runs
+    ]
+    return _differing(configs)
+
+
+def contrast_facts(runs: Sequence[StoredRun]) -> tuple[Contrast, ...]:
+    """Return what differs of models, engines, code, machine and packages."""
+    return (
+        *_differing([run.manifest.facts for run in runs]),
+        *_differing([dict(describe_environment(run.manifest.environment)) for run in runs]),
+        *_differing([run.manifest.environment.get("packages", {}) for run in runs]),
+    )
+
+
+def contrast_indexes(runs: Sequence[StoredRun]) -> tuple[Contrast, ...]:
+    """Return what came of indexing in each run, and the seconds of each stage."""
+    facts = [dict(index_facts(run.manifest.index)) for run in runs]
+    seconds = [
+        {
+            f"Seconds of {stage}": amount(taken)
+            + (" (cached)" if stage in run.manifest.index.cached else "")
+            for stage, taken in run.manifest.index.seconds.items()
+        }
+        for run in runs
+    ]
+    return (*_contrast(facts), *_contrast(seconds))
+
+
+def describe_runs(runs: Sequence[StoredRun]) -> tuple[Contrast, ...]:
+    """Return what identifies each run."""
+    return _contrast(
+        [
+            {
+                "Run": run.manifest.id,
+                "Finished": run.manifest.created,
+                "Description": str(run.manifest.config.get("description") or ABSENT),
+            }
+            for run in runs
+        ]
+    )
+
+
+def _differing(values: Sequence[Mapping[str, Any]], prefix: str = "") -> tuple[Contrast, ...]:
+    """Return the keys that differ; a mapping that some run lacks is one key, not many."""
+    found: list[Contrast] = []
+    for key in dict.fromkeys(key for value in values for key in value):
+        at_key = [value.get(key, ABSENT) for value in values]
+        if all(isinstance(item, Mapping) for item in at_key):
+            found += _differing(at_key, f"{prefix}{key}.")
+        else:
+            found.append(Contrast(f"{prefix}{key}", tuple(map(_text, at_key))))
+    return tuple(contrast for contrast in found if contrast.differs)
+
+
+def _text(value: Any) -> str:
+    """Return a value on one line; of a mapping, what is set in it."""
+    ((name, text), *others) = flatten({"": value})
+    if not others and not name.strip("."):
+        return shorten(text, LONGEST) or '""'
+    told = [
+        f"{key.strip('.')}: {leaf}" for key, leaf in [(name, text), *others] if leaf not in UNSET
+    ]
+    return shorten("; ".join(told), LONGEST) or "{}"
+
+
+def _contrast(values: Sequence[Mapping[str, str]]) -> tuple[Contrast, ...]:
+    keys = dict.fromkeys(key for value in values for key in value)
+    return tuple(
+        Contrast(key, tuple(shorten(value.get(key, ABSENT), LONGEST) for value in values))
+        for key in keys
+    )
+
+
+def _families(compared: Comparison) -> str:
+    """Say which differences were tested together; nothing where none was."""
+    if not compared.tests:
+        return ""
+    text = f"The {count(compared.tests, 'difference')} over all queries "
+    if compared.tests == 1:
+        text += f"is judged alone: the chance of a false finding is {ALPHA:g}"
+    else:
+        text += (
+            "are judged together: each is held against the largest of all of them under the same "
+            "signs, step by step down (Westfall and Young), so that the chance of any false "
+            f"finding is {ALPHA:g}"
+        )
+    own = (("of answers", compared.tests_apart), ("by type of query", compared.tests_by_type))
+    for which, tests in own:
+        if tests:
+            verb = "is" if tests == 1 else "are"
+            text += f"; the {count(tests, 'difference')} {which} {verb} a family of their own"
+    return f"{text}. With more runs on a page a difference has to be larger. "

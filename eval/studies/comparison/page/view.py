@@ -1,0 +1,173 @@
+"""What the page of a comparison shows, as plain data: nothing is computed in the templates."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.eval.report.formats import amount, count, score
+from assay.eval.report.provenance import Pairs
+from assay.eval.runs.latency import TOTAL
+from assay.eval.runs.summary.cost import tell_queries
+from assay.eval.runs.summary.summary import Summary
+from assay.eval.studies.comparison.analysis import Comparison, Pair
+from assay.eval.studies.comparison.page import provenance, scores
+from assay.eval.studies.comparison.page.differences import (
+    DifferenceAxis,
+    DifferenceRow,
+    conclude,
+    difference_row,
+    elaborate,
+    foresee,
+    headline,
+    make_axis,
+)
+from assay.eval.studies.comparison.page.drilldown import collect
+from assay.eval.studies.comparison.page.flow import Flow, list_movers, make_flow
+from assay.eval.studies.comparison.page.movers import Mover, list_gains, list_losses
+from assay.eval.studies.comparison.page.provenance import Contrast
+from assay.eval.studies.comparison.page.timing import PairTiming, time_pair
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The axes that the differences of all pairs share: over all queries, and by type."""
+
+    all: DifferenceAxis
+    types: DifferenceAxis
+
+
+@dataclass(frozen=True)
+class PairView:
+    """One run beside the base.
+
+    `beside` are (name, base, other) of what has no verdict: measures, and what queries cost where
+    some run asks services that may charge; `half` is the median
+    latency of the other in ms, "" where none was measured.
+    """
+
+    other: str
+    headline: DifferenceRow
+    conclusion: str
+    remarks: str
+    foresight: str
+    rows: tuple[DifferenceRow, ...]
+    types: tuple[DifferenceRow, ...]
+    beside: tuple[tuple[str, str, str], ...]
+    half: str
+    gains: tuple[Mover, ...]
+    losses: tuple[Mover, ...]
+    flow: Flow
+    flow_sentence: str
+    timing: PairTiming | None
+
+
+@dataclass(frozen=True)
+class ComparisonView:
+    """All that the pages show of a comparison. `details` is what the page's script works on."""
+
+    labels: tuple[str, ...]
+    collection: str
+    collection_title: str
+    key_facts: tuple[str, ...]
+    warnings: tuple[str, ...]
+    measure: str
+    base_half: str
+    axes: Axes
+    pairs: tuple[PairView, ...]
+    types: tuple[str, ...]
+    index: tuple[Contrast, ...]
+    configs: tuple[Contrast, ...]
+    facts: tuple[Contrast, ...]
+    runs: tuple[Contrast, ...]
+    method: Pairs
+    details: Mapping[str, Any]
+
+
+def make_view(compared: Comparison) -> ComparisonView:
+    """Turn a comparison into what the templates show."""
+    runs, labels = compared.runs, compared.labels
+    collection = compared.base.run.manifest.collection
+    axes = Axes(
+        make_axis(item for pair in compared.pairs for item in pair.differences),
+        make_axis(item for pair in compared.pairs for item in pair.by_type),
+    )
+    return ComparisonView(
+        labels=labels,
+        collection=collection.name,
+        collection_title=collection.title,
+        key_facts=(
+            count(len(compared.base.run.queries), "query", "queries"),
+            count(collection.documents, "document"),
+            count(compared.tests, "test"),
+        ),
+        warnings=compared.warnings,
+        measure=headline(compared.pairs[0]).measure,
+        base_half=_half(compared.base),
+        axes=axes,
+        pairs=tuple(
+            _pair_view(compared, pair, (labels[0], other), axes)
+            for pair, other in zip(compared.pairs, labels[1:], strict=True)
+        ),
+        types=tuple(item.type for item in compared.pairs[0].by_type),
+        index=provenance.contrast_indexes(runs),
+        configs=provenance.contrast_configs(runs),
+        facts=provenance.contrast_facts(runs),
+        runs=provenance.describe_runs(runs),
+        method=provenance.describe_method(compared),
+        details=_details(compared, labels),
+    )
+
+
+def _pair_view(compared: Comparison, pair: Pair, names: tuple[str, str], axes: Axes) -> PairView:
+    flow = make_flow(pair.base.attribution, pair.other.attribution)
+    return PairView(
+        other=names[1],
+        headline=difference_row(headline(pair), axes.all.axis),
+        conclusion=conclude(pair, *names, compared.effect),
+        remarks=elaborate(pair),
+        foresight=foresee(pair),
+        rows=tuple(difference_row(item, axes.all.axis) for item in pair.differences),
+        types=tuple(difference_row(item, axes.types.axis) for item in pair.by_type),
+        beside=(*_list_beside(compared, pair), *_list_costs(compared, pair)),
+        half=_half(pair.other),
+        gains=list_gains(pair),
+        losses=list_losses(pair),
+        flow=flow,
+        flow_sentence=flow.tell(*names),
+        timing=time_pair(pair),
+    )
+
+
+def _list_beside(compared: Comparison, pair: Pair) -> Sequence[tuple[str, str, str]]:
+    base, other = pair.base.means, pair.other.means
+    return [(name, score(base[name].value), score(other[name].value)) for name in compared.beside]
+
+
+def _list_costs(compared: Comparison, pair: Pair) -> Sequence[tuple[str, str, str]]:
+    """Return what queries cost; nothing where no run asks a service."""
+    if not any(item.base.cost or item.other.cost for item in compared.pairs):
+        return []
+    base, other = tell_queries(pair.base.cost), tell_queries(pair.other.cost)
+    return [("USD per 1,000 queries", base, other)]
+
+
+def _half(summary: Summary) -> str:
+    return amount(summary.latency[TOTAL]["p50"].value) if summary.latency else ""
+
+
+def _details(compared: Comparison, labels: Sequence[str]) -> dict[str, Any]:
+    queries = list(compared.base.run.queries)
+    base = compared.base.attribution
+    axes = scores.find_axes(compared)
+    return {
+        "runs": list(labels),
+        "measures": scores.describe_measures(axes),
+        "pairs": [
+            {
+                **scores.describe_pair(compared, pair, axes),
+                "moves": list_movers(base, pair.other.attribution, queries),
+            }
+            for pair in compared.pairs
+        ],
+        **collect(compared),
+    }

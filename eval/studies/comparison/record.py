@@ -1,0 +1,155 @@
+"""Sending a comparison to MLflow, and with it those of its runs that the store does not hold."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.summary import Summary
+from assay.eval.scoring.measures import choose_headline
+from assay.eval.studies.comparison.analysis import Comparison
+from assay.eval.tracking.delivery import find_logged, find_noted, note_logged, send
+from assay.eval.tracking.description import NOTE, add_link, make_table, plain, tag_source
+from assay.eval.tracking.record import FigureRow, describe, metric_name, with_interval
+from assay.eval.tracking.store import connect, find_experiment, redact, tracking_uri
+from assay.eval.tracking.writing import log_table, log_values, mlflow_run
+
+COMPARISON = "assay.comparison"
+MEDIAN = 50  # the percentile of latency that comparisons are listed by
+ARTIFACTS = ("comparison.json", "report.md", "report.html")
+
+
+def log_comparison(
+    compared: Comparison, folder: Path, command: str, complete: Callable[[StoredRun], Summary]
+) -> str:
+    """Send the comparison in `folder` unless the store holds it; return the id of its MLflow run.
+
+    It is the parent of the runs that the store does not hold yet, which `complete` summarises in
+    all their measures, and names the MLflow run of each. Raises TrackingError.
+    """
+    uri = tracking_uri()
+    runs = compared.runs
+    if noted := find_noted(uri, {folder: folder.name}):
+        return noted[folder].run_id
+    with connect(uri) as client:
+        known = find_logged(client, uri, {folder: folder.name}, COMPARISON)
+        if folder in known:
+            return known[folder].run_id
+        experiment = find_experiment(client, uri)
+        found = find_logged(client, uri, {run.folder: run.manifest.id for run in runs})
+        logged = {one.run: one for one in found.values()}
+        tags = _tags(compared, folder.name, redact(command))
+        with mlflow_run(client, experiment, _name(compared), tags) as run_id:
+            fresh = [describe(complete(run)) for run in runs if run.manifest.id not in logged]
+            logged |= send(client, uri, experiment, run_id, fresh)
+            base, *others = [logged[run.manifest.id].run_id for run in runs]
+            named = {"assay.base": base, "assay.others": json.dumps(others)}
+            at, params = int(time.time() * 1000), _params(compared)
+            log_values(client, run_id, metrics(compared), at, params, named)
+            log_table(client, run_id, list(figures(compared)))
+            for name in ARTIFACTS:
+                client.log_artifact(run_id, str(folder / name))
+            described = describe_comparison(compared)
+            client.set_tag(run_id, NOTE, add_link(described, experiment, run_id, ARTIFACTS))
+        note_logged(folder, folder.name, uri, run_id, run_id)
+    return run_id
+
+
+def metrics(compared: Comparison) -> dict[str, float]:
+    """Return what comparisons are listed by, by their names in MLflow.
+
+    Of each pair the difference of the headline with its interval and p, and the ratio of p50 of
+    latency; what is undefined is left out. `figures` are all there are.
+    """
+    found: dict[str, float] = {
+        "queries": len(compared.base.run.queries),
+        "tests": compared.tests,
+    }
+    headline = choose_headline(compared.measures)
+    for pair, name in zip(compared.pairs, _name_others(compared), strict=True):
+        for item in pair.differences:
+            if item.measure == headline:
+                place = f"{metric_name(item.measure)}/{name}"
+                found |= with_interval(f"difference/{place}", item.difference)
+                found |= {} if item.adjusted is None else {f"p/{place}": item.adjusted}
+        for latency in pair.latency:
+            if latency.ratio and latency.percentile == MEDIAN:
+                found |= with_interval(f"latency_ratio/p{MEDIAN}/{name}", latency.ratio)
+    return found
+
+
+def figures(compared: Comparison) -> Iterator[FigureRow]:
+    """Yield every figure of a comparison that is defined, with the ends its interval has."""
+    for pair, name in zip(compared.pairs, _name_others(compared), strict=True):
+        for item in pair.differences:
+            place, found = f"{metric_name(item.measure)}/{name}", item.difference
+            yield f"difference/{place}", found.value, found.low, found.high
+            for key, value in (
+                ("p", item.adjusted),
+                ("effect_size", item.effect_size),
+                ("detectable", item.detectable),
+            ):
+                if value is not None:
+                    yield f"{key}/{place}", value, None, None
+        for latency in pair.latency:
+            if ratio := latency.ratio:
+                row = f"latency_ratio/p{latency.percentile}/{name}"
+                yield row, ratio.value, ratio.low, ratio.high
+
+
+def _name_others(compared: Comparison) -> list[str]:
+    """Return what figures call the runs beside the base: their labels, or ids if two are alike."""
+    names = list(map(metric_name, compared.labels[1:]))
+    if len(set(names)) == len(names):
+        return names
+    return [metric_name(pair.other.run.manifest.id) for pair in compared.pairs]
+
+
+def _name(compared: Comparison) -> str:
+    base, *others = compared.labels
+    return f"{' · '.join(others)} against {base} on {compared.base.run.manifest.collection.name}"
+
+
+def _tags(compared: Comparison, name: str, command: str) -> dict[str, str]:
+    verdicts = {
+        pair.other.run.manifest.id: {item.measure: item.verdict for item in pair.differences}
+        for pair in compared.pairs
+    }
+    return {
+        COMPARISON: name,
+        "assay.command": command,
+        **tag_source(command),
+        "assay.collection": compared.base.run.manifest.collection.name,
+        "assay.verdicts": json.dumps(verdicts),
+    }
+
+
+def _params(compared: Comparison) -> dict[str, str]:
+    return {
+        "base": compared.base.run.manifest.id,
+        "labels": json.dumps(compared.labels, ensure_ascii=False),
+        "others": json.dumps([pair.other.run.manifest.id for pair in compared.pairs]),
+        "measures": json.dumps(compared.measures),
+        "effect": json.dumps(compared.effect),
+    }
+
+
+def describe_comparison(compared: Comparison) -> str:
+    """Return what each run beside the base differs by, as a table."""
+    manifest = compared.base.run.manifest
+    rows = [
+        (
+            plain(label),
+            item.measure,
+            f"{item.difference.value:+.3f}",
+            f"{item.difference.low:+.3f} … {item.difference.high:+.3f}",
+            "–" if item.adjusted is None else f"{item.adjusted:.3f}",
+            item.verdict,
+        )
+        for pair, label in zip(compared.pairs, compared.labels[1:], strict=True)
+        for item in pair.differences
+    ]
+    head = f"Against **{plain(compared.labels[0])}** on **{plain(manifest.collection.name)}**"
+    columns = ("", "Measure", "Difference", "95 % interval", "p", "Verdict")
+    return f"{head}\n\n{make_table(columns, rows)}"

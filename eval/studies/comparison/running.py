@@ -1,0 +1,97 @@
+"""Comparing what can be run with what was: missing runs are made, systems are timed by turns.
+
+What configs need is imported where there is one: stored runs alone are compared without.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from assay.eval.configs.locations import reports_folder
+from assay.eval.configs.named_configs import is_config, list_configs
+from assay.eval.running.cached_summaries import summarise_kept
+from assay.eval.running.run_references import find_stored
+from assay.eval.running.timing import System, find_timing, read_timing
+from assay.eval.runs.stored import StoredRun, open_run
+from assay.eval.studies.comparison.analysis import Comparison, check_request, compare
+from assay.eval.studies.comparison.page import name_comparison
+from assay.retrievers.base import AssayError, Progress
+
+if TYPE_CHECKING:
+    from assay.eval.running.experiment import Experiment
+
+TIMING = "timing.json"  # in the folder of a comparison
+
+
+def compare_references(
+    references: Sequence[str],
+    overrides: Sequence[str],
+    measures: Sequence[str] | None,
+    effect: float,
+    progress: Progress,
+) -> Comparison:
+    """Compare the runs that `references` mean, configs or stored runs, with the first of them.
+
+    Raises AssayError as `compare_systems` does, and for a config that is given twice.
+    """
+    check_request(len(references), measures, effect)
+    if twice := [name for name, number in Counter(references).items() if number > 1]:
+        raise AssayError(f"{twice[0]} is given twice; a comparison needs different runs")
+    systems = [_find_system(reference, overrides, progress) for reference in references]
+    return compare_systems(systems, measures, effect, progress)
+
+
+def _find_system(
+    reference: str, overrides: Sequence[str], progress: Progress
+) -> "StoredRun | Experiment":
+    if not is_config(reference):
+        return open_run(find_stored(reports_folder(), reference, list_configs()))
+    from assay.eval.running.experiment import make_experiment
+
+    return make_experiment(reference, overrides, None, {}, progress)
+
+
+def compare_systems(
+    systems: Sequence["StoredRun | Experiment"],
+    measures: Sequence[str] | None,
+    effect: float,
+    progress: Progress,
+) -> Comparison:
+    """Compare stored runs, and those of experiments, with the first of them.
+
+    Experiments, where the first is one, are timed by turns in one job; once, for the same runs
+    keep their timing as they keep their scores. Of rankings there is nothing to time. Raises
+    AssayError where one cannot be run, and where they were not judged alike.
+    """
+    check_request(len(systems), measures, effect)
+    runs = [
+        system if isinstance(system, StoredRun) else _find_run(system, progress)
+        for system in systems
+    ]
+    compared = compare(runs, measures, effect, summarise=summarise_kept)
+    path = reports_folder() / name_comparison(compared) / TIMING
+    timed = {
+        run.manifest.id: system
+        for run, system in zip(runs, systems, strict=True)
+        if not isinstance(system, StoredRun) and system.plan.latency.queries
+    }
+    timing = read_timing(path)
+    if runs[0].manifest.id in timed and len(timed) > 1:
+        first = timed[runs[0].manifest.id]
+        timing = find_timing(
+            path,
+            {run: System(item.build, item.plan.depth) for run, item in timed.items()},
+            first.collection,
+            first.plan.latency,
+            list(compared.base.run.queries.values()),
+            progress,
+        )
+    if timing is None:
+        return compared
+    return compare(runs, measures, effect, timing, summarise=summarise_kept)
+
+
+def _find_run(experiment: "Experiment", progress: Progress) -> StoredRun:
+    from assay.eval.running.experiment import find_run
+
+    return find_run(experiment, progress)

@@ -1,0 +1,1 @@
+"""The regression gate: is a pipeline worse than its committed baseline."""

@@ -1,0 +1,246 @@
+"""Baselines: what a pipeline scored, query by query, small enough to review in a diff.
+
+A baseline is a JSON file below `reports/baselines`, named <config>@<collection>.json and written
+only by `accept`, in one way: keys sorted, scores rounded to six digits, one query a line.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+
+from assay.eval.runs import generated_answers
+from assay.eval.runs.generated_answers import Recipe
+from assay.eval.runs.manifest import Manifest
+from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.summary import summarise
+from assay.eval.scoring.kinds import show_name
+from assay.eval.scoring.measures import find
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings import explain_error
+from assay.retrievers.store.files import write_atomically
+
+FORMAT = 1
+DIGITS = 6
+# Keys of a config that say nothing of what is retrieved.
+WORDS = {"description", "latency", "measures"}
+
+
+class BaselineCollection(BaseModel):
+    """On what a baseline was measured."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    digest: str
+    queries: int
+
+
+class Baseline(BaseModel):
+    """What a pipeline scored when it was last accepted.
+
+    `config` is the resolved config, `code` the git commit (or the version of a package outside a
+    checkout) and `run` the id of the run accepted. No times are kept: latency is compared by
+    running that commit again beside the new one. `scores` is {query id: {measure: score}}.
+    `answered_by` is who gave the answers that some of them are of, if any are.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: int
+    name: str
+    config: dict[str, Any]
+    collection: BaselineCollection
+    join_rule: str
+    depth: int
+    code: str
+    run: str
+    created: str
+    means: dict[str, float]
+    scores: dict[str, dict[str, float]]
+    answered_by: Recipe | None = None
+
+    @field_validator("means")
+    @classmethod
+    def _name_as_shown(cls, values: dict[str, float]) -> dict[str, float]:
+        """Read files of earlier versions, which have ir-measures' names."""
+        return {show_name(name): value for name, value in values.items()}
+
+    @field_validator("scores")
+    @classmethod
+    def _name_scores_as_shown(
+        cls, scores: dict[str, dict[str, float]]
+    ) -> dict[str, dict[str, float]]:
+        return {query: cls._name_as_shown(values) for query, values in scores.items()}
+
+    @property
+    def label(self) -> str:
+        """The name of the baseline: <config>@<collection>."""
+        return f"{self.name}@{self.collection.name}"
+
+
+def locate(folder: Path, config: str, collection: str) -> Path:
+    """Return the file of the baseline of a config on a collection below `folder`."""
+    return folder / f"{config}@{collection.replace(':', '.').replace('/', '.')}.json"
+
+
+def accept(run: StoredRun, measures: Sequence[str], folder: Path) -> Path:
+    """Write the scores of `run` as the baseline of its config and collection; return the file.
+
+    Raises AssayError, with every reason, for a run that is degraded, sampled or of code that is
+    not committed.
+    """
+    manifest = run.manifest
+    if reasons := list_objections(manifest):
+        raise AssayError(f"{manifest.id} cannot become a baseline: {'; '.join(reasons)}")
+    path = locate(folder, manifest.name, manifest.collection.name)
+    write_atomically(path, render(make(run, measures)).encode())
+    return path
+
+
+def list_objections(manifest: Manifest) -> list[str]:
+    """Return why a run may not become a baseline, in words."""
+    reasons = [
+        f"it is degraded on {count} of its queries ({line})"
+        for line, count in manifest.degraded.items()
+    ]
+    if manifest.sampled:
+        reasons.append("it searched a sample of the queries; run the whole collection")
+    if manifest.environment.get("git", {}).get("dirty"):
+        reasons.append(
+            "Assay's work tree had uncommitted changes; commit them and run again (--again)"
+        )
+    return reasons
+
+
+def make(run: StoredRun, measures: Sequence[str]) -> Baseline:
+    """Return what a baseline says of `run`, on `measures`."""
+    manifest = run.manifest
+    summary = summarise(run, measures)
+    return Baseline(
+        format=FORMAT,
+        name=manifest.name,
+        config={key: value for key, value in manifest.config.items() if key not in WORDS},
+        collection=BaselineCollection(
+            name=manifest.collection.name,
+            digest=manifest.collection.digest,
+            queries=manifest.collection.queries,
+        ),
+        join_rule=manifest.join_rule,
+        depth=manifest.depth,
+        code=describe_code(manifest),
+        run=manifest.id,
+        created=manifest.created,
+        means={name: round(mean.value, DIGITS) for name, mean in summary.means.items()},
+        scores={
+            query: {name: round(found[query], DIGITS) for name, found in summary.scores.items()}
+            for query in run.queries
+        },
+        answered_by=_find_recipe(run, measures),
+    )
+
+
+def _find_recipe(run: StoredRun, measures: Sequence[str]) -> Recipe | None:
+    """Return who gave the answers of a run, where some of `measures` are of these."""
+    if not any(find(name).of_answers for name in measures):
+        return None
+    found = generated_answers.read(run.folder)
+    return found.recipe if found else None
+
+
+def describe_code(manifest: Manifest) -> str:
+    """Return by what code a run was made: a git commit, or the version of the package."""
+    environment = manifest.environment
+    if commit := environment.get("git", {}).get("commit"):
+        return str(commit)
+    return f"assay {environment.get('packages', {}).get('assay', 'of unknown version')}"
+
+
+def render(baseline: Baseline) -> str:
+    """Return the text of a baseline's file."""
+    absent = set() if baseline.answered_by else {"answered_by"}
+    values = baseline.model_dump(exclude={"scores", *absent})
+    head = json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False)
+    lines = ",\n".join(
+        f"  {json.dumps(query, ensure_ascii=False)}: {json.dumps(scores, sort_keys=True)}"
+        for query, scores in sorted(baseline.scores.items())
+    )
+    return f'{head[:-2]},\n "scores": {{\n{lines}\n }}\n}}\n'
+
+
+def read(path: Path, run: str = "RUN") -> Baseline:
+    """Read the baseline in `path`.
+
+    Raises AssayError when there is none that can be read; `run` is what one could be made of.
+    """
+    try:
+        baseline = Baseline.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        raise AssayError(
+            f"{path}: no baseline; make one of a run with `assay baseline accept {run}`"
+        ) from None
+    except (OSError, ValidationError) as error:
+        reason = explain_error(error) if isinstance(error, ValidationError) else error.strerror
+        raise AssayError(f"{path}: not a baseline that can be read: {reason}") from None
+    if baseline.format != FORMAT:
+        raise AssayError(f"{path}: format {baseline.format}; this version reads {FORMAT}")
+    return baseline
+
+
+def list_obstacles(baseline: Baseline, head: StoredRun) -> list[str]:
+    """Return why `head` cannot be judged against `baseline`, in words; empty where it can."""
+    manifest = head.manifest
+    obstacles = [
+        f"the run is degraded on {count} of its queries ({line})"
+        for line, count in manifest.degraded.items()
+    ]
+    if manifest.sampled:
+        obstacles.append("the run searched a sample of the queries")
+    if manifest.join_rule != baseline.join_rule:
+        obstacles.append("the join rule differs from the baseline's")
+    if manifest.collection.digest != baseline.collection.digest:
+        obstacles.append(
+            "the collection's documents, queries or judgments changed since the baseline; "
+            "accept a new one"
+        )
+    elif not manifest.sampled and head.queries.keys() != baseline.scores.keys():
+        obstacles.append("the baseline's file lacks queries or has others; accept a new one")
+    return obstacles + _list_misfits(baseline, head)
+
+
+def _list_misfits(baseline: Baseline, head: StoredRun) -> list[str]:
+    """Return in words that answers to `head` were given in another way than the baseline's."""
+    found = generated_answers.read(head.folder) if baseline.answered_by else None
+    if baseline.answered_by is None or found is None or found.recipe.fits(baseline.answered_by):
+        return []
+    return [
+        f"it was answered by {found.recipe.words}, the baseline by {baseline.answered_by.words};"
+        " answer it alike, or accept a new one"
+    ]
+
+
+def list_changes(baseline: Baseline, head: StoredRun) -> list[str]:
+    """Return what of config and code changed since the baseline, a line each."""
+    config = {key: value for key, value in head.manifest.config.items() if key not in WORDS}
+    before, after = dict(_flatten(baseline.config)), dict(_flatten(config))
+    changes = [
+        f"{key}: {before.get(key, 'absent')} → {after.get(key, 'absent')}"
+        for key in sorted(before.keys() | after.keys())
+        if before.get(key) != after.get(key)
+    ]
+    code = describe_code(head.manifest)
+    if code != baseline.code:
+        changes.append(f"code: {baseline.code[:12]} → {code[:12]}")
+    return changes
+
+
+def _flatten(value: Any, prefix: str = "") -> list[tuple[str, str]]:
+    if isinstance(value, Mapping) and value:
+        items = list(value.items())
+    elif isinstance(value, list) and value:
+        items = [(str(at), item) for at, item in enumerate(value)]
+    else:
+        return [(prefix, json.dumps(value, ensure_ascii=False))]
+    return [pair for key, item in items for pair in _flatten(item, f"{prefix}.{key}".strip("."))]

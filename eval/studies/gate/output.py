@@ -1,0 +1,222 @@
+"""The verdict of the gate for machines and pull requests: Markdown, JUnit XML, annotations."""
+
+import re
+from collections.abc import Iterable, Sequence
+from xml.etree import ElementTree as Xml
+
+from assay.eval.statistics.estimates import Estimate
+from assay.eval.statistics.significance import smallest_p
+from assay.eval.studies.comparison.differences import SYMMETRY
+from assay.eval.studies.gate.rule import SUSPICION, GateReport, QueryChange, Verdict
+
+LEVELS = {"pass": "notice", "cannot tell": "warning", "warning": "warning", "regression": "error"}
+# What XML 1.0 does not allow even when escaped.
+NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+Row = tuple[str, ...]
+
+
+def list_verdicts(report: GateReport) -> list[tuple[str, Verdict, str]]:
+    """Return (what was judged, verdict, a sentence on it) for everything that was."""
+    found: list[tuple[str, Verdict, str]] = []
+    for item in report.measures:
+        sentence = (
+            f"{item.base:.3f} → {item.head:.3f}, difference {signed(item.difference)}, "
+            f"p = {item.p:.4f}; a drop of {item.minimum_effect:g} matters"
+        )
+        if item.verdict == "cannot tell" and item.finds is not None:
+            sentence += f"; these queries find one of {item.finds:.3f} or more"
+        if item.presumes_symmetry:
+            sentence += f"; it {SYMMETRY}"
+        found.append((item.measure, item.verdict, sentence))
+    broken = {item.query: item for item in report.broken}
+    for query in report.guarded:
+        lost = broken.get(query)
+        sentence = "kept its score"
+        if lost:
+            measure = lost.measure
+            sentence = f"{measure} {lost.base:.3f} → {lost.head:.3f}: {lost.text}"
+        found.append((f"query {query}", "regression" if lost else "pass", sentence))
+    for timed in report.latency:
+        sentence = (
+            f"{timed.base:.2f} → {timed.head:.2f} ms, ratio {timed.ratio.value:.2f} "
+            f"({timed.ratio.low:.2f} … {timed.ratio.high:.2f}), limit {timed.limit:g}"
+        )
+        found.append((f"latency p{timed.percentile}", timed.verdict, sentence))
+    return found
+
+
+def signed(estimate: Estimate) -> str:
+    """Return a difference with its interval."""
+    return f"{estimate.value:+.3f} ({estimate.low:+.3f} … {estimate.high:+.3f})"
+
+
+def render_markdown(report: GateReport) -> str:
+    """Return the report as GitHub's and GitLab's Markdown."""
+    baseline = report.baseline
+    head = report.head.manifest
+    parts = [
+        f"## Gate: {report.verdict} ({baseline.label})",
+        f"{len(report.head.queries)} queries. Baseline: run `{baseline.run}` of code "
+        f"`{baseline.code[:12]}`. Head: run `{head.id}`.",
+        _table(
+            ("measure", "baseline", "head", "difference (95 %)", "p", "matters", "finds",
+             "won/tied/lost", "verdict"),
+            (
+                (
+                    item.measure,
+                    f"{item.base:.3f}",
+                    f"{item.head:.3f}",
+                    signed(item.difference),
+                    f"{item.p:.4f}",
+                    f"{item.minimum_effect:g}",
+                    "–" if item.finds is None else f"{item.finds:.3f}",
+                    f"{item.wins}/{item.ties}/{item.losses}",
+                    f"**{item.verdict}**",
+                )
+                for item in report.measures
+            ),
+        ),
+    ]  # fmt: skip
+    if report.guarded:
+        parts.append(
+            f"Must not break: {len(report.guarded)} queries, {len(report.broken)} of them broken."
+        )
+        if report.broken:
+            parts.append(_queries(report.broken))
+    if report.latency:
+        rows = (
+            (name, f"**{verdict}**", sentence)
+            for name, verdict, sentence in list_verdicts(report)
+            if name.startswith("latency ")
+        )
+        parts.append(_table(("latency", "verdict", "interleaved"), rows))
+    if report.changes:
+        changes = "\n".join(f"- {_safe(line)}" for line in report.changes)
+        parts.append(f"Changed since the baseline:\n\n{changes}")
+    if report.models:
+        parts.append(f"{_safe(report.models)}.")
+    if report.losers:
+        parts.append(f"Queries that lost most:\n\n{_queries(report.losers)}")
+    parts.append(f"<sub>{explain(report)}</sub>")
+    return "\n\n".join(parts) + "\n"
+
+
+def explain(report: GateReport) -> str:
+    """Return the rule in short."""
+    n = len(report.head.queries)
+    return (
+        "regression: the drop is at least what matters, and random signs, over all gated measures "
+        f"together, make it unlikely (p of at most {report.false_alarms:g}). warning: the same, p "
+        f"of at most {SUSPICION:g}; look at the queries that lost. pass: the interval excludes a "
+        "drop that matters. finds: the smallest drop found with power 0.8, spread over all "
+        f"queries or the loss of a few. With n = {n} p is {smallest_p(n):.2g} at best."
+    )
+
+
+def render_failure(title: str, message: str) -> str:
+    """Return Markdown that says why there is no verdict."""
+    return f"## Gate: no verdict ({_safe(title)})\n\n{_safe(message)}\n"
+
+
+def render_junit(report: GateReport, strict: bool) -> bytes:
+    """Return JUnit XML: a test case for everything judged.
+
+    A regression is a failure; a warning, and what the gate cannot tell, are skipped with a message,
+    or a failure when `strict`.
+    """
+    suite = _suite(report.baseline.label)
+    for name, verdict, sentence in list_verdicts(report):
+        case = _case(suite, report.baseline.label, name)
+        if verdict == "regression" or (verdict != "pass" and strict):
+            _add(case, "failure", f"{verdict}: {sentence}")
+        elif verdict != "pass":
+            _add(case, "skipped", f"{verdict}: {sentence}")
+        else:
+            Xml.SubElement(case, "system-out").text = _xml(sentence)
+    return _finish(suite)
+
+
+def render_junit_failure(title: str, message: str) -> bytes:
+    """Return JUnit XML with one error: why there is no verdict."""
+    suite = _suite(title)
+    _add(_case(suite, title, "gate"), "error", message)
+    return _finish(suite)
+
+
+def annotate(report: GateReport, strict: bool) -> list[str]:
+    """Return GitHub's workflow commands: an annotation for each finding, and one for the whole."""
+    lines = []
+    for name, verdict, sentence in list_verdicts(report):
+        if verdict != "pass":
+            level = "error" if strict else LEVELS[verdict]
+            lines.append(
+                annotation(level, f"{report.baseline.label}: {name}", f"{verdict}: {sentence}")
+            )
+    level = "error" if strict and report.verdict != "pass" else LEVELS[report.verdict]
+    told: str = report.verdict
+    if report.verdict == "warning":
+        lost = ", ".join(
+            f"{item.query} ({item.base:.2f} → {item.head:.2f})" for item in report.losers
+        )
+        told += f"; lost most: {lost}"
+    lines.append(annotation(level, f"Gate: {report.baseline.label}", told))
+    return lines
+
+
+def annotation(level: str, title: str, message: str) -> str:
+    """Return one workflow command, escaped as GitHub's runner wants it."""
+    text = message.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    name = title.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    name = name.replace(":", "%3A").replace(",", "%2C")
+    return f"::{level} title={name}::{text}"
+
+
+def _queries(changes: Sequence[QueryChange]) -> str:
+    rows = (
+        (
+            _safe(item.query),
+            _safe(item.type),
+            _safe(item.text),
+            f"{item.base:.3f} → {item.head:.3f}",
+        )
+        for item in changes
+    )
+    return _table(("query", "type", "text", changes[0].measure), rows)
+
+
+def _table(titles: Row, rows: Iterable[Row]) -> str:
+    lines = [titles, ("---",) * len(titles), *rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in lines)
+
+
+def _safe(text: str) -> str:
+    """Return a text that is not ours so that it stays one cell, is no markup and calls nobody."""
+    flat = re.sub(r"([\\`*_\[\]|~#])", r"\\\1", " ".join(text.split()))
+    return flat.replace("&", "&amp;").replace("<", "&lt;").replace("@", "@\u200b")
+
+
+def _suite(title: str) -> Xml.Element:
+    return Xml.Element("testsuite", name=f"assay gate {title}")
+
+
+def _case(suite: Xml.Element, title: str, name: str) -> Xml.Element:
+    return Xml.SubElement(suite, "testcase", classname=f"gate.{title}", name=_xml(name), time="0")
+
+
+def _add(case: Xml.Element, kind: str, message: str) -> None:
+    Xml.SubElement(case, kind, message=_xml(message)).text = _xml(message)
+
+
+def _finish(suite: Xml.Element) -> bytes:
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    for attribute, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(attribute, str(len(suite.findall(f"testcase/{kind}"))))
+    suites = Xml.Element("testsuites")
+    suites.append(suite)
+    Xml.indent(suites)
+    return bytes(Xml.tostring(suites, encoding="utf-8", xml_declaration=True)) + b"\n"
+
+
+def _xml(text: str) -> str:
+    return NOT_IN_XML.sub("\ufffd", text)

@@ -1,0 +1,152 @@
+"""What lets another repository's CI run the gate: its workflow, and what git shall not keep."""
+
+import json
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from assay.eval.studies.gate.package_source import find_package
+from assay.retrievers.base import AssayError
+from assay.retrievers.base.installation import find_version
+from assay.retrievers.store.files import write_atomically
+
+IGNORED = (
+    "reports/*",
+    "!reports/baselines/",
+    "mlflow.db*",
+    "mlruns/",
+    ".assay/",
+    "assay-gate.xml",
+    "assay-gate.md",
+)
+
+GITHUB = """\
+# Judges every pull request against the baselines in reports/baselines, which
+# `assay baseline accept RUN` writes. A regression fails the job.
+name: Assay
+
+on:
+  pull_request:
+
+permissions:
+  contents: read
+
+jobs:
+  gate:
+    runs-on: ubuntu-latest
+    timeout-minutes: 30
+    env:
+      # What pip installs: Assay at a git address with its commit, a wheel in this repository, or a
+      # name and version on an index of yours. Assay is on no public package index.
+      ASSAY_PACKAGE: {package}
+      ASSAY_CACHE: ${{{{ github.workspace }}}}/.assay/cache
+    steps:
+      - uses: actions/checkout@v4
+        with:
+          persist-credentials: false
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.11"
+      - uses: actions/cache@v4
+        with:
+          path: .assay/cache/models
+          key: assay-models-{version}
+      - run: pip install "${{ASSAY_PACKAGE:?say above what pip is to install}}"
+      - run: assay gate {pipeline} --github --junit assay-gate.xml --markdown assay-gate.md
+      - uses: actions/upload-artifact@v4
+        if: always()
+        with:
+          name: assay-gate
+          path: |
+            assay-gate.xml
+            assay-gate.md
+"""
+
+GITLAB = """\
+# Judges every merge request against the baselines in reports/baselines, which
+# `assay baseline accept RUN` writes. A regression fails the job.
+assay-gate:
+  image: python:3.11
+  rules:
+    - if: $CI_PIPELINE_SOURCE == "merge_request_event"
+  variables:
+    # What pip installs: Assay at a git address with its commit, a wheel in this repository, or a
+    # name and version on an index of yours. Assay is on no public package index.
+    ASSAY_PACKAGE: {package}
+    ASSAY_CACHE: $CI_PROJECT_DIR/.assay/cache
+  cache:
+    key: assay-models-{version}
+    paths: [.assay/cache/models]
+  script:
+    - pip install "${{ASSAY_PACKAGE:?say above what pip is to install}}"
+    - assay gate {pipeline} --junit assay-gate.xml --markdown assay-gate.md
+  artifacts:
+    when: always
+    paths: [assay-gate.md]
+    reports:
+      junit: assay-gate.xml
+"""
+
+INCLUDE = "include:\n  - local: .gitlab/assay.yml\n"
+# By the CI's name: the file of its job, and what the file holds.
+JOBS = {
+    "github": (".github/workflows/assay.yml", GITHUB),
+    "gitlab": (".gitlab/assay.yml", GITLAB),
+}
+
+
+def plan_workflow(ci: str, pipeline: Path, force: bool) -> dict[Path, str]:
+    """Return the files, and their texts, with which `ci` gates the config at `pipeline`.
+
+    That is the job, and .gitignore with what it lacks; for GitLab a .gitlab-ci.yml too where there
+    is none. Raises AssayError outside the root of a repository, for a config that lies outside it,
+    and, without `force`, where the job is there already.
+    """
+    home = next((at for at in (Path.cwd(), *Path.cwd().parents) if (at / ".git").exists()), None)
+    if home is None:
+        raise AssayError(f"--ci: {Path.cwd()} is in no git repository; `git init` makes one")
+    if home != Path.cwd():
+        raise AssayError(f"--ci: must be given in the root of the repository, {home}")
+    if not pipeline.resolve().is_relative_to(home):
+        raise AssayError(f"--ci: {pipeline} lies outside the repository {home}; say --output")
+    name, template = JOBS[ci]
+    if Path(name).exists() and not force:
+        raise AssayError(f"{name}: is there already; --force overwrites it")
+    job = template.format(
+        package=json.dumps(find_package(home)),
+        version=find_version(),
+        pipeline=shlex.quote(Path(os.path.relpath(pipeline.resolve(), home)).as_posix()),
+    )
+    files = {Path(name): job}
+    if ci == "gitlab" and not Path(".gitlab-ci.yml").exists():
+        files[Path(".gitlab-ci.yml")] = INCLUDE
+    if ignored := _extend_ignored(Path(".gitignore")):
+        files[Path(".gitignore")] = ignored
+    return files
+
+
+def describe_package(ci: str, home: Path) -> str:
+    """Say what the job installs Assay from, or that it must be set first."""
+    if package := find_package(home):
+        return f"the job installs Assay from: {package}"
+    return (
+        f"set ASSAY_PACKAGE in {JOBS[ci][0]}, or the job fails: Assay is on no package index. "
+        "Give a git address of Assay with a commit, or the path of a wheel that you commit"
+    )
+
+
+def write_workflow(files: Mapping[Path, str]) -> None:
+    """Write what `plan_workflow` returned."""
+    for path, text in files.items():
+        write_atomically(path, text.encode())
+
+
+def _extend_ignored(path: Path) -> str:
+    """Return the text of .gitignore with what it lacks; empty where it lacks nothing."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    lacking = [line for line in IGNORED if line not in text.splitlines()]
+    if not lacking:
+        return ""
+    gap = "" if not text or text.endswith("\n") else "\n"
+    return f"{text}{gap}" + "".join(f"{line}\n" for line in lacking)

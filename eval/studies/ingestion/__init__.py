@@ -1,0 +1,1 @@
+"""Ingestion: what becomes of documents before a query is asked."""

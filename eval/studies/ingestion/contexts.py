@@ -1,0 +1,244 @@
+"""Contexts of a collection's chunks by a language model: what is asked, and what came of it."""
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from assay.eval.collections.card import Card
+from assay.eval.collections.catalog import find
+from assay.eval.collections.contexts import find_place, is_read_from, read_documents, render
+from assay.eval.collections.location import find_data
+from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.config import load_config
+from assay.eval.llm.model_choice import read_settings
+from assay.retrievers.base import AssayError, Chunk
+from assay.retrievers.contextualisation import plans
+from assay.retrievers.contextualisation.generation import Outcome, generate
+from assay.retrievers.contextualisation.prompts import in_order
+from assay.retrievers.documents.contexts import ContextSettings
+from assay.retrievers.documents.preparation import prepare
+from assay.retrievers.language_models.answers import KeptAnswer
+from assay.retrievers.language_models.base import LanguageModel
+from assay.retrievers.language_models.client import CallSettings, find_prices
+from assay.retrievers.language_models.estimates import Estimate
+from assay.retrievers.services.prices import Prices, Usage
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.locks import changing
+
+KINDS = ("input", "cache_write", "cache_read", "output")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is asked: a collection's chunks in order, the model, and what is known already."""
+
+    reference: str
+    card: Card
+    config: str
+    chunks: list[Chunk]
+    plan: plans.Plan
+    model: LanguageModel
+    settings: CallSettings
+    workshop: Workshop
+
+    @property
+    def prices(self) -> Prices | None:
+        """The prices as given, or else those that are known of the model."""
+        return self.settings.prices or self.model.prices
+
+    @property
+    def charged(self) -> bool:
+        """Whether the calls cost anything, as far as is known."""
+        return self.prices is not None and self.prices.charged
+
+    @cached_property
+    def pending(self) -> int:
+        """The number of chunks that are to be asked about."""
+        keys = {request.key for request in self.plan.requests}
+        return sum(key in keys for key in self.plan.keys.values())
+
+    @property
+    def known(self) -> int:
+        """The number of chunks whose context is known already."""
+        return len(self.plan.keys) - self.pending
+
+    def itemise(self, usage: Usage) -> list[tuple[str, int, float | None]]:
+        """Return each kind of token, how many there are, and what they cost.
+
+        None stands where nothing is charged, or where beyond a step the cost depends on the call.
+        """
+        prices = self.prices if self.charged else None
+        items = [(kind, getattr(usage, kind)) for kind in KINDS]
+        return [
+            (
+                kind,
+                tokens,
+                prices.cost(Usage(**{kind: tokens})) if prices and not prices.step else None,
+            )
+            for kind, tokens in items
+        ]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what is asked as JSON values."""
+        return {
+            "collection": self.card.name,
+            "config": self.config,
+            "model": self.model.name,
+            "chunks": len(self.plan.keys),
+            "known_before": self.known,
+            "to_ask": len(self.plan.requests),
+            "window_tokens": self.plan.window,
+            "shown_in_part": list(self.plan.windowed),
+            "prices_usd_per_million": self.prices.model_dump() if self.prices else None,
+            "budget_usd": self.settings.max_cost_usd,
+        }
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a job should use and cost."""
+
+    job: Job
+    estimate: Estimate
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        return self.job.as_json() | {"estimate": self.estimate.as_json()}
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run came to; `path` is None when nothing was written."""
+
+    job: Job
+    outcome: Outcome
+    path: Path | None
+
+    @cached_property
+    def done(self) -> dict[str, KeptAnswer]:
+        """What is known, by chunk."""
+        known = self.outcome.known
+        return {chunk: known[key] for chunk, key in self.job.plan.keys.items() if key in known}
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """The contexts by chunk."""
+        return {chunk: known.text for chunk, known in self.done.items() if known.text}
+
+    @cached_property
+    def without(self) -> dict[str, str]:
+        """Why there is none, by chunk that was asked about and has no context."""
+        return {
+            chunk: f"refused: {known.note}" if known.ending == "refusal" else "empty answer"
+            for chunk, known in self.done.items()
+            if not known.text
+        }
+
+    @property
+    def cut(self) -> int:
+        """The number of contexts that end where max_tokens did."""
+        return sum(known.ending == "length" for known in self.done.values())
+
+    @property
+    def next_step(self) -> str | None:
+        """What to do with the contexts, in one line; None when nothing was written."""
+        if self.path is None:
+            return None
+        job, card = self.job, self.job.card
+        run = f"assay run {job.config} dataset={job.reference} documents.context.source=collection"
+        if is_read_from(card, self.path):
+            sealed = any(Path(name).name == self.path.name for name in card.digests)
+            return f"next: {f'assay dataset seal {job.reference}, then ' if sealed else ''}{run}"
+        where = card.path or "dataset.yaml"
+        return f"next: `contexts: {_name_in_card(card, self.path)}` in {where}, then {run}"
+
+    @property
+    def failure(self) -> str:
+        """Why the run stopped before all was done, and how to go on; empty if it did not."""
+        if not self.outcome.stopped:
+            return ""
+        return (
+            f"{self.outcome.stopped}; {len(self.done)} of {len(self.job.plan.keys)} chunks are done"
+            " and kept: the same command goes on from there"
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        outcome = self.outcome
+        return self.job.as_json() | {
+            "complete": not outcome.stopped,
+            "stopped": outcome.stopped or None,
+            "contexts": len(self.texts),
+            "cut": self.cut,
+            "narrowed": outcome.narrowed,
+            "without": [{"chunk": chunk, "reason": why} for chunk, why in self.without.items()],
+            "run": outcome.run.as_json(),
+            "earlier": outcome.earlier.as_json(),
+            "output": str(self.path) if self.path else None,
+            "next": self.next_step,
+        }
+
+
+def prepare_job(collection: str, config: str, options: dict[str, Any]) -> Job:
+    """Cut the collection as `config` says, and find out what is known of its chunks."""
+    documents_settings = load_config(config).documents
+    card, _ = find(collection)
+    documents = read_documents(card)
+    if card.format == "beir" and not documents_settings.passages:
+        raise AssayError(
+            f"{config}: documents.passages: must be true, because contexts of a beir collection"
+            " belong to the passages it prescribes"
+        )
+    workshop = make_workshop()
+    model, settings = read_settings(options, workshop)
+    bare = documents_settings.model_copy(update={"context": ContextSettings(source="none")})
+    chunks = in_order(documents, prepare(documents, bare, workshop).chunks)
+    plan = plans.make_plan(documents, chunks, model, options["window_tokens"], workshop.cache)
+    return Job(collection, card, config, chunks, plan, model, settings, workshop)
+
+
+def estimate(job: Job) -> Forecast:
+    """Return what a job should use and cost; nothing is asked."""
+    prices = find_prices(job.model, job.settings)
+    return Forecast(job, plans.estimate(job.plan, job.model, prices))
+
+
+def run_job(job: Job, output: Path | None) -> Result:
+    """Ask what is not known and write all contexts: to `output`, else where the data lies.
+
+    Raises AssayError before anything is paid for where they cannot be written. A run that stopped
+    writes nothing; what was answered is kept.
+    """
+    path = _choose_place(job, output)
+    outcome = generate(job.plan, job.model, job.settings, job.workshop)
+    result = Result(job, outcome, None if outcome.stopped else path)
+    if not outcome.stopped:
+        _write(job, result.texts, path, replace=output is not None)
+    return result
+
+
+def _choose_place(job: Job, output: Path | None) -> Path:
+    path = output or find_place(job.card)
+    if output is None and path.exists() and job.plan.requests:
+        raise AssayError(f"{path}: is there already; --output {path} replaces it")
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise AssayError(f"--output {path}: cannot be written; give a file in a folder of yours")
+    return path
+
+
+def _write(job: Job, texts: dict[str, str], path: Path, *, replace: bool) -> None:
+    """Write the contexts at once or not at all; another file there is replaced only if asked."""
+    content = render(job.card, job.chunks, texts).encode()
+    with changing(path):
+        if path.exists() and not replace and path.read_bytes() != content:
+            raise AssayError(f"{path}: is there already; --output {path} replaces it")
+        write_atomically(path, content)
+
+
+def _name_in_card(card: Card, path: Path) -> str:
+    folder = find_data(card).resolve()
+    inside = path.resolve().is_relative_to(folder)
+    return os.path.relpath(path.resolve(), folder) if inside else str(path.resolve())

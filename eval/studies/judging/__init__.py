@@ -1,0 +1,1 @@
+"""Judging: grades from people and language models, and their agreement."""

@@ -1,0 +1,90 @@
+"""Grades of the page become rows of the pool's table, which are then checked as any others."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from assay.eval.collections.authoring.labels import read_pairs
+from assay.eval.collections.authoring.worksheet import Pair
+from assay.eval.collections.collection import Collection
+from assay.eval.collections.formats.rows import Row
+from assay.eval.collections.problems import Problems
+from assay.eval.studies.judging.agreement import find_disagreements
+from assay.eval.studies.judging.grades import Grade, GradeFile
+
+SUFFIX = ".grades.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """The rows of a table with the grades of the page in them.
+
+    `judges` counts the grades of each judge for pairs of the table; `open` counts the pairs whose
+    judges disagree and that nobody has settled: their rows stay as they are.
+    """
+
+    rows: list[Row]
+    judges: dict[str, int]
+    open: int
+
+
+def find_grade_file(table: Path) -> Path:
+    """Return where the grades that are given on the page of a table are kept."""
+    return table.with_name(f"{table.name}{SUFFIX}")
+
+
+def fill_in(rows: list[Row], collection: Collection, grades: GradeFile) -> Filled:
+    """Return the rows with what was given on the page; a grade in the table itself comes first.
+
+    A row that is settled has that grade, another the one that all its judges gave. Where their
+    spans differ, the span is the shortest that holds all of them. Notes follow a row's comment.
+    """
+    graded, settled, notes = grades.read_grades(), grades.read_settled(), grades.read_notes()
+    apart = set(find_disagreements(graded))
+    open_ = apart - set(settled)
+    pairs = {pair.digest: pair for pair in read_pairs(rows, collection, Problems(strict=False))}
+    filled: list[Row] = []
+    judges: dict[str, int] = {}
+    left = 0
+    for row in rows:
+        digest = row.string("digest", "").strip()
+        by_judge = graded.get(digest, {})
+        for judge in by_judge:
+            judges[judge] = judges.get(judge, 0) + 1
+        left += digest in open_
+        if not by_judge or digest in open_ or row.string("grade", "").strip():
+            filled.append(row)
+            continue
+        # A judge who took a grade back may have left nothing to settle.
+        final = settled.get(digest) if digest in apart else None
+        chosen = [final] if final else list(by_judge.values())
+        comments = (row.string("comment", "").strip(), *notes.get(digest, {}).values())
+        values = {
+            "grade": str(chosen[0].grade),
+            "comment": "; ".join(filter(None, comments)),
+            "judged_by": _name(by_judge, final),
+            "judged_on": max(one.at for one in chosen)[: len("YYYY-MM-DD")],
+        }
+        # A row that is no longer as it was pooled is left to the checks, which refuse it.
+        if pair := pairs.get(digest):
+            values |= narrow(pair, chosen, collection.texts[pair.doc_id])
+        filled.append(replace(row, values={**row.values, **values}))
+    return Filled(filled, dict(sorted(judges.items())), left)
+
+
+def _name(by_judge: Mapping[str, Grade], settled: Grade | None) -> str:
+    judges = ", ".join(f"person {judge}" for judge in sorted(by_judge))
+    return f"{judges}; settled by person {settled.judge}" if settled else judges
+
+
+def narrow(pair: Pair, chosen: list[Grade], text: str) -> dict[str, str]:
+    """Return what changes in the row of `pair` by the spans that answer, nothing without any.
+
+    `chosen` are the grades that count, `text` is that of the document.
+    """
+    spans = [one.span for one in chosen if one.span]
+    if len(spans) < len(chosen):
+        return {}
+    start, end = min(span[0] for span in spans), max(span[1] for span in spans)
+    part = replace(pair, start=start, end=end, text=text[start:end])
+    return {"start": str(start), "end": str(end), "digest": part.digest}

@@ -1,0 +1,146 @@
+"""A model's grades of a pool: kept apart from people's, which come first wherever there are any."""
+
+from collections.abc import Collection as Some
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from assay.eval.collections.authoring.labels import read_pairs
+from assay.eval.collections.authoring.worksheet import Pair, trim
+from assay.eval.collections.card import MODEL
+from assay.eval.collections.collection import Collection, GoldItem
+from assay.eval.collections.formats.rows import Row
+from assay.eval.collections.problems import Problems
+from assay.eval.studies.judging.agreement import find_disagreements
+from assay.eval.studies.judging.export import narrow
+from assay.eval.studies.judging.grades import Grade
+
+SUFFIX = ".model.db"
+AGAIN = ", asked again"
+# The grades of one judge by the digest of a pair.
+Given = Mapping[str, Grade]
+
+
+def find_model_file(table: Path) -> Path:
+    """Return where the grades that models give the pairs of a table are kept."""
+    return table.with_name(f"{table.name}{SUFFIX}")
+
+
+def name_judge(model: str, prompt: str) -> str:
+    """Return what judgments call a model; `prompt` is the digest of what it was asked."""
+    return f"{MODEL}{model}, prompt {prompt}"
+
+
+def take_latest(graded: Mapping[str, Mapping[str, Grade]]) -> Given:
+    """Return the grades of the model that gave the latest one; `graded` is by pair and judge."""
+    latest = max(
+        (grade for by in graded.values() for grade in by.values() if _is_first(grade.judge)),
+        key=lambda grade: grade.number,
+        default=None,
+    )
+    return take(graded, latest.judge) if latest else {}
+
+
+def take(graded: Mapping[str, Mapping[str, Grade]], judge: str) -> Given:
+    """Return the grades of one judge."""
+    return {pair: by[judge] for pair, by in graded.items() if judge in by}
+
+
+def fill_in_models(
+    rows: Iterable[Row], collection: Collection, given: Given, people: Some[str]
+) -> tuple[list[Row], int]:
+    """Return the rows with a model's grades where no person gave one, and how many those are.
+
+    `people` are the digests of the pairs that some person graded, settled or not.
+    """
+    rows = list(rows)
+    pairs = {pair.digest: pair for pair in read_pairs(rows, collection, Problems(strict=False))}
+    filled: list[Row] = []
+    count = 0
+    for row in rows:
+        digest = row.string("digest", "").strip()
+        grade = given.get(digest)
+        if grade is None or digest in people or row.string("grade", "").strip():
+            filled.append(row)
+            continue
+        values = {
+            "grade": str(grade.grade),
+            "judged_by": grade.judge,
+            "judged_on": grade.at[: len("YYYY-MM-DD")],
+        }
+        if pair := pairs.get(digest):
+            values |= narrow(pair, [grade], collection.texts[pair.doc_id])
+        filled.append(replace(row, values={**row.values, **values}))
+        count += 1
+    return filled, count
+
+
+def collect_people(
+    rows: Iterable[Row],
+    collection: Collection,
+    graded: Mapping[str, Mapping[str, Grade]],
+    settled: Mapping[str, Grade],
+) -> dict[str, int]:
+    """Return the grade that people gave each pair of a table, by its digest.
+
+    That in the table itself comes first, then that of the page, then the collection's. Pairs on
+    which judges of the page disagree, and that nobody has settled, are left out.
+    """
+    rows = list(rows)
+    pairs = read_pairs(rows, collection, Problems(strict=False))
+    places = {
+        (item.query_id, *find_place(item, collection)): max(item.grade, 0)
+        for items in collection.gold.values()
+        for item in items
+        if not item.by_model
+    }
+    apart = set(find_disagreements(graded))
+    found = {
+        pair.digest: places[place]
+        for pair in pairs
+        if (place := (pair.query_id, pair.doc_id, pair.start, pair.end)) in places
+    }
+    for digest, by_judge in graded.items():
+        if digest not in apart:
+            found[digest] = next(iter(by_judge.values())).grade
+        elif digest in settled:
+            found[digest] = settled[digest].grade
+        else:
+            found.pop(digest, None)
+    for row in rows:
+        written = row.string("grade", "").strip()
+        if written.isdecimal() and not row.string("judged_by", "").startswith(MODEL):
+            found[row.string("digest", "").strip()] = int(written)
+    return found
+
+
+def find_place(item: GoldItem, collection: Collection) -> tuple[str, int, int]:
+    """Return the document and the characters of a gold item without white space at its ends."""
+    text = collection.texts.get(item.doc_id, "")[item.start : item.end]
+    return (item.doc_id, *trim(text, item.start))
+
+
+def make_items(pairs: Iterable[Pair], collection: Collection) -> dict[str, GoldItem]:
+    """Return the gold item that a judgment of each pair is, or would be, by the pair's digest."""
+    known = {
+        (item.query_id, *find_place(item, collection)): item
+        for items in collection.gold.values()
+        for item in items
+    }
+    made = {}
+    for pair in pairs:
+        place = (pair.doc_id, pair.start, pair.end)
+        document = collection.by_id[pair.doc_id]
+        passages = {
+            trim(document.text[at.start : at.end], at.start): at.id for at in document.passages
+        }
+        passage = passages.get((pair.start, pair.end), "")
+        id_ = passage or f"{pair.doc_id}[{pair.start}:{pair.end}]"
+        made[pair.digest] = known.get((pair.query_id, *place)) or GoldItem(
+            pair.query_id, id_, *place, 0, passage
+        )
+    return made
+
+
+def _is_first(judge: str) -> bool:
+    return not judge.endswith(AGAIN)

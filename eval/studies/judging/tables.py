@@ -1,0 +1,174 @@
+"""From a pool or a collection to a job of a judging model, and from its grades to a report."""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from assay.eval.collections.authoring import worksheet
+from assay.eval.collections.authoring.labelling import finish_labelling
+from assay.eval.collections.authoring.labels import find_collection
+from assay.eval.collections.catalog import find
+from assay.eval.collections.collection import Collection
+from assay.eval.collections.formats.rows import Row
+from assay.eval.collections.loading import load_card
+from assay.eval.configs.named_configs import is_config
+from assay.eval.running.run_references import resolve_all
+from assay.eval.runs.stored import StoredRun
+from assay.eval.studies.judging.export import find_grade_file
+from assay.eval.studies.judging.grades import GradeFile
+from assay.eval.studies.judging.judged_pairs import list_judged
+from assay.eval.studies.judging.model_grades import (
+    AGAIN,
+    collect_people,
+    find_model_file,
+    make_items,
+    take,
+)
+from assay.eval.studies.judging.model_judge import ModelJudge, examine
+from assay.eval.studies.judging.page import render
+from assay.eval.studies.judging.prompts import HIGHEST, SCALE, Form, Scale
+from assay.eval.studies.judging.running import Job, prepare_job
+from assay.eval.studies.judging.sheet import DEFAULT_GUIDELINES, make_sheet
+from assay.eval.studies.judging.two_judges import check_systems
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.store.files import write_atomically
+from assay.retrievers.store.locks import changing
+
+
+@dataclass(frozen=True)
+class Table:
+    """What is to be asked about the `rows` of a table; `name` is what it calls the collection."""
+
+    job: Job
+    name: str
+    collection: Collection
+    rows: list[Row]
+
+    @cached_property
+    def people(self) -> dict[str, int]:
+        """The grade that people gave, by the digest of a pair: see `collect_people`."""
+        path = find_grade_file(self.job.table)
+        if not path.exists():
+            return collect_people(self.rows, self.collection, {}, {})
+        with closing(GradeFile(path)) as grades:
+            graded, settled = grades.read_grades(), grades.read_settled()
+        return collect_people(self.rows, self.collection, graded, settled)
+
+
+def open_table(pool: str, options: dict[str, Any], progress: Progress) -> Table:
+    """Return a table of pairs, and what is to be asked about it.
+
+    `pool` is a table of `assay pool`, or a collection, of whose judged pairs a table is written.
+    Raises AssayError where options do not go with it, and for a table that does not fit.
+    """
+    options = dict(options)
+    named, output = options.pop("collection"), options.pop("output")
+    queries, twice, seed = options.pop("queries"), options.pop("twice"), options.pop("seed")
+    guidelines, highest = options.pop("guidelines"), options.pop("highest")
+    spans = options.pop("spans")
+    if Path(pool).is_file():
+        if wrong := [key for key, given in (("output", output), ("queries", queries)) if given]:
+            raise AssayError(f"--{wrong[0]}: goes with a collection, and {pool} is a table")
+        table = Path(pool)
+        rows = worksheet.read(table)
+        name = named or find_collection(table, rows)
+        collection = _load(name)
+    else:
+        if named:
+            raise AssayError(f"--collection: goes with a table, and there is no table {pool}")
+        name, collection = pool, _load(pool)
+        table = output or Path(f"{collection.card.name}.judged.csv")
+        _write_table(table, worksheet.render(list_judged(collection, queries, seed), pool))
+        rows = worksheet.read(table)
+    sheet = make_sheet(rows, collection, highest)
+    if spans and not sheet.spans:
+        raise AssayError("--spans: this collection judges the passages it prescribes, and no spans")
+    scale = Scale(sheet.highest, sheet.highest)
+    if guidelines:
+        try:
+            sheet = replace(sheet, guidelines=guidelines.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise AssayError(f"--guidelines {guidelines}: cannot be read: {error}") from None
+        if not sheet.guidelines.strip():
+            raise AssayError(f"--guidelines {guidelines}: is empty; it must say what to grade by")
+    elif sheet.guidelines == DEFAULT_GUIDELINES.format(highest=sheet.highest):
+        sheet = replace(sheet, guidelines=SCALE)
+        scale = Scale(HIGHEST, min(sheet.highest, HIGHEST))
+    form = Form(sheet.guidelines, scale.asked, spans)
+    job = prepare_job(table, sheet, form, scale, options, twice=twice, seed=seed, progress=progress)
+    return Table(job, name, collection, rows)
+
+
+def find_runs(
+    table: Table, references: Sequence[str], measure: str, progress: Progress
+) -> list[StoredRun]:
+    """Return the runs that are meant; configs among them run on the collection of the table.
+
+    Raises AssayError for runs on another, for those that cannot be compared by `measure`, and for
+    what is no measure.
+    """
+    here = [f"dataset={json.dumps(table.name)}"] if any(map(is_config, references)) else []
+    runs = resolve_all([*references, *here], progress)
+    for run in runs:
+        if run.manifest.collection.name != table.collection.name:
+            raise AssayError(
+                f"{run.manifest.id}: a run on {run.manifest.collection.name}, and the table is "
+                f"of {table.collection.name}"
+            )
+    check_systems(runs, measure)
+    return runs
+
+
+def examine_grades(table: Table, runs: Sequence[StoredRun], measure: str) -> ModelJudge:
+    """Hold the model's grades against people's, and score the runs under both."""
+    job, collection = table.job, table.collection
+    with closing(GradeFile(find_model_file(job.table))) as grades:
+        graded = grades.read_grades()
+    least = collection.card.min_grade
+
+    def count(given: Mapping[str, int]) -> dict[str, int]:
+        shown = {at: grade for at, grade in given.items() if at in job.sheet.by_digest}
+        return {at: grade if grade >= least else 0 for at, grade in shown.items()}
+
+    first, second = (
+        {at: grade.grade for at, grade in take(graded, judge).items()}
+        for judge in (job.judge, job.judge + AGAIN)
+    )
+    return examine(
+        job.judge,
+        make_items(job.sheet.pairs, collection),
+        count(table.people),
+        count(first),
+        count(second),
+        runs,
+        measure,
+    )
+
+
+def write_report(job: Job, found: ModelJudge) -> tuple[Path, Path]:
+    """Write the report beside the table, as Markdown and as JSON; return the two paths."""
+    markdown, plain = (
+        job.table.with_name(f"{job.table.name}.model.{end}") for end in ("md", "json")
+    )
+    write_atomically(markdown, render(found).encode())
+    values = job.as_json() | {"agreement": found.as_json()}
+    write_atomically(plain, f"{json.dumps(values, ensure_ascii=False, indent=1)}\n".encode())
+    return markdown, plain
+
+
+def _load(name: str) -> Collection:
+    card, variant = find(name)
+    return load_card(finish_labelling(card), variant)
+
+
+def _write_table(path: Path, content: bytes) -> None:
+    with changing(path):
+        if path.exists() and path.read_bytes() != content:
+            raise AssayError(
+                f"{path}: is there already, with other pairs; say --output with another name"
+            )
+        write_atomically(path, content)

@@ -1,0 +1,1 @@
+"""Questions: a language model writes queries about passages of a collection."""

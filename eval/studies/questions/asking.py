@@ -1,0 +1,221 @@
+"""Asking for one question, and putting it to the tests, the free ones first."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from assay.eval.collections.authoring.worksheet import trim
+from assay.eval.collections.collection import GoldItem
+from assay.eval.llm.question import Ask, NoAnswerError
+from assay.eval.llm.question import Question as Call
+from assay.eval.studies.questions.drawing import Draw, Passage
+from assay.eval.studies.questions.prompts import (
+    ask_again,
+    ask_agrees,
+    ask_answered,
+    ask_question,
+    ask_recall,
+)
+from assay.eval.studies.questions.replies import (
+    Agreed,
+    Answered,
+    Quote,
+    R,
+    Recalled,
+    UnreadableError,
+    Written,
+    read_reply,
+)
+from assay.eval.studies.questions.words import find_leak, measure_overlap, split_words
+from assay.retrievers.base import Chunk, Document
+from assay.retrievers.base.quotes import Locator, Place
+
+# Why a question is dropped, in the order of the tests.
+Cause: TypeAlias = Literal[
+    "no reply", "malformed", "none to ask", "not of its type", "quote not found", "leak", "copied",
+    "not answered", "known already", "answered elsewhere", "duplicate",
+]  # fmt: skip
+MEANING: Mapping[Cause, str] = {
+    "no reply": "the model refused, was cut off, or could not read so much",
+    "malformed": "twice the reply was not the JSON asked for",
+    "none to ask": "the model found nothing of this type to ask",
+    "not of its type": "no identifier of the passage, or too short for a long question",
+    "quote not found": "a quote does not stand in the passage, word for word",
+    "leak": "it speaks of the passage it was made from",
+    "copied": "it repeats too many runs of three words of the passage",
+    "not answered": "the quotes alone do not answer it, as the model says",
+    "known already": "the model answers it without the documents, and the quotes say so too",
+    "answered elsewhere": "a no_answer question that its passage answers, or one that search finds",
+    "duplicate": "too near to an earlier question",
+}
+ALIKE = 12  # words from which the same quote elsewhere is the same answer
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of a draw: the question with its gold, or the `cause` why it was dropped.
+
+    `overlap` is the share of the question's runs of three words that stand in its passages;
+    `detail` says more of the cause.
+    """
+
+    draw: Draw
+    question: str = ""
+    gold: tuple[GoldItem, ...] = ()
+    overlap: float = 0.0
+    cause: Cause | None = None
+    detail: str = ""
+
+
+class Dropped(Exception):  # noqa: N818
+    """A question does not pass a test."""
+
+    def __init__(self, cause: Cause, detail: str = "") -> None:
+        super().__init__(cause)
+        self.cause = cause
+        self.detail = detail
+
+
+@dataclass(frozen=True)
+class Examiner:
+    """What questions are asked and tested with.
+
+    `search` returns the best passages of all documents for a question; `max_overlap` is the share
+    of copied runs from which a question is dropped. Safe to call from several threads where `ask`
+    and `search` are.
+    """
+
+    ask: Ask
+    documents: Mapping[str, Document]
+    search: Callable[[str], Sequence[Chunk]]
+    max_overlap: float
+
+    def examine(self, draw: Draw, query_id: str) -> Fate:
+        """Return what becomes of a draw. What `ask` raises but NoAnswerError is handed on."""
+        question, overlap = "", 0.0
+        try:
+            written = self._read(ask_question(draw), Written)
+            question = " ".join(written.question.split())
+            places = self._locate(draw, question, written.quotes)
+            overlap = max(measure_overlap(question, passage.text) for passage in draw.passages)
+            self._check_words(draw, question, overlap)
+            if draw.kind.answered:
+                self._check_quotes(question, [self._read_text(place) for place, _ in places])
+            else:
+                places = self._check_unanswered(draw, question)
+        except Dropped as reason:
+            return Fate(draw, question, (), overlap, reason.cause, reason.detail)
+        best: dict[Place, int] = {}
+        for place, grade in places:
+            for one in self._find_alike(place) if grade else [place]:
+                best[one] = max(grade, best.get(one, 0))
+        gold = tuple(make_gold(query_id, one, grade) for one, grade in best.items())
+        return Fate(draw, question, gold, overlap)
+
+    def _locate(
+        self, draw: Draw, question: str, quotes: Sequence[Quote]
+    ) -> list[tuple[Place, int]]:
+        """Return where the quotes stand in the passages drawn, with their grades."""
+        if not question:
+            raise Dropped("none to ask")
+        if not draw.kind.answered:
+            return []
+        if why := draw.kind.misses(question, " ".join(one.text for one in draw.passages)):
+            raise Dropped("not of its type", why)
+        found: list[tuple[Place, int]] = []
+        missing = set(draw.passages)
+        for quote in quotes:
+            inside = [
+                (passage, place)
+                for passage in draw.passages
+                for place in self._find_within(passage, quote.quote)
+            ]
+            if not inside:
+                raise Dropped("quote not found", quote.quote)
+            passage, place = inside[0]
+            missing.discard(passage)
+            found.append((place, quote.grade))
+        if missing:
+            raise Dropped("quote not found", "a passage is not quoted")
+        return found
+
+    def _find_within(self, passage: Passage, quote: str) -> Iterator[Place]:
+        """Yield the places of `quote` in a passage, as places of its document."""
+        only = Document(passage.doc_id, passage.text)
+        for place in Locator({only.id: only}).find(quote):
+            start, end = passage.start + place.start, passage.start + place.end
+            yield Place(passage.doc_id, start, end)
+
+    def _find_alike(self, place: Place) -> Iterator[Place]:
+        """Yield a place, and those where a quote that is not short stands in other documents."""
+        yield place
+        text = self._read_text(place)
+        if len(split_words(text)) >= ALIKE:
+            for doc_id, document in self.documents.items():
+                start = document.text.find(text)
+                if doc_id != place.doc_id and start >= 0:
+                    yield Place(doc_id, start, start + len(text))
+
+    def _check_words(self, draw: Draw, question: str, overlap: float) -> None:
+        """Raise Dropped where the question speaks of its passages, or copies too much of them."""
+        if leak := find_leak(question):
+            raise Dropped("leak", leak)
+        if overlap > self.max_overlap and not draw.kind.copies:
+            raise Dropped("copied", f"{overlap:.2f}")
+
+    def _check_quotes(self, question: str, quotes: Sequence[str]) -> None:
+        """Raise Dropped unless the quotes answer the question, and nothing else does."""
+        if not self._read(ask_answered(question, quotes, expected=True), Answered).answered:
+            raise Dropped("not answered")
+        answer = self._read(ask_recall(question), Recalled).answer
+        if answer and self._read(ask_agrees(question, answer, quotes), Agreed).agrees:
+            raise Dropped("known already", answer)
+
+    def _check_unanswered(self, draw: Draw, question: str) -> list[tuple[Place, int]]:
+        """Return the passages drawn and those that search finds, as judged 0.
+
+        Raises Dropped where they answer the question.
+        """
+        places = [Place(one.doc_id, *trim(one.text, one.start)) for one in draw.passages]
+        for chunk in self.search(question):
+            place = Place(chunk.doc_id, *trim(chunk.text, chunk.start))
+            if not any(_share(place, other) for other in places):
+                places.append(place)
+        texts = [self._read_text(place) for place in places]
+        if self._read(ask_answered(question, texts, expected=False), Answered).answered:
+            raise Dropped("answered elsewhere", ", ".join(place.doc_id for place in places))
+        return [(place, 0) for place in places]
+
+    def _read_text(self, place: Place) -> str:
+        return self.documents[place.doc_id].text[place.start : place.end]
+
+    def _read(self, call: Call, form: type[R]) -> R:
+        """Return the reply to `call`, which is asked once more where it is not as it should be."""
+        try:
+            return read_reply(self._say(call), form)
+        except UnreadableError as problem:
+            again = ask_again(call, str(problem))
+        try:
+            return read_reply(self._say(again), form)
+        except UnreadableError as problem:
+            raise Dropped("malformed", str(problem)) from None
+
+    def _say(self, call: Call) -> str:
+        try:
+            reply = self.ask(call)
+        except NoAnswerError as reason:
+            raise Dropped("no reply", str(reason)) from None
+        if reply.problem:
+            raise Dropped("no reply", reply.problem)
+        return reply.text
+
+
+def make_gold(query_id: str, place: Place, grade: int) -> GoldItem:
+    """Return the gold item of a span."""
+    name = f"{place.doc_id}[{place.start}:{place.end}]"
+    return GoldItem(query_id, name, place.doc_id, place.start, place.end, grade)
+
+
+def _share(one: Place, other: Place) -> bool:
+    """Say whether two places have characters in common."""
+    return one.doc_id == other.doc_id and one.start < other.end and other.start < one.end

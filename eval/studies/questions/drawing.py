@@ -1,0 +1,136 @@
+"""Drawing the passages that are asked about: spread over documents and sections, by a seed."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
+from typing import TypeAlias, TypeVar
+
+from assay.eval.studies.questions.kinds import Kind
+
+Section: TypeAlias = tuple[str, tuple[str, ...]]  # a document, and the headings in it
+N = TypeVar("N", str, Section)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Characters `start` to `end` of a document, under `headings`, the outermost first."""
+
+    id: str
+    doc_id: str
+    start: int
+    end: int
+    text: str
+    headings: tuple[str, ...] = ()
+
+    @property
+    def section(self) -> Section:
+        """The section it belongs to."""
+        return self.doc_id, self.headings
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One question to be asked for: its type, the passages, and the persona who asks, if any."""
+
+    number: int
+    kind: Kind
+    passages: tuple[Passage, ...]
+    persona: str = ""
+
+
+def can_ask(kind: Kind, passage: Passage, partners: Mapping[str, Collection[str]]) -> bool:
+    """Say whether a question of `kind` can be asked about `passage`, alone or with a partner."""
+    return kind.suits(passage.text) and (kind.passages == 1 or bool(partners.get(passage.id)))
+
+
+def draw_all(
+    passages: Iterable[Passage],
+    partners: Mapping[str, Collection[str]],
+    kinds: Sequence[Kind],
+    personas: Sequence[str],
+    number: int,
+    seed: int,
+) -> list[Draw]:
+    """Return at most `number` draws; fewer where there are too few passages.
+
+    Types take turns. Documents do, each counting alike however long it is, within a document its
+    sections, within a section its passages: whatever was drawn least is drawn next, and a digest of
+    `seed` and name decides among equals. So the order of what is given does not matter, and the
+    draws of a smaller number are the first of those of a larger one. No passage is drawn twice for
+    one type. `partners` are, by passage, those that can be compared with it.
+    """
+    by_id = {passage.id: passage for passage in passages}
+    turns = _Turns(seed)
+    stocks = [_Stock(kind, by_id.values(), partners) for kind in kinds]
+    return list(islice(_draw(stocks, by_id, partners, personas, turns), number))
+
+
+def _draw(
+    stocks: "list[_Stock]",
+    by_id: Mapping[str, Passage],
+    partners: Mapping[str, Collection[str]],
+    personas: Sequence[str],
+    turns: "_Turns",
+) -> Iterator[Draw]:
+    number = 0
+    for stock in cycle(stocks):
+        if not any(one.documents for one in stocks):
+            return
+        if not stock.documents:
+            continue
+        first = by_id[stock.take(turns)]
+        chosen = [first]
+        if stock.kind.passages > 1:
+            chosen.append(by_id[turns.choose("passage", partners[first.id])])
+        persona = turns.choose("persona", personas) if personas else ""
+        yield Draw(number, stock.kind, tuple(chosen), persona)
+        number += 1
+
+
+class _Turns:
+    """Whose turn it is: of several names the one that was chosen least."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._chosen: Counter[tuple[str, object]] = Counter()
+        self._orders: dict[tuple[str, object], bytes] = {}
+
+    def choose(self, what: str, names: Iterable[N]) -> N:
+        chosen = min(names, key=lambda name: (self._chosen[what, name], self._order(what, name)))
+        self._chosen[what, chosen] += 1
+        return chosen
+
+    def _order(self, what: str, name: object) -> bytes:
+        if (what, name) not in self._orders:
+            text = f"{self._seed} {what} {name!r}".encode("utf-8", "backslashreplace")
+            self._orders[what, name] = hashlib.sha256(text).digest()
+        return self._orders[what, name]
+
+
+class _Stock:
+    """The passages still to be drawn for one type: by document, then by section."""
+
+    def __init__(
+        self, kind: Kind, passages: Iterable[Passage], partners: Mapping[str, Collection[str]]
+    ) -> None:
+        self.kind = kind
+        self.documents: dict[str, dict[Section, set[str]]] = {}
+        for passage in passages:
+            if can_ask(kind, passage, partners):
+                sections = self.documents.setdefault(passage.doc_id, {})
+                sections.setdefault(passage.section, set()).add(passage.id)
+
+    def take(self, turns: _Turns) -> str:
+        """Take the id of the passage whose turn it is."""
+        doc_id = turns.choose("document", self.documents)
+        sections = self.documents[doc_id]
+        section = turns.choose("section", sections)
+        passage = turns.choose("passage", sections[section])
+        sections[section].remove(passage)
+        if not sections[section]:
+            del sections[section]
+        if not sections:
+            del self.documents[doc_id]
+        return passage

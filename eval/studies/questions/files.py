@@ -1,0 +1,153 @@
+"""What is written of questions: a native collection, the table to review, the report."""
+
+import os
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from assay.eval.collections.authoring import author
+from assay.eval.collections.authoring.worksheet import Pair, render
+from assay.eval.collections.card import FILE
+from assay.eval.collections.card_files import read_card
+from assay.eval.collections.digests import seal
+from assay.eval.runs.files import encode_json
+from assay.eval.studies.questions.asking import Fate
+from assay.eval.studies.questions.job import Job
+from assay.eval.studies.questions.page import JSON, MARKDOWN, describe_bias, render_report
+from assay.eval.studies.questions.prompts import digest_prompts
+from assay.eval.studies.questions.running import Result
+from assay.eval.studies.questions.selection import Made
+from assay.eval.studies.questions.sources import QuestionSource
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.locks import changing
+
+REVIEW = "review.csv"
+FILES = (author.QUERIES, author.JUDGMENTS, REVIEW, JSON, MARKDOWN, author.PIPELINE, FILE)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a collection of questions goes, and what it is called."""
+
+    source: QuestionSource
+    name: str
+    folder: Path
+
+
+def find_target(source: QuestionSource, name: str | None, output: Path | None) -> Target:
+    """Return where questions about `source` go.
+
+    Where a card there could not name the documents, the collection is to have copies of them.
+    """
+    name = name or (author.slug(output.resolve().name) if output else f"{source.name}-questions")
+    folder = author.find_target(source.origin.folder, name, output)
+    origin = source.origin.for_target(folder, source.documents)
+    return Target(replace(source, origin=origin), name, folder)
+
+
+def check_target(target: Target, force: bool) -> None:
+    """Raise AssayError where nothing can be written, or what is there would be overwritten.
+
+    The latter not with `force`. Nor may the collection lie among the documents, which its report
+    would be one of, or have a name that no card can have.
+    """
+    there = next(place for place in (target.folder, *target.folder.parents) if place.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise AssayError(f"{target.folder}: cannot be written; say --output with a folder of yours")
+    source = target.source
+    if target.folder.resolve().is_relative_to(source.origin.folder.resolve()):
+        raise AssayError(
+            f"{target.folder}: lies among the documents, and the report would be one of them; say "
+            "--output with a folder outside them"
+        )
+    author.describe(source.origin, target.name, target.folder, source.documents, "")
+    author.check_target(source.origin, target.folder, FILES, force)
+
+
+def write_set(target: Target, result: Result, *, force: bool) -> Path:
+    """Write the collection, sealed, and return its card. Raises AssayError as `check_target`."""
+    source, name, folder = target.source, target.name, target.folder
+    job, made = result.job, result.made
+    written_on = datetime.now(UTC).date().isoformat()
+    by = f"model {job.model.name}, prompt {digest_prompts()}"
+    judgments = [
+        _judgment(fate, at, source.documents[item.doc_id].text, by, written_on)
+        for fate in made.kept.values()
+        for at, item in enumerate(fate.gold)
+    ]
+    about = describe_set(job, made, written_on)
+    questions = f"questions by {job.model.name}"
+    files = {
+        author.QUERIES: author.render_rows([_query(name, made) for name in made.kept]),
+        author.JUDGMENTS: author.render_rows(judgments),
+        REVIEW: _render_review(source, made, author.refer_to(name, folder)),
+        JSON: encode_json(result.as_json()).decode(),
+        MARKDOWN: render_report(name, made, job.as_json(), about),
+        **author.describe(source.origin, name, folder, source.documents, questions, about),
+    }
+    with changing(folder):
+        check_target(target, force)  # the questions took their time
+        author.write_files(source.origin, folder, files)
+        seal(read_card(folder / FILE))
+    return folder / FILE
+
+
+def describe_set(job: Job, made: Made, written_on: str) -> str:
+    """Return what a card has to say of such a set: by whom, how it was tested, what it favours."""
+    kinds = ", ".join(f"{name} {kept}" for name, (_, kept) in made.count_kinds().items() if kept)
+    return (
+        f"{len(made.kept)} questions written on {written_on} by a language model, "
+        f"{job.model.name}, about passages drawn from {len(job.documents)} documents (seed "
+        f"{job.wish.seed}), and tested by the same model: of {len(made.fates)} asked for the "
+        f"others were dropped. When this was written a person had seen none of them; "
+        f"{len(made.review)} are marked for one in {REVIEW}. By type: {kinds}. "
+        f"{describe_bias(made)}"
+    )
+
+
+def _query(name: str, made: Made) -> dict[str, Any]:
+    fate = made.fates[name]
+    about: dict[str, Any] = {
+        "passages": [[one.doc_id, one.start, one.end] for one in fate.draw.passages],
+        "overlap": round(fate.overlap, 3),
+        "review": name in made.review,
+    }
+    if fate.draw.persona:
+        about["persona"] = fate.draw.persona
+    row = {"_id": name, "text": fate.question, "type": fate.draw.kind.name}
+    return row | {"metadata": about}
+
+
+def _judgment(fate: Fate, at: int, text: str, by: str, written_on: str) -> dict[str, Any]:
+    item = fate.gold[at]
+    return {
+        "query_id": item.query_id,
+        "path": item.doc_id,
+        "start": item.start,
+        "end": item.end,
+        "text": text[item.start : item.end],
+        "grade": item.grade,
+        "judged_by": by,
+        "judged_on": written_on,
+    }
+
+
+def _render_review(source: QuestionSource, made: Made, reference: str) -> str:
+    """Return the table of the questions marked for a person, for `assay label`."""
+    pairs = [
+        Pair(
+            name,
+            fate.question,
+            fate.draw.kind.name,
+            item.doc_id,
+            source.documents[item.doc_id].title,
+            item.start,
+            item.end,
+            source.documents[item.doc_id].text[item.start : item.end],
+        )
+        for name, fate in made.kept.items()
+        if name in made.review
+        for item in fate.gold
+    ]
+    return render(pairs, reference).decode()

@@ -1,0 +1,144 @@
+"""What is asked for in questions: a wish about documents, the model, the pipeline that tests."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from assay.eval.configs.config import RunConfig, load_config
+from assay.eval.llm.model_choice import read_settings
+from assay.eval.llm.model_families import warn_of_families
+from assay.eval.studies.questions.drawing import Draw, can_ask, draw_all
+from assay.eval.studies.questions.kinds import Kind
+from assay.eval.studies.questions.search import find_legs
+from assay.eval.studies.questions.sources import Stock, cut_passages
+from assay.retrievers.base import Document
+from assay.retrievers.language_models.answers import AnswerCache
+from assay.retrievers.language_models.base import LanguageModel
+from assay.retrievers.language_models.client import CallSettings, find_prices
+from assay.retrievers.pipeline.pipeline import PipelineSettings
+from assay.retrievers.services.ledger import Ledger
+from assay.retrievers.services.prices import Prices
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.rerank import RerankSettings
+from assay.retrievers.store.digest import digest
+
+LEDGERS = "questions-ledger"
+MAX_TOKENS = 1024  # a question of eighty words, and quotes of several sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is wanted: how many questions of which types, by whom, and what they must pass.
+
+    `max_overlap` and `max_similarity` are the shares of copied runs and the cosine above which a
+    question is dropped; `review` is the share that a person is to look at.
+    """
+
+    number: int
+    kinds: Sequence[Kind]
+    personas: Sequence[str]
+    seed: int
+    max_overlap: float
+    max_similarity: float
+    review: float
+
+
+@dataclass(frozen=True)
+class Job:
+    """A wish about documents, the model that is asked, and the pipeline that tests."""
+
+    documents: Mapping[str, Document]
+    wish: Wish
+    config: RunConfig
+    stock: Stock
+    model: LanguageModel
+    settings: CallSettings
+    prices: Prices | None
+    workshop: Workshop
+
+    @cached_property
+    def draws(self) -> list[Draw]:
+        """What is asked for, in order."""
+        wish, stock = self.wish, self.stock
+        return draw_all(
+            stock.passages, stock.partners, wish.kinds, wish.personas, wish.number, wish.seed
+        )
+
+    @cached_property
+    def empty(self) -> list[str]:
+        """The types wanted that can be asked about no passage."""
+        passages, partners = self.stock.passages, self.stock.partners
+        return [
+            kind.name
+            for kind in self.wish.kinds
+            if not any(can_ask(kind, passage, partners) for passage in passages)
+        ]
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """Lines on models of one family that wrote, test and search."""
+        parts = {
+            "generator": self.model.name,
+            "encoder": find_legs(self.config).settings.encoder.name,
+        }
+        pipeline = self.config.retriever
+        stages = pipeline.stages if isinstance(pipeline, PipelineSettings) else []
+        for stage in stages:
+            if isinstance(stage, RerankSettings):
+                parts["reranker"] = getattr(stage.model, "model", "")
+        return warn_of_families(parts)
+
+    @property
+    def library(self) -> AnswerCache:
+        """The kept answers of the model."""
+        return AnswerCache(self.workshop.cache, self.model)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger, not yet open, of all that this model is asked about these documents."""
+        texts = {name: document.text for name, document in self.documents.items()}
+        job = digest("questions job", texts, self.model.identity)
+        path = self.workshop.cache.root / LEDGERS / f"{job}.jsonl"
+        return Ledger(path, self.prices, self.settings.max_cost_usd)
+
+    def name_query(self, draw: Draw) -> str:
+        """Return the id of the query of a draw."""
+        return f"q{draw.number + 1:04}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what is asked as JSON values."""
+        return {
+            "documents": len(self.documents),
+            "passages": len(self.stock.passages),
+            "model": self.model.name,
+            "config": self.config.name,
+            "number": self.wish.number,
+            "seed": self.wish.seed,
+            "max_overlap": self.wish.max_overlap,
+            "max_similarity": self.wish.max_similarity,
+            "draws": len(self.draws),
+            "budget_usd": self.settings.max_cost_usd,
+            "warnings": self.warnings,
+        }
+
+
+def prepare_job(
+    documents: Mapping[str, Document],
+    wish: Wish,
+    config: str,
+    overrides: Sequence[str],
+    options: Mapping[str, Any],
+    workshop: Workshop,
+) -> Job:
+    """Cut the documents into passages, and find out which model is to be asked. Raises AssayError.
+
+    `config` names the pipeline by which questions are tested.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    model, settings = read_settings({"max_tokens": MAX_TOKENS} | given, workshop)
+    prices = find_prices(model, settings)
+    tested_by = load_config(config, overrides)
+    find_legs(tested_by)
+    stock = cut_passages(list(documents.values()), workshop)
+    return Job(documents, wish, tested_by, stock, model, settings, prices, workshop)

@@ -1,0 +1,59 @@
+"""The report of written questions: `questions.json` and `questions.md` beside their collection."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from assay.eval.report.formats import score, signed
+from assay.eval.report.markdown import render_markdown
+from assay.eval.studies.questions.asking import MEANING
+from assay.eval.studies.questions.selection import Made
+
+JSON, MARKDOWN = "questions.json", "questions.md"
+NAMED = 20  # dropped questions shown of each cause
+
+
+def render_report(name: str, made: Made, job: Mapping[str, Any], about: str) -> str:
+    """Return the report as Markdown; `job` says what was asked for, `about` sums it up."""
+    dropped = {
+        cause: [fate for fate in made.fates.values() if fate.cause == cause]
+        for cause, count in made.count_causes().items()
+        if count
+    }
+    return render_markdown(
+        "studies/questions/templates/questions.md.j2",
+        name=name,
+        job=job,
+        about=about,
+        made=made,
+        kinds=made.count_kinds(),
+        overlaps=made.find_overlaps(),
+        causes=list_causes(made),
+        dropped={cause: fates[:NAMED] for cause, fates in dropped.items()},
+        score=score,
+    )
+
+
+def list_causes(made: Made) -> list[tuple[str, int, str]]:
+    """Return every cause with how many it dropped, and what it means, in the order of the tests."""
+    return [(cause, count, MEANING[cause]) for cause, count in made.count_causes().items()]
+
+
+def describe_bias(made: Made) -> str:
+    """Return in sentences what the set may favour, as far as it was measured."""
+    if not made.kept:
+        return "Nothing was kept, so no bias was measured."
+    overlap = (
+        f"At the median {made.find_overlaps()['']:.0%} of a question's runs of three words stand "
+        "in its passage."
+    )
+    if made.bias is None:
+        return (
+            f"{overlap} No question has an answer, so keyword and dense search were not compared."
+        )
+    bias = made.bias
+    change = bias.advantage
+    return (
+        f"{overlap} Keyword search alone has Hit@10 {score(bias.keyword.value)}, dense search "
+        f"alone {score(bias.dense.value)}: a difference of {signed(change.value)} (95 % interval "
+        f"{signed(change.low)} … {signed(change.high)})."
+    )

@@ -1,0 +1,137 @@
+"""What a language model is asked: to write a question, and to put it to the test."""
+
+import json
+from collections.abc import Sequence
+
+from assay.eval.llm.fences import FENCES, fence
+from assay.eval.llm.question import Question as Call
+from assay.eval.studies.questions.drawing import Draw, Passage
+from assay.eval.studies.questions.kinds import KINDS
+from assay.eval.studies.questions.words import find_identifiers
+from assay.retrievers.store.digest import digest
+
+WRITE = """{fences}
+
+Write one question that a person would put to a search over documents like this, without having \
+seen them.
+
+Its type: {wanted}
+{persona}
+- It is in the language of the text.
+- It can be understood by itself: it names what it is about, and says nothing of a text, passage, \
+document or excerpt.
+- It does not copy the wording of the text, beyond names and terms that nobody would put otherwise.
+- {need}
+
+{form} Write nothing but the JSON object. If no such question can be asked about this text, the \
+question is "" and the list is empty."""
+PERSONA = "Who asks, in what situation: {persona}\n"
+ANSWERED = (
+    "Only this text can answer it: common knowledge does not.",
+    'Reply with a JSON object {"question": "…", "quotes": [{"quote": "…", "grade": 3}]}. Each '
+    "quote is copied from the text character by character, whole sentences, as few as are needed: "
+    "the quotes alone must answer the question. Grade 3: the quote answers all of it; 2: it holds "
+    "a part of the answer; 1: it helps to understand the answer.",
+)
+UNANSWERED = (
+    "The text does not answer it, nor does common knowledge.",
+    'Reply with a JSON object {"question": "…", "quotes": []}.',
+)
+ANSWERS = """{fences}
+
+Somebody has typed into a search: {question}
+
+Is it answered by the text between the marks alone, without anything that you know besides? A part \
+of the answer is not enough. Reply with a JSON object {{"answered": true}} or \
+{{"answered": false}}, and nothing else."""
+ASKED = "Somebody asks: {question}"
+RECALL = """
+Answer from what you know, in one sentence, without guessing. Reply with a JSON object \
+{"answer": "…"}, and nothing else. If you do not know it, or it depends on documents that you \
+have not seen, the answer is ""."""
+AGREES = """{fences}
+
+Somebody has asked: {question}
+
+The answer was: {answer}
+
+Does the text between the marks say that this answer is right? Reply with a JSON object \
+{{"agrees": true}} or {{"agrees": false}}, and nothing else."""
+AGAIN = """
+
+Your last reply could not be used: {problem}. Reply once more, with the JSON object alone."""
+USUAL_QUESTION = "What has to be done before the permit runs out, and who may ask for longer?"
+
+
+def ask_question(draw: Draw) -> Call:
+    """Return the call that asks for the question of `draw`."""
+    need, form = ANSWERED if draw.kind.answered else UNANSWERED
+    persona = PERSONA.format(persona=json.dumps(draw.persona, ensure_ascii=False))
+    instruction = WRITE.format(
+        fences=FENCES,
+        wanted=draw.kind.wanted,
+        persona=persona if draw.persona else "",
+        need=need,
+        form=form,
+    )
+    quotes = [{"quote": _pick_quote(passage), "grade": 3} for passage in draw.passages]
+    example = {"question": _make_usual(draw), "quotes": quotes if draw.kind.answered else []}
+    shown = "\n\n".join(fence(_describe(passage)) for passage in draw.passages)
+    return Call(shown, instruction, json.dumps(example, ensure_ascii=False), shared=False)
+
+
+def ask_answered(question: str, texts: Sequence[str], *, expected: bool) -> Call:
+    """Return the call that asks whether `texts` answer `question`."""
+    shown = "\n\n".join(map(fence, texts))
+    asked = ANSWERS.format(fences=FENCES, question=_write(question))
+    return Call(shown, asked, json.dumps({"answered": expected}), shared=False)
+
+
+def ask_recall(question: str) -> Call:
+    """Return the call that asks for the answer without any text."""
+    asked = ASKED.format(question=_write(question))
+    return Call(asked, RECALL, '{"answer": ""}', shared=False)
+
+
+def ask_agrees(question: str, answer: str, texts: Sequence[str]) -> Call:
+    """Return the call that asks whether `texts` confirm an answer."""
+    shown = "\n\n".join(map(fence, texts))
+    asked = AGREES.format(fences=FENCES, question=_write(question), answer=_write(answer))
+    return Call(shown, asked, '{"agrees": false}', shared=False)
+
+
+def ask_again(call: Call, problem: str) -> Call:
+    """Return `call` with what was wrong with the reply to it."""
+    rest = call.rest + AGAIN.format(problem=problem)
+    return Call(call.beginning, rest, call.example, call.shared)
+
+
+def digest_prompts() -> str:
+    """Return eight hexadecimal digits that any word changes with which questions and their tests
+    are asked, passages left out.
+    """
+    words = [WRITE, PERSONA, ANSWERED, UNANSWERED, ANSWERS, ASKED, RECALL, AGREES, AGAIN, FENCES]
+    return digest("questions", words, [[kind.name, kind.wanted] for kind in KINDS.values()])[:8]
+
+
+def _describe(passage: Passage) -> str:
+    headings = " > ".join(passage.headings)
+    return f"[{headings}]\n{passage.text}" if headings else passage.text
+
+
+def _write(text: str) -> str:
+    """Return `text` as one quoted line, whatever it holds."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _make_usual(draw: Draw) -> str:
+    """Return a question that stands for one of its type, where none is asked for: no other's."""
+    if draw.kind.name == "exact_id":
+        return f"{min(find_identifiers(draw.passages[0].text), default='')} {draw.number}"
+    usual = [USUAL_QUESTION] * (2 if draw.kind.name == "long_question" else 1)
+    return f"{' '.join(usual)} {draw.number}"
+
+
+def _pick_quote(passage: Passage) -> str:
+    """Return a line of the passage that stands for a quote, where none is asked for."""
+    return max(passage.text.splitlines(), key=len).strip()

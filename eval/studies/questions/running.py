@@ -1,0 +1,131 @@
+"""Writing questions about documents by a language model: what is asked, and what came of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from threading import Event
+from typing import Any
+
+from assay.eval.llm.client import Asker, Estimator
+from assay.eval.llm.question import Ask
+from assay.eval.studies.questions.asking import Examiner, Fate
+from assay.eval.studies.questions.drawing import Draw
+from assay.eval.studies.questions.job import Job
+from assay.eval.studies.questions.search import TOP, QuestionSearch, open_search
+from assay.eval.studies.questions.selection import Made, choose_review, drop_duplicates
+from assay.retrievers.base import AssayError, Chunk, Progress
+from assay.retrievers.services.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a job should ask and cost, as an estimator counted it; no reply asked for twice."""
+
+    job: Job
+    counted: Estimator
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        return self.job.as_json() | self.counted.as_json()
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a job came to, and the ledger where anything was asked."""
+
+    job: Job
+    made: Made
+    ledger: Ledger | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        asked = self.ledger and {
+            "run": self.ledger.run.as_json(),
+            "earlier": self.ledger.earlier.as_json(),
+        }
+        return self.job.as_json() | self.made.as_json() | {"calls": asked}
+
+
+def estimate(job: Job) -> Forecast:
+    """Return what the job should ask and cost. Nothing is asked, and nothing indexed."""
+    stand_ins = [
+        Chunk(one.id, one.doc_id, one.start, one.end, one.text) for one in job.stock.passages[:TOP]
+    ]
+    return Forecast(job, _rehearse(job, lambda _: stand_ins)[0])
+
+
+def write_questions(job: Job) -> Result:
+    """Ask for all questions and test them; each reply is kept the moment it arrives.
+
+    Raises AssayError where it stops before all is asked; the same call then goes on from there.
+    """
+    progress = job.workshop.progress
+    with ExitStack() as stack:
+        search = stack.enter_context(
+            open_search(job.config, list(job.documents.values()), job.workshop)
+        )
+        counted, fates = _rehearse(job, search.find)
+        ledger = None
+        if counted.to_ask:
+            ledger = stack.enter_context(job.ledger)
+            model = stack.enter_context(job.model)
+            ask = stack.enter_context(Asker(model, ledger, job.settings, job.library))
+            try:
+                fates = _ask_all(job, _examiner(job, ask, search.find), ask.calls_at_once, progress)
+            except AssayError as error:
+                raise AssayError(
+                    f"{error}; what was answered is kept: the same command goes on from there"
+                ) from None
+        return Result(job, _select(job, fates, search, progress), ledger)
+
+
+def _rehearse(
+    job: Job, search: Callable[[str], Sequence[Chunk]]
+) -> tuple[Estimator, dict[str, Fate]]:
+    """Return what would be asked, and the fates by kept answers and, where there are none, by the
+    usual ones.
+    """
+    estimator = Estimator(job.model, job.prices, job.library)
+    examiner = _examiner(job, estimator, search)
+    names = {job.name_query(draw): draw for draw in job.draws}
+    return estimator, {name: examiner.examine(draw, name) for name, draw in names.items()}
+
+
+def _examiner(job: Job, ask: Ask, search: Callable[[str], Sequence[Chunk]]) -> Examiner:
+    return Examiner(ask, job.documents, search, job.wish.max_overlap)
+
+
+def _ask_all(job: Job, examiner: Examiner, at_once: int, progress: Progress) -> dict[str, Fate]:
+    """Return the fate of every draw, asking from `at_once` threads."""
+    pool, ended = ThreadPoolExecutor(at_once), Event()
+
+    def examine(draw: Draw) -> Fate:
+        if ended.is_set():
+            raise AssayError("not asked")
+        return examiner.examine(draw, job.name_query(draw))
+
+    running = [pool.submit(examine, draw) for draw in job.draws]
+    try:
+        fates = progress.track((one.result() for one in running), "questions", len(running))
+        return {job.name_query(fate.draw): fate for fate in fates}
+    finally:
+        ended.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _select(
+    job: Job, fates: Mapping[str, Fate], search: QuestionSearch, progress: Progress
+) -> Made:
+    """Return what is kept, without near duplicates, and how keyword and dense search do on it."""
+    questions = [fate.question for fate in fates.values() if fate.cause is None]
+    if questions:
+        fates = drop_duplicates(fates, search.encode(questions), job.wish.max_similarity)
+    made = Made(fates, empty=job.empty)
+    answered = {name: fate.question for name, fate in made.kept.items() if fate.draw.kind.answered}
+    gold = {name: made.kept[name].gold for name in answered}
+    return replace(
+        made,
+        review=choose_review(list(made.kept), job.wish.review, job.wish.seed),
+        bias=search.measure(answered, gold, progress),
+    )

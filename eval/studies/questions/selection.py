@@ -1,0 +1,128 @@
+"""Which questions are kept, which of them a person is to look at, and what they come to."""
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from statistics import median
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.eval.collections.collection import Query
+from assay.eval.statistics.estimates import Estimate
+from assay.eval.studies.questions.asking import MEANING, Cause, Fate
+from assay.eval.studies.questions.kinds import KINDS
+
+
+@dataclass(frozen=True)
+class Bias:
+    """What such a set may favour: how keyword and dense search do on it, side by side.
+
+    `keyword` and `dense` are Hit@10 of the two legs alone over the questions with an answer;
+    `advantage` is keyword less dense, paired by question.
+    """
+
+    keyword: Estimate
+    dense: Estimate
+    advantage: Estimate
+
+
+@dataclass(frozen=True)
+class Made:
+    """What became of all draws, by query id in their order.
+
+    `review` are the ids of questions that a person is to look at; `bias` is None where no question
+    has an answer.
+    """
+
+    fates: Mapping[str, Fate]
+    review: frozenset[str] = frozenset()
+    bias: Bias | None = None
+    empty: Sequence[str] = field(default_factory=tuple)
+
+    @property
+    def kept(self) -> dict[str, Fate]:
+        """The questions that passed, by query id."""
+        return {name: fate for name, fate in self.fates.items() if fate.cause is None}
+
+    @property
+    def queries(self) -> list[Query]:
+        """The questions that passed, as queries."""
+        return [Query(name, fate.question, fate.draw.kind.name) for name, fate in self.kept.items()]
+
+    def count_causes(self) -> dict[Cause, int]:
+        """Return how many questions were dropped for each cause, in the order of the tests."""
+        counts = Counter(fate.cause for fate in self.fates.values())
+        return {cause: counts[cause] for cause in MEANING}
+
+    def count_kinds(self) -> dict[str, tuple[int, int]]:
+        """Return by type how many were asked for, and how many were kept."""
+        asked = Counter(fate.draw.kind.name for fate in self.fates.values())
+        kept = Counter(fate.draw.kind.name for fate in self.kept.values())
+        return {name: (asked[name], kept[name]) for name in KINDS if asked[name]}
+
+    def find_overlaps(self) -> dict[str, float]:
+        """Return the median overlap with the passages by type, and under "" that of all."""
+        by_kind: dict[str, list[float]] = {}
+        for fate in self.kept.values():
+            for name in ("", fate.draw.kind.name):
+                by_kind.setdefault(name, []).append(fate.overlap)
+        return {name: median(values) for name, values in by_kind.items()}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the figures, and the fate of every draw, as JSON values."""
+        return {
+            "asked": len(self.fates),
+            "kept": len(self.kept),
+            "review": sorted(self.review),
+            "dropped": dict(self.count_causes()),
+            "types": {
+                name: {"asked": asked, "kept": kept}
+                for name, (asked, kept) in self.count_kinds().items()
+            },
+            "types_without_passages": list(self.empty),
+            "median_overlap": {name or "all": at for name, at in self.find_overlaps().items()},
+            "bias": asdict(self.bias) if self.bias else None,
+            "questions": [
+                {
+                    "id": name,
+                    "type": fate.draw.kind.name,
+                    "persona": fate.draw.persona,
+                    "passages": [[one.doc_id, one.start, one.end] for one in fate.draw.passages],
+                    "question": fate.question,
+                    "overlap": fate.overlap,
+                    "cause": fate.cause,
+                    "detail": fate.detail,
+                }
+                for name, fate in self.fates.items()
+            ],
+        }
+
+
+def drop_duplicates(
+    fates: Mapping[str, Fate], vectors: NDArray[np.float32], most: float
+) -> dict[str, Fate]:
+    """Return the fates, with questions dropped whose cosine with an earlier one exceeds `most`.
+
+    `vectors` has a row of length 1 for each question that is kept so far, in their order.
+    """
+    found = dict(fates)
+    kept: list[tuple[str, NDArray[np.float32]]] = []
+    rows = (name for name, fate in fates.items() if fate.cause is None)
+    for name, row in zip(rows, vectors, strict=True):
+        near = {other: float(row @ vector) for other, vector in kept}
+        closest = max(near, key=lambda other: near[other], default="")
+        if closest and near[closest] > most:
+            detail = f"{closest}, cosine {near[closest]:.2f}"
+            found[name] = replace(fates[name], cause="duplicate", detail=detail, gold=())
+        else:
+            kept.append((name, row))
+    return found
+
+
+def choose_review(names: Sequence[str], share: float, seed: int) -> frozenset[str]:
+    """Return a share of `names`, at least one where there are any and the share is not 0."""
+    number = min(len(names), max(1, round(share * len(names)))) if share else 0
+    return frozenset(random.Random(f"review {seed}").sample(sorted(names), number))

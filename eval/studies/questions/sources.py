@@ -1,0 +1,125 @@
+"""What questions are asked about: the documents of a folder or a collection, as passages."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import quote
+
+from assay.eval.collections.authoring.author import Origin, slug
+from assay.eval.collections.catalog import find
+from assay.eval.collections.formats.native import NativeCard
+from assay.eval.collections.loading import open_source
+from assay.eval.collections.location import find_data
+from assay.eval.collections.problems import Problems
+from assay.eval.running.sources import is_bare
+from assay.eval.studies.questions.drawing import Passage
+from assay.eval.studies.questions.words import split_words
+from assay.retrievers.base import AssayError, Chunk, Document
+from assay.retrievers.base.markdown import TEXT_SUFFIX
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.documents.chunkers.structure import SectionChunker
+from assay.retrievers.documents.conversion.folder import Skipped, read_folder
+from assay.retrievers.documents.preparation import DocumentSettings, prepare
+from assay.retrievers.legs.graph import load_edges
+from assay.retrievers.settings import Workshop
+
+LEAST = 12  # words of a passage that can be asked about
+SEPARATE = {"frontmatter", "header"}  # kinds of chunks without a statement of their own
+
+
+@dataclass(frozen=True)
+class QuestionSource:
+    """Documents by id, and where a collection of them has them from; `skipped` gave none."""
+
+    name: str
+    origin: Origin
+    documents: Mapping[str, Document]
+    skipped: Sequence[Skipped] = ()
+
+
+@dataclass(frozen=True)
+class Stock:
+    """What may be drawn: passages, and by the id of each those that it can be compared with.
+
+    `short` counts the passages left out because they say too little.
+    """
+
+    passages: Sequence[Passage]
+    partners: Mapping[str, Sequence[str]]
+    short: int
+
+
+def open_documents(reference: str, workshop: Workshop) -> QuestionSource:
+    """Return the documents of a folder, or of a collection, as a native collection has them.
+
+    Those of a native collection stay where they are. Those of other formats become plain texts:
+    title, then text. Raises AssayError.
+    """
+    if is_bare(reference):
+        folder = Path(reference)
+        read = read_folder(folder, workshop)
+        texts = {item.id: item.converted.text for item in read.documents}
+        origin = Origin(folder, None if read.untouched else texts)
+        name = slug(folder.resolve().name)
+        return QuestionSource(name, origin, origin.read(), read.skipped)
+    card, _ = find(reference)
+    if isinstance(card, NativeCard):
+        origin = Origin(find_data(card) / card.documents, language=card.language)
+    else:
+        found = open_source(card, Problems(strict=True)).documents()
+        folder = find_data(card) if card.has_folder else Path(card.name)
+        origin = Origin(folder, _write_texts(found), card.language)
+    return QuestionSource(card.name, origin, origin.read())
+
+
+def cut_passages(documents: Sequence[Document], workshop: Workshop) -> Stock:
+    """Return the sections of `documents`, cut to size, or the passages that they prescribe.
+
+    Partners are those that one points at, those that point at it, and its neighbours in the
+    document, each in another section. Raises AssayError where there is nothing to ask about.
+    """
+    settings = DocumentSettings(chunker=SectionChunker())
+    corpus = Corpus(prepare(documents, settings, workshop).chunks, documents)
+    passages = {
+        chunk.id: _make_passage(chunk)
+        for chunk in corpus.chunks
+        if chunk.kind not in SEPARATE and len(split_words(chunk.text)) >= LEAST
+    }
+    if not passages:
+        raise AssayError(f"no passage has {LEAST} words or more, so there is nothing to ask about")
+    partners: dict[str, dict[str, None]] = defaultdict(dict)
+    chunks = corpus.chunks
+    _, edges = load_edges(corpus, workshop)
+    pairs = [(chunks[one].id, chunks[other].id) for one, other, _ in edges]
+    for positions in corpus.by_document.values():
+        own = [chunks[at].id for at in positions if chunks[at].id in passages]
+        pairs += pairwise(own)
+    for one, other in pairs:
+        known = one in passages and other in passages
+        if known and passages[one].section != passages[other].section:
+            partners[one][other] = partners[other][one] = None
+    return Stock(
+        list(passages.values()),
+        {name: list(others) for name, others in partners.items()},
+        len(chunks) - len(passages),
+    )
+
+
+def _make_passage(chunk: Chunk) -> Passage:
+    headings = chunk.headings or ((chunk.title,) if chunk.title else ())
+    return Passage(chunk.id, chunk.doc_id, chunk.start, chunk.end, chunk.text, headings)
+
+
+def _write_texts(documents: Mapping[str, Document]) -> dict[str, str]:
+    """Return the texts of documents by a file name that no two ids share."""
+    return {
+        f"{quote(name, safe='-_ ')}{TEXT_SUFFIX}": _write_text(document)
+        for name, document in documents.items()
+    }
+
+
+def _write_text(document: Document) -> str:
+    title = document.title.strip()
+    return document.text if not title or title in document.text else f"{title}\n\n{document.text}"

@@ -1,0 +1,1 @@
+"""Ragas metrics beside Assay's own measures."""

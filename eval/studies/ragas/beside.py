@@ -1,0 +1,116 @@
+"""Scores of ragas beside the measure of the same run that comes nearest."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from assay.eval.runs import generated_answers
+from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.means import estimate_scores
+from assay.eval.statistics.estimates import SHARE, Estimate, estimate_mean
+from assay.eval.studies.ragas.metrics import Metric
+from assay.eval.studies.ragas.scores import Scores
+
+SHOWN = 10  # queries on which a metric and its measure disagree most
+SAME = 1e-6  # scores closer than this are the same: ragas adds 1e-10 to a denominator
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A query to which a metric and the measure beside it give different scores."""
+
+    query: str
+    text: str
+    ragas: float
+    measure: float
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A metric beside its measure, both over the queries that ragas scored.
+
+    `mean` is None where it scored none. `measure` is empty, and what follows from it None, where no
+    measure comes near. `tau` is Kendall's tau-b over the queries, None where either side gives all
+    queries the same score. `differ` counts the queries of different scores; `disagreements` are
+    those furthest apart.
+    """
+
+    scores: Scores
+    mean: Estimate | None
+    measure: str = ""
+    measure_mean: Estimate | None = None
+    tau: float | None = None
+    differ: int | None = None
+    disagreements: tuple[Disagreement, ...] = ()
+
+    @property
+    def metric(self) -> Metric:
+        """The metric."""
+        return self.scores.metric
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it, each query's score included, as JSON values."""
+        return {
+            "metric": self.metric.name,
+            "mean": self.mean and asdict(self.mean),
+            "empty": len(self.scores.empty),
+            "missing": self.scores.reasons,
+            "measure": self.measure or None,
+            "measure_mean": self.measure_mean and asdict(self.measure_mean),
+            "kendall_tau": self.tau,
+            "differ": self.differ,
+            "relation": self.metric.relation,
+            "disagreements": [asdict(item) for item in self.disagreements],
+            "queries": dict(self.scores.values),
+            "queries_missing": dict(self.scores.missing),
+        }
+
+
+def compare(run: StoredRun, scores: Sequence[Scores], k: int | None) -> list[Beside]:
+    """Return each metric beside its measure at the cutoff `k`; of answers' contexts without one."""
+    wanted = {item.metric.find_measure(k) for item in scores} - {""}
+    scored = run.take({query for item in scores for query in item.values})
+    found = generated_answers.score(scored, sorted(wanted)) if scored.queries else {}
+    return [_compare(run, item, item.metric.find_measure(k), found) for item in scores]
+
+
+def _compare(
+    run: StoredRun, scores: Scores, measure: str, found: Mapping[str, Mapping[str, float]]
+) -> Beside:
+    values = scores.values
+    if not values:
+        return Beside(scores, None, measure)
+    mean = estimate_mean(list(values.values()), SHARE)
+    if not measure:
+        return Beside(scores, mean)
+    pairs = [
+        Disagreement(query, run.queries[query].text, value, found[measure][query])
+        for query, value in values.items()
+    ]
+    apart = [pair for pair in pairs if _gap(pair) > SAME]
+    return Beside(
+        scores,
+        mean,
+        measure,
+        estimate_scores(measure, [pair.measure for pair in pairs]),
+        correlate(pairs),
+        len(apart),
+        tuple(sorted(apart, key=_gap, reverse=True)[:SHOWN]),
+    )
+
+
+def correlate(pairs: Sequence[Disagreement]) -> float | None:
+    """Return Kendall's tau-b of the two scores over queries; None where one does not vary."""
+    from scipy.stats import kendalltau
+
+    # Rounded, because scores that are the same but for rounding must tie.
+    sides = ([round(pair.ragas, 6) for pair in pairs], [round(pair.measure, 6) for pair in pairs])
+    if any(len(set(side)) < 2 for side in sides):
+        return None
+    tau = float(kendalltau(*sides).statistic)
+    return None if math.isnan(tau) else tau
+
+
+def _gap(pair: Disagreement) -> float:
+    return abs(pair.ragas - pair.measure)

@@ -1,0 +1,75 @@
+"""The metrics of ragas that need no language model: by ids, and by similarity of texts."""
+
+import asyncio
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from assay.eval.studies.ragas.library import load
+from assay.eval.studies.ragas.metrics import Metric
+from assay.eval.studies.ragas.samples import Sample
+from assay.eval.studies.ragas.scores import Scores, is_score
+from assay.retrievers.base import Progress
+
+
+def score(metrics: Sequence[Metric], samples: Sequence[Sample], progress: Progress) -> list[Scores]:
+    """Return the scores of `metrics`. Raises AssayError where the extra is missing.
+
+    A query without hits scores 0: ragas gives NaN or raises there.
+    """
+    if not metrics:
+        return []
+    library = load()
+    made = {metric.name: _make(library, metric.name) for metric in metrics}
+    values: dict[str, dict[str, float]] = {name: {} for name in made}
+    missing: dict[str, dict[str, str]] = {name: {} for name in made}
+    empty = tuple(sample.query for sample in samples if not sample.contexts)
+    with asyncio.Runner() as runner:
+        for sample in progress.track(samples, "ragas", len(samples)):
+            for name, metric in made.items():
+                if not sample.gold_ids:
+                    missing[name][sample.query] = "no gold item is relevant"
+                elif not sample.contexts:
+                    values[name][sample.query] = 0.0
+                elif is_score(value := runner.run(_score(metric, sample))):
+                    values[name][sample.query] = value
+                else:
+                    missing[name][sample.query] = "ragas gave no score"
+    return [Scores(item, values[item.name], empty, missing[item.name]) for item in metrics]
+
+
+async def _score(metric: Any, sample: Sample) -> float:
+    from ragas.dataset_schema import SingleTurnSample
+
+    shown = SingleTurnSample(
+        retrieved_context_ids=list(sample.ids),
+        reference_context_ids=list(sample.gold_ids),
+        retrieved_contexts=list(sample.contexts),
+        reference_contexts=list(sample.gold_contexts),
+    )
+    return float(await metric.single_turn_ascore(shown))
+
+
+def _make(library: Any, name: str) -> Any:
+    """Return an instance of the metric `name`.
+
+    ragas keeps these metrics under names that it calls deprecated, and has no others for them. Its
+    public entry notes every score for its analytics, and for that writes an id of the user below
+    the home directory, even where tracking is off: the entry is passed by.
+    """
+
+    class Unnoted:
+        async def single_turn_ascore(self, sample: Any, callbacks: Any = None) -> float:
+            return float(await self._single_turn_ascore(sample, []))  # type: ignore[attr-defined]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        metric = getattr(library.metrics, name)
+        similarity = library.metrics.NonLLMStringSimilarity
+    made = type(name, (Unnoted, metric), {})()
+    distance = type("Similarity", (Unnoted, similarity), {})
+    if hasattr(made, "_distance_measure"):
+        made._distance_measure = distance()
+    elif hasattr(made, "distance_measure"):
+        made.distance_measure = distance()
+    return made

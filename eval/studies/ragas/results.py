@@ -1,0 +1,80 @@
+"""What ragas made of one run, and the file it is kept in."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from assay.eval.runs.files import encode_json
+from assay.eval.runs.stored import StoredRun
+from assay.eval.studies.ragas.beside import Beside, compare
+from assay.eval.studies.ragas.scores import Scores
+from assay.retrievers.store.files import write_atomically
+
+FILE = "ragas.json"
+OF_ANSWERS = "ragas_answers.json"
+
+
+@dataclass(frozen=True)
+class Result:
+    """Each metric beside its measure over the first `k` hits of `queries` queries.
+
+    Without `k` it is of the stored answers and the contexts that they were given from.
+    `judge` is the name of the language model, empty where none was asked.
+    """
+
+    run: StoredRun
+    k: int | None
+    queries: int
+    judge: str
+    found: Sequence[Beside]
+
+    @property
+    def path(self) -> Path:
+        """The file that it is kept in, in the folder of its run."""
+        return self.run.folder / (OF_ANSWERS if self.k is None else FILE)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "run": self.run.manifest.id,
+            "collection": self.run.manifest.collection.name,
+            "ragas": metadata.version("ragas"),
+            "k": self.k,
+            "queries": self.queries,
+            "judge": self.judge or None,
+            "metrics": [item.as_json() for item in self.found],
+        }
+
+
+def make_result(
+    run: StoredRun, k: int | None, queries: int, judge: str, scores: Sequence[Scores]
+) -> Result:
+    """Return the scores of a run beside its measures."""
+    return Result(run, k, queries, judge, compare(run, scores, k))
+
+
+def find_lost(result: Result) -> str:
+    """Say what stands in the result's file and not in it; "" where nothing is lost by writing it.
+
+    That is another judge, more queries or other metrics.
+    """
+    try:
+        before = json.loads(result.path.read_bytes())
+        metrics = {item["metric"] for item in before["metrics"]}
+        queries, judge = int(before["queries"]), str(before["judge"] or "")
+    except (OSError, ValueError, LookupError, TypeError):
+        return ""
+    missing = sorted(metrics - {item.metric.name for item in result.found})
+    if not missing and queries <= result.queries and judge in ("", result.judge):
+        return ""
+    by = f" judged by {judge}" if judge else ""
+    return f"{', '.join(sorted(metrics))} of {queries} queries{by}"
+
+
+def write(result: Result) -> Path:
+    """Write the result into the folder of its run; return the path."""
+    write_atomically(result.path, encode_json(result.as_json()))
+    return result.path

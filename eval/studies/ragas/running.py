@@ -1,0 +1,141 @@
+"""Scoring stored runs with ragas: what is asked for, who judges, what it costs."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from assay.eval import tracking
+from assay.eval.llm import session as desks
+from assay.eval.llm.client import Asker, Estimator
+from assay.eval.llm.question import Ask
+from assay.eval.llm.session import Desk
+from assay.eval.runs.stored import StoredRun
+from assay.eval.studies.ragas import judging, plain, results
+from assay.eval.studies.ragas.metrics import Metric
+from assay.eval.studies.ragas.record import log_ragas
+from assay.eval.studies.ragas.samples import Sample
+from assay.retrievers.base import AssayError, Progress, Quiet
+from assay.retrievers.services.ledger import Ledger
+
+MAX_TOKENS = 1024  # a judge repeats each statement and gives its reasons
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is asked for: metrics over the first `k` hits of samples of runs.
+
+    Without `k` they are of answers and their contexts.
+    """
+
+    metrics: list[Metric]
+    k: int | None
+    samples: list[tuple[StoredRun, list[Sample]]]
+
+    @property
+    def queries(self) -> int:
+        """The number of queries, those of each run counted."""
+        return sum(len(samples) for _, samples in self.samples)
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a task should ask and cost, as an estimator counted it."""
+
+    task: Task
+    counted: Estimator
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        return {
+            "runs": [run.manifest.id for run, _ in self.task.samples],
+            "metrics": [metric.name for metric in self.task.metrics if metric.judged],
+            "queries": self.task.queries,
+        } | self.counted.as_json()
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The results by run, the ids of the MLflow runs that have them, and the ledger if any."""
+
+    results: Sequence[results.Result]
+    tracked: Sequence[str | None]
+    ledger: Ledger | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        runs = [
+            {**result.as_json(), "file": str(result.path), "mlflow_run": run_id}
+            for result, run_id in zip(self.results, self.tracked, strict=True)
+        ]
+        asked = self.ledger and {
+            "run": self.ledger.run.as_json(),
+            "earlier": self.ledger.earlier.as_json(),
+            "budget_usd": self.ledger.budget,
+        }
+        return {"runs": runs, "asked": asked}
+
+
+def make_desk(options: dict[str, Any], progress: Progress, *, dry_run: bool) -> Desk | None:
+    """Return the model that `options` name, None for none. Raises AssayError."""
+    given = {name: value for name, value in options.items() if value is not None}
+    if options["provider"] is None:
+        if wrong := [*given, *(["dry_run"] if dry_run else [])]:
+            raise AssayError(f"--{wrong[0].replace('_', '-')}: only with --provider")
+        return None
+    return desks.make_desk(options, MAX_TOKENS, progress)
+
+
+def estimate(task: Task, desk: Desk) -> Forecast:
+    """Return what the task would ask and what that should cost."""
+    estimator = Estimator(desk.model, desk.prices, desk.library)
+    judged = [metric for metric in task.metrics if metric.judged]
+    for _, samples in task.samples:
+        judging.score(judged, samples, estimator, 1, Quiet())
+    return Forecast(task, estimator)
+
+
+def score(task: Task, desk: Desk | None, progress: Progress, *, track: bool) -> Scored:
+    """Score all runs, write what was found, and with `track` add it to their MLflow runs."""
+    by_text = [metric for metric in task.metrics if not metric.judged]
+    judged = [metric for metric in task.metrics if metric.judged]
+    found = []
+    with ExitStack() as stack:
+        ask: Ask | None = None
+        ledger = None
+        at_once = 1
+        if desk and judged:
+            ask = expected = estimate(task, desk).counted
+            if expected.to_ask:
+                ledger = stack.enter_context(desk.ledger("ragas", (run for run, _ in task.samples)))
+                model = stack.enter_context(desk.model)
+                ask = stack.enter_context(Asker(model, ledger, desk.settings, desk.library))
+                at_once = desk.at_once
+        for run, samples in task.samples:
+            scores = plain.score(by_text, samples, progress)
+            if desk and ask:
+                try:
+                    scores += judging.score(judged, samples, ask, at_once, progress)
+                except AssayError as error:
+                    raise AssayError(
+                        f"{error}; what was answered is kept: the same command goes on from there"
+                    ) from None
+            name = desk.model.name if desk and judged else ""
+            found.append(results.make_result(run, task.k, len(samples), name, scores))
+        for result in found:
+            if lost := results.find_lost(result):
+                progress.say(
+                    f"replaced: {result.path} had {lost}; the same call gives that again from what "
+                    "is kept"
+                )
+            results.write(result)
+    return Scored(found, [_track(item, progress) if track else None for item in found], ledger)
+
+
+def _track(result: results.Result, progress: Progress) -> str | None:
+    """Add the scores to the run's MLflow run; return its id, None where there is none."""
+    return tracking.attempt(
+        lambda: log_ragas(result.run, result.found, result.path, result.path.stem),
+        f"the scores are kept in {result.path}",
+        progress,
+    )

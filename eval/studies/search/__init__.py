@@ -1,0 +1,1 @@
+"""Search: what a pipeline returns for a query, without judgments."""

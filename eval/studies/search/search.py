@@ -1,0 +1,165 @@
+"""One query on the collection of a config: what is found, and what every step did."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+from assay.eval.collections.collection import Collection, Query
+from assay.eval.collections.in_memory import gather_unjudged
+from assay.eval.collections.loading import load
+from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.config import RunConfig
+from assay.eval.running.sources import is_bare, open_source
+from assay.eval.runs.execution import searching
+from assay.retrievers.base import Document, Hit, Ranking, Retriever, StageTrace
+from assay.retrievers.base.surroundings import Surroundings
+from assay.retrievers.documents.conversion.converters import AnyConverter
+from assay.retrievers.pipeline import telemetry
+from assay.retrievers.pipeline.chunk_context import Surveyor
+from assay.retrievers.pipeline.pipeline import PipelineSettings
+from assay.retrievers.settings import Workshop
+from assay.retrievers.stages.context import assemble
+
+
+class Step(NamedTuple):
+    """A step of the search, and the number of candidates it was given and put out.
+
+    Legs are given none, and what happens to the query has to do with none.
+    """
+
+    trace: StageTrace
+    came_in: int | None
+    went_out: int | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found; `k` of its hits are to be shown. `context` is None if not asked for.
+
+    `surroundings` are those of the hits to be shown, by chunk id, as far as they are known.
+    """
+
+    pipeline: str
+    collection: str
+    query: str
+    ranking: Ranking
+    k: int
+    context: str | None
+    surroundings: Mapping[str, Surroundings] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> list[tuple[int, Hit]]:
+        """The hits to be shown, each with its rank."""
+        return list(enumerate(self.ranking.hits[: self.k], start=1))
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the steps of the search in order."""
+        found: set[str] = set()
+        for step in self.ranking.trace:
+            ids = {id_ for id_, _ in step.candidates}
+            if step.kind == "query":
+                yield Step(step, None, None)
+                continue
+            yield Step(step, None if step.kind == "leg" else len(found), len(ids))
+            found = found | ids if step.kind == "leg" else ids
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        return {
+            "config": self.pipeline,
+            "collection": self.collection,
+            "query": self.query,
+            "found": len(self.ranking.hits),
+            "hits": [
+                _describe(rank, hit, self.surroundings.get(hit.chunk.id))
+                for rank, hit in self.shown
+            ],
+            "trace": [
+                {
+                    "name": step.name,
+                    "kind": step.kind,
+                    "milliseconds": step.milliseconds,
+                    "in": came_in,
+                    "out": went_out,
+                    "note": step.note,
+                    "counts": dict(step.counts),
+                }
+                for step, came_in, went_out in self.steps()
+            ],
+            "degraded": list(self.ranking.degraded),
+            "context": self.context,
+        }
+
+
+def search(settings: RunConfig, query: str, k: int, context: bool) -> Found:
+    """Search the collection of `settings` for `query`, twice, and return the second search.
+
+    A folder or file of documents without a card is searched too.
+
+    By then models are loaded; no answer comes from a cache. With `context` it holds what a prompt
+    would get: what the stage `context` keeps, or without that stage the first `k` hits.
+    """
+    workshop = make_workshop()
+    collection = open_collection(settings.dataset, workshop, settings.documents.converter)
+    with settings.build(workshop) as retriever:
+        searching.index(retriever, collection)
+        asked = Query(repr(query), query)
+        with telemetry.silence():
+            searching.search(retriever, collection, asked, 1)
+        uncached = retriever.without_query_cache()
+        ranking = searching.search(uncached, collection, asked, max(k, settings.depth))
+        around = survey(retriever, collection.documents, ranking.hits[:k], workshop)
+    recipe = settings.retriever
+    stages = recipe.stages if isinstance(recipe, PipelineSettings) else []
+    budgeted = any(stage.type == "context" for stage in stages)
+    assembled = assemble(ranking.hits if budgeted else ranking.hits[:k]) if context else None
+    return Found(settings.name, collection.name, query, ranking, k, assembled, around)
+
+
+def open_collection(
+    reference: str, workshop: Workshop, converter: AnyConverter | None = None
+) -> Collection:
+    """Return the collection that `reference` names, or the documents of a bare folder or file."""
+    if not is_bare(reference):
+        return load(reference, workshop.progress)
+    source = open_source(reference, workshop, converter)
+    return gather_unjudged(source.documents, source.name)
+
+
+def survey(
+    retriever: Retriever, documents: Sequence[Document], hits: Sequence[Hit], workshop: Workshop
+) -> dict[str, Surroundings]:
+    """Return the surroundings of `hits` by chunk id; none where `retriever` lists no chunks."""
+    chunks = retriever.list_chunks()
+    if not (chunks and hits):
+        return {}
+    surveyor = Surveyor(chunks, documents, workshop)
+    found = ((hit.chunk.id, surveyor.survey(hit)) for hit in hits)
+    return {id_: around for id_, around in found if around is not None}
+
+
+def _describe(rank: int, hit: Hit, around: Surroundings | None) -> dict[str, Any]:
+    chunk = hit.chunk
+    sections = around.defined_in if around else [""] * len(hit.definitions)
+    return {
+        "rank": rank,
+        "id": chunk.id,
+        "doc_id": chunk.doc_id,
+        "start": chunk.start,
+        "end": chunk.end,
+        "title": chunk.title,
+        "headings": list(chunk.headings),
+        "kind": chunk.kind,
+        "section_id": chunk.section_id,
+        "score": hit.score,
+        "legs": {
+            name: {"rank": placed.rank, "score": placed.score} for name, placed in hit.legs.items()
+        },
+        "context": chunk.context,
+        "text": chunk.text,
+        "definitions": [
+            {**asdict(item), "section_id": section}
+            for item, section in zip(hit.definitions, sections, strict=True)
+        ],
+        **(around.as_json() if around else {}),
+    }

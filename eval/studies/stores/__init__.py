@@ -1,0 +1,1 @@
+"""Vector stores: parity with our fusion, speed, and recall of approximate search."""

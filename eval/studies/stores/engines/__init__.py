@@ -1,0 +1,1 @@
+"""Speed, size and quality of engines on the same collection."""

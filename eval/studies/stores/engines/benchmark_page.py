@@ -1,0 +1,173 @@
+"""The pages of stores side by side, and of what adapters add to their clients, with their JSON."""
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from assay.eval.report.formats import amount, interval, score, size
+from assay.eval.report.markdown import render_markdown
+from assay.eval.runs.delays import RULE
+from assay.eval.runs.files import encode_json, write_together
+from assay.eval.studies.stores.engines.benchmark import (
+    CALLERS,
+    MEASURE,
+    Benchmark,
+    SearchResult,
+    Speed,
+    StoreResult,
+)
+from assay.eval.studies.stores.engines.change_figures import FILTERS, ChangesResult, Sight
+from assay.eval.studies.stores.engines.clients import BOUND, ClientChecks
+from assay.retrievers.base import AssayError
+
+CHECKS, BENCHMARK = "engine_clients", "engine_bench"
+
+
+def write_checks(found: ClientChecks, folder: Path) -> Path:
+    """Write the page and its JSON into `folder`, which is made; return the path of the page."""
+    return _write(CHECKS, CHECKS, found, folder, bound=BOUND, ratio=ratio)
+
+
+def write_benchmark(found: Benchmark, folder: Path) -> Path:
+    """Write the page and its JSON into `folder`, which is made; return the path of the page."""
+    return _write(
+        BENCHMARK,
+        name_benchmark(found),
+        found,
+        folder,
+        headings=list_headings(),
+        rows=list(list_rows(found)),
+        change_headings=list_change_headings(),
+        changes=list(list_change_rows(found)),
+        lacking=list_lacking(found),
+    )
+
+
+def read_stores(like: Benchmark, folder: Path) -> tuple[StoreResult, ...]:
+    """Return what `folder` holds of engines on the same bench as that of `like`.
+
+    Raises AssayError where the file that should have it is no benchmark.
+    """
+    path = folder / f"{name_benchmark(like)}.json"
+    try:
+        found = TypeAdapter(Benchmark).validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise AssayError(
+            f"{path}: cannot be read: {reason}; remove it, or give another --output"
+        ) from None
+    return found.stores if found.identity == like.identity else ()
+
+
+def name_benchmark(found: Benchmark) -> str:
+    """Return the name of the files of a benchmark, which tells collection and passages."""
+    place = found.collection.replace(":", ".").replace("/", ".")
+    return f"{BENCHMARK}-{place}-{found.passages}"
+
+
+def list_lacking(found: Benchmark) -> dict[str, str]:
+    """Return by engine and search what is left out, with the reason."""
+    return {
+        f"{store.engine}: {part}": reason
+        for store in found.stores
+        for part, reason in store.lacking.items()
+    }
+
+
+def list_headings() -> list[str]:
+    """Return the headings of the figures of a row."""
+    speeds = (
+        f"{name}, {callers} caller{'s' * (callers > 1)}"
+        for callers in CALLERS
+        for name in ("p50 ms", "p95 ms", "queries a second")
+    )
+    return ["search", MEASURE, "recall", *speeds, "index s", "size", "memory"]
+
+
+def list_rows(found: Benchmark) -> Iterator[tuple[str, ...]]:
+    """Yield a row of each search; what is of the whole engine stands in the first of its rows."""
+    for store in found.stores:
+        for number, item in enumerate(store.searches):
+            yield _row(store, item, first=number == 0)
+
+
+def list_change_headings() -> list[str]:
+    """Return the headings of the figures of rows that change."""
+    filters = (f"{name}, {share:.0%}" for share in FILTERS for name in ("recall", "p50 ms"))
+    beside = ("p50 ms, beside puts", "p95 ms, beside puts", "rows put a second, beside searches")
+    return [
+        "rows", "rows put a second", "p50 ms", "p95 ms", *filters, *beside,
+        "deletions seen", "updates seen",
+    ]  # fmt: skip
+
+
+def list_change_rows(found: Benchmark) -> Iterator[tuple[str, ...]]:
+    """Yield a row of each store whose rows were changed."""
+    for store in found.stores:
+        if store.changes:
+            yield (store.engine, *_list_changes(store.changes))
+
+
+def _list_changes(changes: ChangesResult) -> Iterator[str]:
+    yield f"{changes.rows:,}"
+    yield amount(changes.rate)
+    yield from (amount(figure.value) for figure in changes.latency.values())
+    for item in changes.filters:
+        yield score(item.recall.value)
+        yield amount(item.latency["p50"].value)
+    yield from (amount(figure.value) for figure in changes.latency_beside.values())
+    yield amount(changes.rate_beside)
+    yield _describe_sight(changes.deletions)
+    yield _describe_sight(changes.updates)
+
+
+def _describe_sight(sight: Sight) -> str:
+    """Return how many changes the next search saw, and how long the others took to be seen."""
+    told = f"{sum(waited == 0 for waited in sight.seconds)} of {len(sight.seconds)} at once"
+    late = [waited for waited in sight.seconds if waited]
+    never = sum(waited is None for waited in sight.seconds)
+    more = [f"{len(late)} within {max(late):.2g} s"] if late else []
+    return "; ".join([told, *more, *([f"{never} never"] if never else [])])
+
+
+def ratio(value: float) -> str:
+    """Return a ratio to two decimals."""
+    return f"{value:.2f}"
+
+
+def _row(store: StoreResult, item: SearchResult, *, first: bool) -> tuple[str, ...]:
+    by_callers = {speed.callers: speed for speed in item.speeds}
+    speeds = (text for callers in CALLERS for text in _list_speed(by_callers.get(callers)))
+    memory = "–" if store.memory is None else size(store.memory)
+    own = (amount(store.index.seconds), size(store.index.bytes), memory) if first else ("",) * 3
+    quality = (
+        f"{score(item.quality.value)} ({interval(item.quality, score)})" if item.quality else ""
+    )
+    recall = score(item.recall.value) if item.recall else ""
+    return (store.engine if first else "", item.search, quality, recall, *speeds, *own)
+
+
+def _list_speed(speed: Speed | None) -> list[str]:
+    if speed is None:
+        return [""] * 3
+    return [*(amount(figure.value) for figure in speed.latency.values()), amount(speed.throughput)]
+
+
+def _write(template: str, name: str, found: Any, folder: Path, **values: Any) -> Path:
+    text = render_markdown(
+        f"{template}.md.j2",
+        found=found,
+        name=name,
+        command=shlex.join(found.command),
+        rule=RULE,
+        interval=interval,
+        score=score,
+        **values,
+    )
+    files = {f"{name}.md": text.encode(), f"{name}.json": encode_json(found.as_json())}
+    return write_together(folder, files)[0]

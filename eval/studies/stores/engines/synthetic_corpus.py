@@ -1,0 +1,143 @@
+"""Growing a collection: real passages, passages composed of their sentences, vectors for both.
+
+It serves timing only: exact search takes as long whatever the texts and vectors.
+"""
+
+import random
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.eval.collections.loading import load
+from assay.eval.configs.config import RunConfig
+from assay.retrievers.base import Document, Passage
+from assay.retrievers.documents.preparation import DocumentSettings, prepare
+from assay.retrievers.models.base import Encoder, Vectors
+from assay.retrievers.models.caching import CachingEncoder
+from assay.retrievers.models.encoders import EncoderChoice
+from assay.retrievers.settings import Workshop
+
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+SEED = 2_024
+NOISE = 0.5  # length of the noise beside a vector of length 1
+EMBEDDED = 64  # real passages that are embedded for real
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The searchable texts of one collection's chunks, and its queries."""
+
+    name: str
+    passages: tuple[str, ...]
+    queries: tuple[str, ...]
+
+
+def read_source(name: str, workshop: Workshop) -> Source:
+    """Return the source that a collection is. Raises AssayError when it is not here."""
+    collection = load(name, workshop.progress)
+    chunks = prepare(collection.documents, DocumentSettings(), workshop).chunks
+    passages = tuple(dict.fromkeys(chunk.searchable for chunk in chunks))
+    return Source(name, passages, tuple(query.text for query in collection.queries))
+
+
+def compose(sources: Sequence[Source], count: int) -> list[str]:
+    """Return `count` passages: the real ones, shuffled, and then as many composed as it takes.
+
+    A composed passage is as long as a real one drawn at random, and made of sentences drawn from
+    all passages of the same collection, each sentence as likely as it is frequent there. Fewer
+    passages are always the beginning of more.
+    """
+    draw = random.Random(SEED)
+    sentences = {
+        source.name: [
+            sentence
+            for passage in source.passages
+            for sentence in SENTENCE_END.split(passage)
+            if sentence.strip()
+        ]
+        for source in sources
+    }
+    real = [(source.name, passage) for source in sources for passage in source.passages]
+    draw.shuffle(real)
+    passages = [passage for _, passage in real[:count]]
+    while len(passages) < count:
+        name, model = draw.choice(real)
+        parts: list[str] = []
+        while sum(map(len, parts)) + len(parts) < len(model):
+            parts.append(draw.choice(sentences[name]))
+        passages.append(" ".join(parts))
+    return passages
+
+
+def make_documents(passages: Sequence[str]) -> list[Document]:
+    """Return a document of one prescribed passage for each of `passages`."""
+    return [
+        Document(f"{number:07}", text, passages=(Passage(f"{number:07}", 0, len(text)),))
+        for number, text in enumerate(passages)
+    ]
+
+
+def find_encoders(configs: Iterable[RunConfig]) -> list[EncoderChoice]:
+    """Return the distinct encoders that the legs of some pipelines name."""
+    legs = [leg for config in configs for leg in getattr(config.retriever, "legs", {}).values()]
+    values = (value for leg in legs for _, value in leg)
+    return list(dict.fromkeys(item for item in values if isinstance(item, EncoderChoice)))
+
+
+def embed(
+    encoders: Iterable[EncoderChoice], passages: Sequence[str], workshop: Workshop
+) -> dict[str, float]:
+    """Put a vector of each passage into the cache, for each encoder.
+
+    Only a few are embedded for real. Return the real passages that each model embeds in a second.
+    """
+    rates = {}
+    for settings in encoders:
+        encoder = settings.build(workshop)
+        encoder.encode_query("loads the model")
+        begin = time.perf_counter()
+        vectors = encoder.encode_passages(passages[:EMBEDDED])
+        rates[settings.name] = len(vectors) / (time.perf_counter() - begin)
+        scattered = scatter(vectors, len(passages))
+        prepared = dict(zip(passages, scattered, strict=True))
+        stand_in = PreparedEncoder(encoder.identity, prepared)
+        CachingEncoder(stand_in, "prepared vectors", workshop).encode(passages)
+    return rates
+
+
+def scatter(vectors: Vectors, count: int) -> Vectors:
+    """Return `count` vectors of unit length: rows of `vectors` with Gaussian noise added."""
+    draw = np.random.default_rng(SEED)
+    dimensions = vectors.shape[1]
+    scattered = draw.standard_normal((count, dimensions), np.float32)
+    scattered *= NOISE / dimensions**0.5
+    scattered += vectors[draw.integers(len(vectors), size=count)]
+    scattered /= np.linalg.norm(scattered, axis=1, keepdims=True)
+    return scattered
+
+
+class PreparedEncoder(Encoder):
+    """Gives each text the vector prepared for it, in the name of the encoder `identity`.
+
+    Behind a CachingEncoder it fills the cache, so that the pipelines find every passage embedded.
+    """
+
+    def __init__(self, identity: str, vectors: Mapping[str, Vectors]) -> None:
+        self._identity = identity
+        self._vectors = vectors
+
+    @property
+    def identity(self) -> str:
+        """The identity of the encoder whose place it takes."""
+        return self._identity
+
+    def encode_passages(self, texts: Sequence[str]) -> Vectors:
+        """Return the prepared rows."""
+        return np.stack([self._vectors[text] for text in texts])
+
+    def encode_query(self, text: str) -> Vectors:
+        """Queries are embedded by the real encoder."""
+        raise NotImplementedError

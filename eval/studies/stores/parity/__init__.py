@@ -1,0 +1,1 @@
+"""Parity: an engine's own hybrid search beside our fusion of the same legs."""

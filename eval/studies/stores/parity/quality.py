@@ -1,0 +1,80 @@
+"""What an engine's own fusion is worth beside ours of the same two lists, and beside each list."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.eval.collections.collection import Collection, Query
+from assay.eval.runs.gold_ranks import matches_itself
+from assay.eval.runs.summary.means import estimate_scores
+from assay.eval.scoring import measures
+from assay.eval.scoring.calculation import Scores
+from assay.eval.scoring.join import Retrieved, join
+from assay.eval.statistics.estimates import Estimate
+from assay.eval.studies.comparison.differences import Contrast, Difference, judge_family
+from assay.retrievers.base import Chunk
+
+DENSE, KEYWORD, NATIVE, OURS = TIMED = ("dense", "keyword", "native", "ours")
+HYBRID = "hybrid"  # what the config of that name makes of the same two lists
+SYSTEMS = (*TIMED, HYBRID)
+MEASURES = ("nDCG@10", "Recall@20", "Hit@3")
+
+# Chunks best first, by query id.
+Rankings = Mapping[str, Sequence[Chunk]]
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Means by system and measure; `differences` are native minus ours, adjusted over measures.
+
+    Of an engine of one list there are none.
+    """
+
+    means: Mapping[str, Mapping[str, Estimate]]
+    differences: tuple[Difference, ...]
+
+
+def measure_quality(scores: Mapping[str, Scores]) -> Quality:
+    """Return what the scores of each system, of all MEASURES, show of the native fusion."""
+    contrasts = [
+        Contrast(name, "", scores[OURS][name], scores[NATIVE][name])
+        for name in MEASURES
+        if NATIVE in scores
+    ]
+    return Quality(
+        means={
+            system: {name: estimate_scores(name, found[name].values()) for name in MEASURES}
+            for system, found in scores.items()
+        },
+        differences=tuple(judge_family(contrasts)) if contrasts else (),
+    )
+
+
+def score_systems(
+    collection: Collection, queries: Sequence[Query], rankings: Mapping[str, Rankings]
+) -> dict[str, Scores]:
+    """Return the scores of each system in all MEASURES.
+
+    A query that a system lacks has no results there.
+    """
+    return {
+        system: score_rankings(collection, queries, found, MEASURES)
+        for system, found in rankings.items()
+    }
+
+
+def score_rankings(
+    collection: Collection, queries: Sequence[Query], found: Rankings, names: Sequence[str]
+) -> Scores:
+    """Return {measure: {query id: score}}, as a stored run of these rankings would have them."""
+    joined = {
+        query.id: join(
+            [
+                Retrieved(chunk, chunk.id in collection.prescribed)
+                for chunk in found.get(query.id, ())
+                if not (collection.drop_self_matches and matches_itself(query.id, chunk))
+            ],
+            collection.gold[query.id],
+        )
+        for query in queries
+    }
+    return measures.score(names, joined, {query.id: collection.gold[query.id] for query in queries})

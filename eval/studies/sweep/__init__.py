@@ -1,0 +1,1 @@
+"""Sweeps: every point of a grid, raced or in full."""

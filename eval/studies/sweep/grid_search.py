@@ -1,0 +1,232 @@
+"""What sweeps show: the figures of every combination of settings, side by side."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from assay.eval.running.figures import Drop, Figures, Result
+from assay.eval.runs.summary.means import estimate_scores
+from assay.eval.statistics.estimates import Estimate
+from assay.eval.studies.sweep.racing import Race, Racing
+
+
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """All points of a collection that share one value of an axis.
+
+    `mean` is that of their mean score per query, `best` that of the best of them; `latency` is
+    the mean of their p95 in milliseconds.
+    """
+
+    collection: str
+    key: str
+    value: Any
+    points: int
+    mean: Estimate
+    best: float
+    latency: float | None
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a sweep found. `results` are in the order of the file, collection by collection.
+
+    `headline` is the measure by which points are ordered. Of a sweep that was raced, `racing` are
+    the rules, and `races` what became of it by collection.
+    """
+
+    id: str
+    name: str
+    description: str
+    headline: str
+    created: str
+    environment: Mapping[str, Any]
+    results: tuple[Result, ...]
+    racing: Racing | None = None
+    races: Mapping[str, Race] = field(default_factory=dict)
+
+    @property
+    def done(self) -> list[tuple[Result, Figures]]:
+        """The results that have figures, with them."""
+        return [(item, item.figures) for item in self.results if item.figures]
+
+    @property
+    def failed(self) -> list[Result]:
+        """The results that have none and should."""
+        return [item for item in self.results if item.figures is None and item.drop is None]
+
+    @property
+    def dropped(self) -> list[tuple[Result, Drop]]:
+        """The results that dropped out of a race, with how."""
+        return [(item, item.drop) for item in self.results if item.drop]
+
+    @property
+    def collections(self) -> list[str]:
+        """The collections, in order."""
+        return list(dict.fromkeys(item.collection for item in self.results))
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys that the points set, in order."""
+        return list(dict.fromkeys(key for item in self.results for key in item.settings))
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures that all runs have."""
+        runs = [figures.means for _, figures in self.done]
+        return [name for name in (runs[0] if runs else ()) if all(name in run for run in runs)]
+
+    @cached_property
+    def front(self) -> list[Result]:
+        """The results that no other of their collection beats in quality, p95 latency and cost.
+
+        Cost counts where services are asked that charge. A result of which one of these is not
+        known, and is of others, is not on the front.
+        """
+        return [item for name in self.collections for item in self._find_front(name)]
+
+    @cached_property
+    def margins(self) -> tuple[Margin, ...]:
+        """What each value of each axis comes to, over all other axes.
+
+        Nothing of a sweep that was raced: what is left of a value is the best of it.
+        """
+        return (
+            ()
+            if self.racing
+            else tuple(
+                self._margin(name, key, value)
+                for name in self.collections
+                for key in self.keys
+                for value in self._values(name, key)
+            )
+        )
+
+    def charged(self, collection: str) -> bool:
+        """Say whether some point on a collection asks services that may charge."""
+        return any(figures.cost for _, figures in self.on(collection))
+
+    def on(self, collection: str) -> list[tuple[Result, Figures]]:
+        """Return the results on a collection that have figures, with them."""
+        return [(item, figures) for item, figures in self.done if item.collection == collection]
+
+    def rank(self, collection: str) -> list[tuple[Result, Figures]]:
+        """Return the results on a collection that have figures, by falling mean of the headline."""
+        return sorted(self.on(collection), key=lambda pair: -pair[1].means[self.headline].value)
+
+    def leader(self, collection: str) -> Result | None:
+        """Return the result that the others on a collection were held against in its race."""
+        place = self.races[collection].leader
+        raced = [item for item in self.results if item.collection == collection]
+        return None if place is None else raced[place]
+
+    def best(self, collection: str) -> Result | None:
+        """Return the result of highest mean on a collection, of equal ones the first."""
+        ranked = self.rank(collection)
+        return ranked[0][0] if ranked else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all that was found as JSON values."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "description": self.description,
+            "created": self.created,
+            "headline": self.headline,
+            "points": [self._row(item) for item in self.results],
+            "margins": [asdict(item) for item in self.margins],
+            "failed": len(self.failed),
+            "racing": self._tell_racing(self.racing) if self.racing else None,
+            "environment": dict(self.environment),
+        }
+
+    def _find_front(self, collection: str) -> list[Result]:
+        done = self.on(collection)
+        times = [figures.p95 for _, figures in done]
+        prices = [figures.usd for _, figures in done] if self.charged(collection) else []
+        regards = [known for known in (times, prices) if set(known) - {None}]
+        if not regards:
+            return []
+        results, points = [], []
+        for (item, figures), *values in zip(done, *regards, strict=True):
+            costs = [value for value in values if value is not None]
+            if len(costs) == len(regards):
+                results.append(item)
+                points.append((*costs, figures.means[self.headline].value))
+        return [results[at] for at in find_front(points)]
+
+    def _tell_racing(self, rules: Racing) -> dict[str, Any]:
+        told = {}
+        for name, race in self.races.items():
+            leader = self.leader(name)
+            told[name] = {**race.as_json(), "leader": dict(leader.settings) if leader else None}
+        return {**asdict(rules), "collections": told}
+
+    def _row(self, item: Result) -> dict[str, Any]:
+        row = {"settings": dict(item.settings), "collection": item.collection}
+        if item.drop:
+            return {**row, "dropped": asdict(item.drop)}
+        if item.figures is None:
+            return {**row, "failure": item.failure}
+        figures = item.figures
+        return {
+            **row,
+            "run": figures.run or None,
+            "measures": {name: asdict(mean) for name, mean in figures.means.items()},
+            "latency_ms": {name: asdict(figure) for name, figure in figures.latency.items()},
+            "cost": figures.cost.as_json() if figures.cost else None,
+            "degraded": dict(figures.degraded),
+            "front": item in self.front,
+        }
+
+    def _values(self, collection: str, key: str) -> list[Any]:
+        """Return the values of `key` among the points that ran, each once, in order."""
+        values: list[Any] = []
+        for item, _ in self.on(collection):
+            if key in item.settings and item.settings[key] not in values:
+                values.append(item.settings[key])
+        return values
+
+    def _margin(self, collection: str, key: str, value: Any) -> Margin:
+        members = [
+            figures
+            for item, figures in self.on(collection)
+            if key in item.settings and item.settings[key] == value
+        ]
+        scores = [figures.scores[self.headline] for figures in members]
+        shared = [id_ for id_ in scores[0] if all(id_ in run for run in scores)]
+        times = [figures.p95 for figures in members if figures.p95 is not None]
+        return Margin(
+            collection=collection,
+            key=key,
+            value=value,
+            points=len(members),
+            mean=estimate_scores(
+                self.headline,
+                (float(np.mean([run[id_] for run in scores])) for id_ in shared),
+            ),
+            best=max(figures.means[self.headline].value for figures in members),
+            latency=float(np.mean(times)) if times else None,
+        )
+
+
+def find_front(points: Sequence[Sequence[float]]) -> list[int]:
+    """Return the places of the points that no other beats, by rising costs.
+
+    A point is its costs and then its quality. One beats another when it costs no more in any regard
+    and is no worse, and is better in one.
+    """
+    order = sorted(range(len(points)), key=lambda at: (*points[at][:-1], -points[at][-1]))
+    front: list[int] = []
+    for at in order:  # what beats a point stands before it, and so does what beats that
+        if not any(_beats(points[other], points[at]) for other in front):
+            front.append(at)
+    return front
+
+
+def _beats(one: Sequence[float], other: Sequence[float]) -> bool:
+    cheaper = all(cost <= beside for cost, beside in zip(one[:-1], other[:-1], strict=True))
+    return cheaper and one[-1] >= other[-1] and list(one) != list(other)

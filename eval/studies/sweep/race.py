@@ -1,0 +1,94 @@
+"""Racing the points of a sweep: searching as many queries of each as its part in it wants."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.eval.collections.loading import load
+from assay.eval.running.figures import Drop
+from assay.eval.running.runner import Runner, Task
+from assay.eval.runs.execution.searching import sample
+from assay.eval.scoring.measures import find
+from assay.eval.studies.sweep.racing import Race, Racing, run_race
+from assay.retrievers.base import AssayError, Progress
+
+
+@dataclass(frozen=True)
+class Raced:
+    """The race on a collection; `drops` are its own, by the places of all tasks."""
+
+    race: Race
+    drops: Mapping[int, Drop]
+
+
+def race_tasks(
+    tasks: Sequence[Task], runner: Runner, measure: str, rules: Racing, progress: Progress
+) -> dict[str, Raced]:
+    """Race the tasks of each collection; return what became of it by the collection's name.
+
+    What was scored before is found again. Raises AssayError, before anything is searched, where
+    scores have no bounds or points do not have the same queries.
+    """
+    largest = find(measure).change[1]
+    if not math.isfinite(largest):
+        raise AssayError(f"--racing: scores in {measure} have no bounds; allowed: those that have")
+    if rules.effect >= largest:
+        raise AssayError(f"--effect: {rules.effect:g} is no effect in {measure}; below {largest:g}")
+    places: dict[str, list[int]] = {}
+    for at, task in enumerate(tasks):
+        places.setdefault(task.config.dataset, []).append(at)
+    for name, own in places.items():
+        if len({tasks[at].config.limit for at in own}) > 1:
+            raise AssayError(f"--racing: points on {name} differ in limit: not the same queries")
+    raced = {}
+    for name, own in places.items():
+        race = _race([tasks[at] for at in own], runner, measure, largest, rules, progress)
+        raced[name] = Raced(race, {own[place]: drop for place, drop in race.drops.items()})
+    return raced
+
+
+def _race(
+    tasks: Sequence[Task],
+    runner: Runner,
+    measure: str,
+    largest: float,
+    rules: Racing,
+    progress: Progress,
+) -> Race:
+    config = tasks[0].config
+    collection = load(config.dataset, progress)
+    queries = {query.id: query for query in sample(collection.queries, config.limit)}
+    order = rules.shuffle(queries)
+    scores: dict[int, dict[str, float]] = {at: {} for at in range(len(tasks))}
+
+    def ask(places: Sequence[int], seen: int) -> dict[int, NDArray[np.float64]]:
+        return search_all(places) if seen == len(order) else search_more(places, seen)
+
+    def search_all(places: Sequence[int]) -> dict[int, NDArray[np.float64]]:
+        done = runner.run([tasks[at] for at in places])
+        found = {at: item.result.figures for at, item in zip(places, done, strict=True)}
+        return {
+            at: np.array([figures.scores[measure][id_] for id_ in order])
+            for at, figures in found.items()
+            if figures and not figures.degraded
+        }
+
+    def search_more(places: Sequence[int], seen: int) -> dict[int, NDArray[np.float64]]:
+        begun = max(len(scores[at]) for at in places)
+        wanted = [queries[id_] for id_ in order[begun:seen]]
+        what = f"racing on {config.dataset}, queries {begun + 1} to {seen} of {len(order)}"
+        found = runner.score_first([tasks[at] for at in places], wanted, what)
+        for at, fresh in zip(places, found, strict=True):
+            scores[at] |= fresh or {}
+        return {
+            at: np.array(list(scores[at].values()))
+            for at, fresh in zip(places, found, strict=True)
+            if fresh is not None
+        }
+
+    race = run_race(len(tasks), len(order), largest, rules, ask)
+    progress.say(f"{len(race.drops)} of {len(tasks)} points on {config.dataset} dropped out")
+    return race

@@ -1,0 +1,162 @@
+"""Sweeps: their files, their points, and running these so that what they share is made once."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+from assay.eval.collections.catalog import find
+from assay.eval.collections.formats.irds import PREFIX
+from assay.eval.configs.config import load_config
+from assay.eval.configs.named_configs import find_base
+from assay.eval.running.figures import Result
+from assay.eval.running.runner import Done, Helpers, Runner, Task
+from assay.eval.running.search_space import Point, as_overrides
+from assay.eval.runs import environment
+from assay.eval.scoring.measures import check_rising
+from assay.eval.studies.sweep.engine_axis import list_engines_of
+from assay.eval.studies.sweep.grid_search import Sweep
+from assay.eval.studies.sweep.race import race_tasks
+from assay.eval.studies.sweep.racing import Racing
+from assay.eval.studies.sweep.settings import CONFIG, ENGINE, SweepSettings, without_engine
+from assay.eval.tracking.record import Record
+from assay.retrievers.base import AssayError
+from assay.retrievers.settings import Workshop, validate
+from assay.retrievers.settings.files import read_mapping
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.paths import parse_path
+
+
+def read_sweep(
+    path: Path, engines: Sequence[str] = (), overrides: Sequence[str] = ()
+) -> SweepSettings:
+    """Read the sweep at `path`; `engines` take the place of its axis of them, and the `dataset` of
+    `overrides` that of its collections.
+
+    Raises AssayError naming the file, the key and what is wrong; an axis is not overridden.
+    """
+    settings = validate(SweepSettings, read_mapping(path), str(path))
+    overridden = {override.partition("=")[0] for override in overrides}
+    for key in (key for axes in settings.grids for key in axes if key in overridden):
+        raise AssayError(
+            f"{path}: axes.{key}: is an axis of this sweep; change its values in the file"
+        )
+    if "dataset" in overridden:
+        settings = settings.model_copy(update={"collections": []})
+    if engines:
+        grids = [{ENGINE: list(engines)} | without_engine(axes) for axes in settings.grids]
+        settings = settings.model_copy(update={"axes": grids})
+    key = "collections"
+    try:
+        collections = [_place(path.parent, name) for name in settings.collections]
+        for name in collections:
+            find(name)
+        key = "measure"
+        measure = check_rising(settings.measure)
+    except AssayError as error:
+        raise AssayError(f"{path}: {key}: {error}") from None
+    named = {"name": settings.name or path.stem, "measure": measure, "collections": collections}
+    return settings.model_copy(update=named)
+
+
+def list_tasks(path: Path, settings: SweepSettings, overrides: Sequence[str]) -> list[Task]:
+    """Return every point on every collection, in the order of the file.
+
+    `overrides` are laid on every config first. Raises AssayError for the first that is no valid
+    config.
+    """
+    collections: Sequence[str | None] = settings.collections or [None]
+    try:
+        return [
+            task
+            for collection in collections
+            for name in settings.paths
+            for task in _list_on(find_base(name, path, ()), collection, settings, overrides)
+        ]
+    except AssayError as error:
+        raise AssayError(f"{path}: {str(error).partition(chr(10))[0]}") from None
+
+
+def name_sweep(settings: SweepSettings, tasks: Sequence[Task], racing: Racing | None) -> str:
+    """Return the id of a sweep, shared by the same points that are raced alike, or not at all."""
+    configs = [task.config for task in tasks]
+    what = digest([configs, asdict(racing), settings.measure]) if racing else digest(configs)
+    return f"sweep-{settings.name}-{what[:8]}"
+
+
+def _place(folder: Path, collection: str) -> str:
+    """Return a collection as a sweep file in `folder` names it: a path is from there."""
+    if "/" not in collection or collection.startswith(PREFIX):
+        return collection
+    return os.path.normpath(parse_path(collection, "folder", folder))
+
+
+def _list_on(
+    config: Path, collection: str | None, settings: SweepSettings, overrides: Sequence[str]
+) -> Iterator[Task]:
+    """Yield the tasks of one config on one collection, or on the one it names."""
+    given = [*overrides, *([f"dataset={json.dumps(collection)}"] if collection else [])]
+    base = load_config(config, given)
+    named = {CONFIG: base.name} if len(settings.paths) > 1 else {}
+    listed: list[Point] = []
+    values = cache(lambda engine: load_config(config, given, engine).model_dump(mode="json"))
+    for point in settings.points:
+        if "dataset" in point:
+            raise AssayError("axes.dataset: not allowed; name collections instead")
+        changed = without_engine(point)
+        for engine in list_engines_of(config, given, point.get(ENGINE)):
+            searched = {ENGINE: engine} if ENGINE in point else {}
+            full = {**named, **searched, **changed}
+            if full in listed:  # an engine may be named beside EVERY
+                continue
+            listed.append(full)
+            varied = as_overrides(changed, values(engine))
+            yield Task(full, load_config(config, [*given, *varied], engine))
+
+
+def run_sweep(
+    settings: SweepSettings,
+    tasks: Sequence[Task],
+    workshop: Workshop,
+    reports: Path,
+    *,
+    keep_runs: bool = False,
+    racing: Racing | None = None,
+    helpers: Helpers | None = None,
+) -> tuple[Sweep, list[Record]]:
+    """Run every task; return what became of them, and what MLflow is told.
+
+    The same points make the same id. The best point of each collection is stored as a run with a
+    report of its own, or with `keep_runs` every one; of the others the figures are kept, which are
+    those that `assay run` gives. By the rules of `racing`, if any, those that cannot win are not
+    run to the end. Raises AssayError where they cannot be raced.
+    """
+    name = name_sweep(settings, tasks, racing)
+    runner = Runner(settings.measure, workshop, reports, stored=keep_runs, helpers=helpers)
+    races = race_tasks(tasks, runner, settings.measure, racing, workshop.progress) if racing else {}
+    drops = {at: drop for raced in races.values() for at, drop in raced.drops.items()}
+    run = [task for at, task in enumerate(tasks) if at not in drops]
+    ran = iter(runner.time(run, runner.run(run), reports / name))
+    done = [
+        Done(Result(task.point, task.config.dataset, drop=drops[at])) if at in drops else next(ran)
+        for at, task in enumerate(tasks)
+    ]
+    found = Sweep(
+        id=name,
+        name=settings.name,
+        description=settings.description,
+        headline=settings.measure,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        environment=environment.describe(),
+        results=tuple(item.result for item in done),
+        racing=racing,
+        races={collection: raced.race for collection, raced in races.items()},
+    )
+    best = [found.best(name) for name in found.collections]
+    chosen = [at for at, item in enumerate(done) if keep_runs or item.result in best]
+    done = runner.store(tasks, done, chosen)
+    found = replace(found, results=tuple(item.result for item in done))
+    return found, [item.record for item in done if item.record]

@@ -1,0 +1,125 @@
+"""The space that a command searches: read from a file, given key by key, or made for a config."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from assay.eval.configs.config import RunConfig, load_config
+from assay.eval.running.search_space import Axes, Point, as_overrides, describe, parse_axis, unite
+from assay.eval.runs.config_keys import shorten
+from assay.retrievers.base import AssayError
+from assay.retrievers.fusion.fusion import Fusion
+from assay.retrievers.legs.base import LegSettings
+from assay.retrievers.pipeline.pipeline import PipelineSettings
+from assay.retrievers.settings import Settings, validate
+from assay.retrievers.settings.files import read_mapping
+from assay.retrievers.stages.base import StageSettings
+
+WEIGHTS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
+
+
+class SpaceFile(Settings):
+    """A file of values to try: one grid, or several to be united."""
+
+    description: str = ""
+    axes: Axes | list[Axes] = Field(description="one grid of values, or several to be united")
+
+
+@dataclass(frozen=True)
+class Space:
+    """Grids of values by dotted key, and in words where they come from."""
+
+    grids: Sequence[Mapping[str, Sequence[Any]]]
+    source: str
+    # What tells it in the name of a file; "" for the one that fits the config.
+    label: str = ""
+
+    @property
+    def points(self) -> list[Point]:
+        """Every point of every grid."""
+        return unite(self.grids)
+
+    def lines(self) -> list[str]:
+        """Return each key with its values; grids apart."""
+        return [
+            f"{key}: {', '.join(map(describe, values))}"
+            for grid in self.grids
+            for key, values in grid.items()
+        ]
+
+
+def read_space(path: Path) -> Space:
+    """Read the space in the file at `path`. Raises AssayError naming the key and what is wrong."""
+    axes = validate(SpaceFile, read_mapping(path), str(path)).axes
+    return Space(axes if isinstance(axes, list) else [axes], str(path), path.stem)
+
+
+def parse_space(axes: Sequence[str]) -> Space:
+    """Read the space that `key=v1,v2,v3` texts span."""
+    grid = dict(map(parse_axis, axes))
+    return Space([grid], "--over", "-".join(shorten(grid).values()))
+
+
+def derive_space(config: RunConfig) -> Space:
+    """Return the space that fits the kinds of legs, fusion and stages of `config`.
+
+    With fusion: its constant or its normalisation, and the weight of every leg but the last,
+    since only ratios count. With a single BM25 leg: k1, b and variant. With reranking: its depth.
+    """
+    retriever = config.retriever
+    axes: dict[str, Sequence[Any]] = {}
+    if isinstance(retriever, PipelineSettings):
+        (name, leg), *others = retriever.active.items()
+        axes = _fusion_axes(retriever)
+        if not others:
+            axes |= _axes(f"retriever.legs.{name}", leg)
+        for number, stage in enumerate(retriever.stages):
+            axes |= _axes(f"retriever.stages.{number}", stage)
+    if not axes:
+        raise AssayError(
+            f"{config.name}: nothing to tune unless told: no fusion, BM25 or reranking; "
+            "name keys and values by --over or --space"
+        )
+    return Space([axes], "made for this config")
+
+
+def resolve_points(
+    path: Path, overrides: Sequence[str], points: Sequence[Point], config: RunConfig
+) -> list[RunConfig]:
+    """Return the config of each point: that at `path` with `overrides`, which is `config`, changed.
+
+    Raises AssayError for the first point that is no valid config.
+    """
+    values = config.model_dump(mode="json")
+    return [load_config(path, [*overrides, *as_overrides(point, values)]) for point in points]
+
+
+def _fusion_axes(retriever: PipelineSettings) -> dict[str, Sequence[Any]]:
+    fusion = retriever.fusion
+    if fusion is None:
+        return {}
+    axes = _axes("retriever.fusion", fusion)
+    weighted = [name for name in retriever.active if name not in fusion.boosts]
+    return axes | {f"retriever.fusion.weights.{name}": WEIGHTS for name in weighted[:-1]}
+
+
+def _axes(key: str, part: LegSettings | StageSettings | Fusion) -> dict[str, Sequence[Any]]:
+    """Return what a part of the pipeline offers to tune, below the dotted key it stands at.
+
+    Values that its other settings rule out are left out.
+    """
+    return {
+        f"{key}.{name}": [value for value in values if _can_have(part, name, value)]
+        for name, values in part.tunable.items()
+    }
+
+
+def _can_have(part: Settings, name: str, value: Any) -> bool:
+    try:
+        validate(type(part), {**part.model_dump(), name: value}, "")
+    except AssayError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Success criteria of the designs: measured value and verdict."""

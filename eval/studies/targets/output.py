@@ -1,0 +1,212 @@
+"""Targets for people: the wording of values and limits, Markdown, the README's table."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from assay.eval.report.formats import amount, interval
+from assay.eval.runs.files import encode_json, write_together
+from assay.eval.studies.targets.results import Line, Measured, Results, TargetResult, Unit
+from assay.eval.studies.targets.verdict import Levels, Limits, Verdict
+from assay.retrievers.base import AssayError
+from assay.retrievers.store.files import write_atomically
+
+BEGIN = "<!-- targets:begin -->"
+END = "<!-- targets:end -->"
+HEADINGS = ("id", "criterion", "target", "measured (95 % interval)", "n", "verdict")
+MARKS: Mapping[Verdict, str] = {
+    "met": "met",
+    "missed": "**missed**",
+    "cannot tell": "cannot tell",
+    "not measurable yet": "not measurable yet",
+}
+SUFFIXES: Mapping[Unit, str] = {"change": " %", "share": " %", "ms": " ms", "s": " s"}
+RULE = (
+    "met: the whole 95 % interval lies within the target; missed: the whole interval lies outside; "
+    "else the measurement cannot tell. Intervals: Student's over queries for means, exact binomial "
+    "for scores that are 0 or 1 and between order statistics for percentiles, without an upper end "
+    "where the values are too few for one; paired percentile bootstrap for relative changes and "
+    "ratios (over documents for ingestion). Counts have none. An alert, or a page, is a value "
+    "beyond that level, whatever its interval."
+)
+
+
+def write(results: Results, folder: Path) -> list[Path]:
+    """Write `targets.md` and `targets.json` into `folder`, each in one piece; return their paths.
+
+    Raises AssayError when they cannot be written.
+    """
+    contents = {
+        "targets.md": render_markdown(results).encode(),
+        "targets.json": encode_json(results.as_json()),
+    }
+    return write_together(folder, contents)
+
+
+def describe_limits(limits: Limits, unit: Unit, levels: Levels | None = None) -> str:
+    """Return limits in words: `≥ +20 %`, `≥ 10 % and ≤ 40 %`; nothing where there are none.
+
+    Behind them stand the levels: `≤ 500 ms, alert > 600 ms, page > 1,000 ms`.
+    """
+    parts = [f"{sign} {_limit(value, unit)}" for sign, value in limits.items() if value is not None]
+    levels = levels or Levels()
+    beyond = ">" if levels.rising else "<"
+    told = [
+        f"{name} {beyond} {_limit(value, unit)}"
+        for name, value in levels.items()
+        if value is not None
+    ]
+    return ", ".join([" and ".join(parts), *told])
+
+
+def _limit(value: float, unit: Unit) -> str:
+    if unit == "change":
+        return f"{100 * value:+.3g} %"
+    if unit == "share":
+        return f"{100 * value:.3g} %"
+    return f"{value:,.5g}{SUFFIXES.get(unit, '')}"
+
+
+def format_value(value: float, unit: Unit) -> str:
+    """Return a measured value without the name of its unit."""
+    if unit == "change":
+        return f"{100 * value:+.1f}"
+    if unit == "share":
+        return f"{100 * value:.1f}"
+    if unit == "count":
+        return f"{value:,.0f}"
+    if unit in ("ms", "s"):
+        return amount(value)
+    return f"{value:+.3f}" if unit == "difference" else f"{value:.3f}"
+
+
+def format_measured(found: Measured | None) -> str:
+    """Return a value with its interval, if it has one; a dash where nothing was measured."""
+    if found is None:
+        return "–"
+    estimate, unit = found.estimate, found.unit
+    suffix = SUFFIXES.get(unit, "")
+    value = f"{format_value(estimate.value, unit)}{suffix}"
+    if estimate.low is not None and estimate.low == estimate.high:
+        return value
+    return f"{value} ({interval(estimate, lambda end: format_value(end, unit), ' … ')})"
+
+
+def make_rows(target: TargetResult) -> list[tuple[str, ...]]:
+    """Return a row of the table for each line, under HEADINGS; id and criterion stand once."""
+    return [_row(target, line, first=not number) for number, line in enumerate(target.lines)]
+
+
+def _row(target: TargetResult, line: Line, *, first: bool) -> tuple[str, ...]:
+    said = [target.criterion, line.label] if first else [line.label]
+    return (
+        target.id if first else "",
+        ": ".join(filter(None, said)),
+        line.wanted,
+        format_measured(line.found),
+        f"{line.found.estimate.n:,}" if line.found else "",
+        ", ".join(filter(None, (line.verdict, line.level))),
+    )
+
+
+def render_table(results: Results) -> str:
+    """Return the table as Markdown, with the totals and circumstances below it."""
+    rows = []
+    for target in results.targets:
+        for line, (*cells, _) in zip(target.lines, make_rows(target), strict=True):
+            mark = MARKS[line.verdict] if line.verdict else ""
+            verdict = ", ".join(filter(None, (mark, line.level)))
+            rows.append((*cells, f"{verdict}: {line.reason}" if line.reason else verdict))
+    return "\n\n".join((_table(HEADINGS, rows), _totals(results), _circumstances(results))) + "\n"
+
+
+def render_markdown(results: Results) -> str:
+    """Return the whole report: the table, and how each line was measured."""
+    details = [
+        (
+            target.id,
+            line.description,
+            line.found.note if line.found else line.reason,
+            ", ".join(f"`{run}`" for run in line.found.runs) if line.found else "",
+        )
+        for target in results.targets
+        for line in target.lines
+        if line.description
+    ]
+    parts = [
+        "# Targets\n",
+        render_table(results),
+        f"{RULE[0].upper()}{RULE[1:]}\n",
+        "## How each was measured\n",
+    ]
+    if details:
+        parts.append(_table(("id", "what was measured", "beside", "runs"), details) + "\n")
+    if results.seconds:
+        taken = [(what, f"{seconds:,.1f}") for what, seconds in results.seconds.items()]
+        parts.append("## Where the time went\n")
+        parts.append(f"{describe_seconds(results.seconds)}\n")
+        parts.append(_table(("what", "seconds"), taken) + "\n")
+    return "\n".join(parts)
+
+
+def describe_seconds(seconds: Mapping[str, float]) -> str:
+    """Return in a line what all took together, and the longest three."""
+    longest = list(seconds.items())[:3]
+    told = ", ".join(f"{what} {amount(taken)} s" for what, taken in longest)
+    return f"{sum(seconds.values()) / 60:.1f} minutes in all; the longest: {told}."
+
+
+def replace_table(readme: Path, table: str) -> str:
+    """Return the text of a README with its table of targets replaced by `table`.
+
+    Raises AssayError when it cannot be read, or the marks are not there once and in order.
+    """
+    try:
+        text = readme.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AssayError(f"{readme}: cannot be read: {error}") from None
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end or BEGIN in after or END in before + after:
+        raise AssayError(f"{readme}: needs one line {BEGIN} and, below it, one line {END}")
+    return f"{before}{BEGIN}\n{table}{END}{after}"
+
+
+def write_table(readme: Path, results: Results) -> None:
+    """Replace the table of targets in a README by that of `results`, in one piece.
+
+    Raises AssayError as `replace_table` does, and when it cannot be written.
+    """
+    write_atomically(readme, replace_table(readme, render_table(results)).encode())
+
+
+def read_table(path: Path) -> str:
+    """Return the table of targets that the README at `path` holds."""
+    return path.read_text("utf-8").partition(f"{BEGIN}\n")[2].partition(END)[0]
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [headings, ["---"] * len(headings), *([_safe(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _safe(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _totals(results: Results) -> str:
+    return " ".join(
+        f"{len(ids)} {verdict}: {', '.join(ids)}."
+        for verdict, ids in results.count().items()
+        if ids
+    )
+
+
+def _circumstances(results: Results) -> str:
+    about = results.environment
+    git = about.get("git", {})
+    commit = git["commit"][:12] if git else "unknown"
+    dirty = ", with changes not committed" if git.get("dirty") else ""
+    return (
+        f"Measured on {results.created[:10]} at commit {commit}{dirty}, Python {about['python']}, "
+        f"{about['cores']} cores of {about['processor']}, by `assay targets`."
+    )

@@ -1,0 +1,1 @@
+"""Threshold: from which score on a query has an answer."""

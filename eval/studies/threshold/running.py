@@ -1,0 +1,235 @@
+"""Fitting the threshold below which a pipeline returns nothing."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from assay.eval.configs.config import RunConfig, load_config
+from assay.eval.running.result_files import Result, check_place, write_result
+from assay.eval.running.run import make_run
+from assay.eval.runs import environment
+from assay.eval.runs.stored import StoredRun
+from assay.eval.runs.summary.unanswerable_queries import (
+    RERANK,
+    Answering,
+    Signal,
+    examine_answering,
+    find_signals,
+    list_values,
+)
+from assay.eval.statistics.estimates import Estimate, estimate_share
+from assay.eval.statistics.roc import fit_threshold
+from assay.eval.studies.tuning.tuned_config import render_changes
+from assay.retrievers.base import AssayError, Progress
+from assay.retrievers.pipeline.pipeline import PipelineSettings
+from assay.retrievers.store.digest import digest
+
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.2)
+DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Trade:
+    """A threshold, and the shares of queries that it leaves without results.
+
+    `rightly_empty` is None where the collection has no unanswered queries.
+    """
+
+    minimum: float
+    falsely_empty: Estimate
+    rightly_empty: Estimate | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the figures as JSON values."""
+        shares = {"falsely_empty": self.falsely_empty, "rightly_empty": self.rightly_empty}
+        return {"minimum": self.minimum, **{name: list_values(at) for name, at in shares.items()}}
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What was fitted: on which run, by which signal, and for which share of false silence."""
+
+    config: Path
+    settings: RunConfig
+    run: StoredRun
+    signal: Signal
+    share: float
+    asked: str
+
+    @cached_property
+    def answering(self) -> Answering | None:
+        """How well every score tells unanswered queries; None where there are none."""
+        return examine_answering(self.run)
+
+    @cached_property
+    def chosen(self) -> Trade:
+        """The threshold for the share asked for."""
+        return self.trade(self.share)
+
+    @cached_property
+    def trades(self) -> Sequence[Trade]:
+        """Different thresholds, ascending: that for the share asked for, and those for `SHARES`.
+
+        On few queries several shares have one threshold.
+        """
+        trades = map(self.trade, sorted({*SHARES, self.share}))
+        return list({trade.minimum: trade for trade in trades}.values())
+
+    @property
+    def stage(self) -> dict[str, Any]:
+        """The stage to put into a config."""
+        of = {} if self.signal.step == RERANK else {"of": self.signal.step}
+        return {"type": "threshold", **of, "minimum": self.chosen.minimum}
+
+    @property
+    def label(self) -> str:
+        """What names a file of it: the config and the collection that it was fitted on."""
+        name = f"{self.settings.name}-threshold-{self.run.manifest.collection.name}"
+        return re.sub(r"[^A-Za-z0-9_.-]+", ".", name)
+
+    def trade(self, share: float) -> Trade:
+        """Return the highest threshold that leaves at most `share` of the answered ones without."""
+        minimum = _round_down(fit_threshold(self.signal.answered, share))
+        below = [
+            estimate_share(sum(score < minimum for score in scores), len(scores))
+            if scores
+            else None
+            for scores in (self.signal.answered, self.signal.unanswered)
+        ]
+        assert below[0] is not None
+        return Trade(minimum, below[0], below[1])
+
+    def write(self, path: Path, force: bool) -> str:
+        """Write the config with the threshold to `path`; return what is to be said of what stood
+        there: see `write_result`.
+        """
+        stages = [stage.model_dump(mode="json") for stage in _pipeline(self.settings).stages]
+        for at in _places(stages, self.signal.step):
+            placed = [*stages[:at], self.stage, *stages[at:]]
+            try:
+                changed = _replace_stages(self.settings, placed)
+                break
+            except ValidationError:
+                continue
+        else:
+            raise AssayError(f"{self.config}: no place among its stages for a threshold")
+        empty = self.chosen.falsely_empty.value
+        described = (
+            f"nothing where {self.signal.words} is below {self.chosen.minimum:g}, which is so of "
+            f"{100 * empty:.1f} % of the answered queries of {self.settings.dataset}, by: "
+            f"{environment.command_line()}"
+        )
+        named = {"name": f"{self.settings.name}_threshold", "description": described}
+        text = render_changes(path, self.config, changed.model_copy(update=named))
+        result = Result("threshold", self.asked, text)
+        return write_result(path, result, named=True, force=force)[1]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what was found as JSON values."""
+        answering = self.answering
+        return {
+            "config": self.settings.name,
+            "collection": self.run.manifest.collection.name,
+            "run": self.run.manifest.id,
+            "stage": self.stage,
+            **self.chosen.as_json(),
+            "trade": [trade.as_json() for trade in self.trades],
+            "auc": answering.as_json()["auc"] if answering else [],
+        }
+
+
+def fit(
+    config: Path,
+    overrides: Sequence[str],
+    of: str,
+    share: float,
+    progress: Progress,
+    output: Path | None = None,
+) -> Fitted:
+    """Fit the threshold of a pipeline on the answered queries of its collection.
+
+    The pipeline runs without thresholds. `of` is a semantic leg or `rerank`; where it is empty,
+    `rerank` where the pipeline reranks, else the first semantic leg. Queries that nothing answers
+    have no part in the choice: they only show what it does. Raises AssayError, before any work
+    where `output` holds something else.
+    """
+    settings = load_config(config, overrides)
+    allowed = _list_steps(settings, config)
+    if of and of not in allowed:
+        raise AssayError(
+            f"--of {of}: has no scores to hold a number against; allowed: {', '.join(allowed)}"
+        )
+    step = of or allowed[0]
+    asked = digest("threshold", [settings, step, share])
+    if output:
+        check_place(output, asked)
+    run = make_run(_without_thresholds(settings), False, progress).run
+    signal = next(
+        (item for item in find_signals(run) if (item.step, item.kind) == (step, "best")), None
+    )
+    if signal is None or not signal.answered:
+        raise AssayError(
+            f"{run.manifest.collection.name}: something must be found for queries that something "
+            "answers, and there are none; allowed: a collection with answered queries"
+        )
+    fitted = Fitted(config, settings, run, signal, share, asked)
+    if not math.isfinite(fitted.chosen.minimum):
+        raise AssayError(
+            f"--false-empty {share:g}: {step} finds nothing for more of the queries than that"
+        )
+    return fitted
+
+
+def _list_steps(settings: RunConfig, config: Path) -> list[str]:
+    """Return what a threshold can go by, the best guess first."""
+    pipeline = _pipeline(settings)
+    reranked = [RERANK] if any(stage.type == RERANK for stage in pipeline.stages) else []
+    legs = [name for name, leg in pipeline.active.items() if leg.kind == "semantic"]
+    if not reranked and not legs:
+        raise AssayError(
+            f"{config}: a threshold needs the stage rerank or a semantic leg; scores of other legs "
+            "and fused ones do not tell how well a query is answered"
+        )
+    return [*reranked, *legs]
+
+
+def _pipeline(settings: RunConfig) -> PipelineSettings:
+    if not isinstance(settings.retriever, PipelineSettings):
+        raise AssayError("retriever: a threshold is a stage of a pipeline; this is none")
+    return settings.retriever
+
+
+def _without_thresholds(settings: RunConfig) -> RunConfig:
+    """Return the config without thresholds and with nothing timed."""
+    stages = [stage.model_dump(mode="json") for stage in _pipeline(settings).stages]
+    latency = settings.latency.model_copy(update={"queries": 0})
+    kept = [stage for stage in stages if stage["type"] != "threshold"]
+    return _replace_stages(settings, kept).model_copy(update={"latency": latency})
+
+
+def _replace_stages(settings: RunConfig, stages: Sequence[Mapping[str, Any]]) -> RunConfig:
+    """Return the config with other stages. Raises ValidationError where they do not fit."""
+    values = settings.model_dump(mode="json")
+    return RunConfig.model_validate(
+        {**values, "retriever": {**values["retriever"], "stages": list(stages)}}
+    )
+
+
+def _places(stages: Sequence[Mapping[str, Any]], step: str) -> list[int]:
+    """Return where among `stages` a threshold by `step` may stand, the best place first."""
+    types = [stage["type"] for stage in stages]
+    return [types.index(RERANK) + 1] if step == RERANK else list(range(len(stages) + 1))
+
+
+def _round_down(value: float) -> float:
+    """Return `value` to few digits, never above it."""
+    if not math.isfinite(value) or value == 0:
+        return value
+    unit = 10.0 ** (math.floor(math.log10(abs(value))) - DIGITS + 1)
+    return float(f"{math.floor(value / unit) * unit:.{DIGITS}g}")

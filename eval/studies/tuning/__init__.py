@@ -1,0 +1,1 @@
+"""Tuning: the best settings, and their cross-validated gain."""

@@ -1,0 +1,195 @@
+"""Tuning a config: every point of a space is scored, and what choosing gains is held out."""
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.eval import tracking
+from assay.eval.collections.collection import Collection, Query
+from assay.eval.collections.loading import load
+from assay.eval.configs.build_context import make_workshop
+from assay.eval.configs.config import RunConfig, load_config
+from assay.eval.running.point_order import take_in_order
+from assay.eval.running.result_files import Result, check_place, write_result
+from assay.eval.running.search_space import draw
+from assay.eval.runs import environment
+from assay.eval.runs.execution.searching import sample
+from assay.eval.runs.execution.unstored import score_queries
+from assay.eval.runs.files import encode_json
+from assay.eval.scoring.measures import check_rising
+from assay.eval.studies.comparison.query_groups import group
+from assay.eval.studies.sweep.search_spaces import (
+    Space,
+    derive_space,
+    parse_space,
+    read_space,
+    resolve_points,
+)
+from assay.eval.studies.tuning import page as report
+from assay.eval.studies.tuning.nested_cv import Design, Queries, Tuning, tune
+from assay.eval.studies.tuning.record import TuningRecord, log_tuning
+from assay.eval.studies.tuning.tuned_config import render_changes
+from assay.retrievers.base import AssayError, Chunk, Progress
+from assay.retrievers.store.digest import digest
+from assay.retrievers.store.files import write_atomically
+
+TUNED = ("retriever.", "documents.")
+MOST_POINTS = 500
+BESIDE = (".json", ".html", ".md")  # the suffixes of what is written beside the config
+
+# Of configs, a limit of queries and a measure: the place of each config with its scores per query.
+Scorer = Callable[[Sequence[RunConfig], int | None, str], Iterable[tuple[int, dict[str, float]]]]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be tuned, and how.
+
+    The space is that of the file `space` or that which `over` spans; with neither, one that fits
+    the config. `group_by` is as in `assay.eval.studies.comparison.query_groups`.
+    """
+
+    config: Path
+    overrides: Sequence[str]
+    space: Path | None
+    over: Sequence[str]
+    trials: int | None
+    measure: str
+    group_by: str
+    design: Design = field(default_factory=Design)
+    # Where the best config is to go, if the user says so, and whatever stands there.
+    output: Path | None = None
+    force: bool = False
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The config as given, the name of its collection, the space that was searched, what was found,
+    and the best config. It was begun at `begin`, in ms since 1970.
+    """
+
+    config: Path
+    collection: str
+    settings: RunConfig
+    space: Space
+    tuning: Tuning
+    best: RunConfig
+    asked: str
+    begin: int
+
+    @property
+    def label(self) -> str:
+        """What names a file of it: the config, the collection, and a space of the user's."""
+        parts = (self.settings.name, self.collection, self.space.label)
+        return re.sub(r"[^A-Za-z0-9_.-]+", ".", "-".join(filter(None, parts)))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what was found as JSON values."""
+        named = {"config": self.settings.name, "collection": self.settings.dataset}
+        return {**named, **self.tuning.as_json()}
+
+    def write(self, path: Path, *, named: bool, force: bool) -> tuple[list[Path], str]:
+        """Write the best config to `path`, and beside it what was found and a page of it.
+
+        Return the paths, that of the page last but one, and what is to be said of what stood there:
+        see `write_result`.
+        """
+        said = f"{report.describe_gain(self.tuning)}, on {self.settings.dataset}"
+        changed = {
+            "name": f"{self.settings.name}_tuned",
+            "description": f"{said}, by: {environment.command_line()}",
+        }
+        text = render_changes(path, self.config, self.best.model_copy(update=changed))
+        result = Result("tune", self.asked, text)
+        path, word = write_result(path, result, BESIDE, named=named, force=force)
+        facts = path.with_suffix(".json")
+        write_atomically(facts, encode_json(self.as_json()))
+        pages = report.write(
+            self.tuning,
+            self.settings.name,
+            self.collection,
+            [f"{self.space.source}:", *self.space.lines()],
+            environment.describe(),
+            environment.command_line(),
+            path,
+        )
+        return [path, facts, *pages], word
+
+    def track(self, files: Sequence[Path], progress: Progress) -> str | None:
+        """Log to MLflow and return the id of the MLflow run; say so where tracking is down."""
+        values = self.settings.model_dump(mode="json")
+        record = TuningRecord(self.tuning, values, environment.command_line(), files, self.begin)
+        kept = f"the figures are kept in {files[1]}"
+        return tracking.attempt(lambda: log_tuning(record), kept, progress)
+
+
+def run_tuning(request: Request, progress: Progress, score: Scorer | None = None) -> Tuned:
+    """Score every point of the space, or a sample of them, and hold out what choosing gains.
+
+    Points are scored by `score`, if given. Raises AssayError before any work starts where a point
+    is no valid config.
+    """
+    begin = int(time.time() * 1000)
+    measure = check_rising(request.measure)
+    settings = load_config(request.config, request.overrides)
+    space = _choose_space(settings, request)
+    points = draw(space.points, request.trials or MOST_POINTS, request.design.seed)
+    variants = resolve_points(request.config, request.overrides, points, settings)
+    what = [settings, points, measure, request.group_by, asdict(request.design)]
+    asked = digest("tune", what)
+    if request.output and not request.force:
+        check_place(request.output, asked, BESIDE)
+    collection = load(settings.dataset, progress)
+    queries = sample(collection.queries, settings.limit)
+    configs = [settings, *variants]
+    scored = (
+        score(configs, settings.limit, measure)
+        if score
+        else _score_all(configs, collection, queries, measure, progress)
+    )
+    found = dict(progress.track(scored, "points", len(configs)))
+    given, *scores = (found[at] for at in range(len(configs)))
+    parted = Queries(
+        [query.id for query in queries],
+        [query.type for query in queries],
+        group(queries, collection, request.group_by),
+    )
+    tried = list(zip(points, scores, strict=True))
+    tuning = tune(measure, given, tried, parted, request.design)
+    best = settings if tuning.best is None else variants[tuning.best]
+    return Tuned(request.config, collection.name, settings, space, tuning, best, asked, begin)
+
+
+def _choose_space(settings: RunConfig, request: Request) -> Space:
+    if request.space and request.over:
+        raise AssayError("--space and --over: give one of them")
+    if request.space:
+        space = read_space(request.space)
+    else:
+        space = parse_space(request.over) if request.over else derive_space(settings)
+    for key in (key for grid in space.grids for key in grid):
+        if not key.startswith(TUNED):
+            raise AssayError(f"{key}: cannot be tuned; allowed: keys of retriever and documents")
+    return space
+
+
+def _score_all(
+    settings: Sequence[RunConfig],
+    collection: Collection,
+    queries: Sequence[Query],
+    measure: str,
+    progress: Progress,
+) -> Iterator[tuple[int, dict[str, float]]]:
+    """Yield the place of each config with its scores per query, on shared chunks and indexes."""
+    sharing, sound = None, dict[int, Chunk]()
+    for at, variants in take_in_order(settings, make_workshop(progress)):
+        if variants is not sharing:
+            sharing, sound = variants, {}
+        depth = settings[at].depth
+        with variants.build(settings[at]) as retriever:
+            retriever.index(collection.documents)
+            found = score_queries(retriever, collection, queries, measure, depth, sound)
+        yield at, dict(found)

@@ -1,1 +1,0 @@
-"""Targets: success criteria, measured, each with a verdict."""

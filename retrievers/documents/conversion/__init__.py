@@ -1,0 +1,1 @@
+"""Files of other formats to Markdown, with what their text came from."""

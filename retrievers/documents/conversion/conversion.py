@@ -1,0 +1,223 @@
+"""Files become text: PDF, Office, HTML and EPUB by a converter, Markdown and text as they are.
+
+markitdown, which is the default, finds no headings in a PDF: they are found by their fonts.
+Navigation and footers of HTML pages are left out.
+"""
+
+import contextlib
+import hashlib
+import io
+import json
+import re
+import subprocess
+import sys
+import threading
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.retrievers.documents.conversion import converter
+from assay.retrievers.documents.conversion.converters import (
+    MARKITDOWN,
+    AnyConverter,
+    CommandSettings,
+    identify,
+)
+from assay.retrievers.documents.conversion.encodings import NotTextError, decode
+from assay.retrievers.store.cache import Cache
+from assay.retrievers.store.digest import digest
+
+TEXTS = (".md", ".markdown", ".txt")
+ARCHIVES = (".docx", ".epub", ".pptx", ".xlsx")
+FORMATS = (*TEXTS, *converter.CONVERTERS)
+KIND = "conversions"
+
+BYTES_READ = 256 << 20
+BYTES_UNPACKED = 512 << 20
+SECONDS = 300.0
+# Office encrypts a document into a container of its old binary format.
+BINARY_OFFICE = bytes.fromhex("d0cf11e0a1b11ae1")
+ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+TOP_HEADING = re.compile(r"^# ", re.M)
+
+
+class ConversionError(Exception):
+    """A file gives no text. The message says why, as in `is protected by a password`."""
+
+
+class BlankError(ConversionError):
+    """A file is sound and holds no text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """The text of a file of `size` bytes and the encoding it was in, "" if it was converted.
+
+    `seconds` are those of the work, also when its result came from the cache.
+    """
+
+    text: str
+    size: int
+    encoding: str = ""
+    seconds: float = 0.0
+    cached: bool = False
+
+
+class Converter:
+    """Converts one file at a time as `settings` say, markitdown in a process of its own.
+
+    A file that takes longer than `seconds`, or too much memory, ends that process and nothing
+    else. Results are kept in `cache` by what the file holds, whatever its name, and by the
+    converter and its version. Raises AssayError where there is no such converter.
+    """
+
+    def __init__(
+        self, store: Cache, settings: AnyConverter = MARKITDOWN, seconds: float = SECONDS
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._identity = identify(settings)
+        self._seconds = seconds
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def convert(self, path: Path) -> Converted:
+        """Return the text of the file at `path`, whose suffix is one of FORMATS.
+
+        Raises ConversionError when it has none or cannot be read.
+        """
+        data = _read(path)
+        suffix = path.suffix.lower()
+        if suffix in TEXTS:
+            found = _decode(data)
+        else:
+            _check(suffix, data)
+            found = self._convert(suffix, data)
+        if not found.text.strip("\ufeff \t\r\n\f\v"):
+            scanned = "; a scanned PDF needs text recognition (OCR) first"
+            raise BlankError(f"holds no text{scanned if suffix == '.pdf' else ''}")
+        return found
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+    def _convert(self, suffix: str, data: bytes) -> Converted:
+        key = digest(self._identity, suffix, hashlib.sha256(data).hexdigest())
+        stored = self._store.get_many(KIND, [key]).get(key)
+        used = self._settings
+        command = used if isinstance(used, CommandSettings) and suffix in used.suffixes else None
+        if stored:
+            answer = json.loads(stored)
+        elif command:
+            answer = command.convert(suffix, data, self._seconds)
+        else:
+            answer = self._ask(suffix, data)
+        # What a command failed at may be its own affair, and mended.
+        if stored is None and not (command and "reason" in answer):
+            self._store.put_many(KIND, {key: json.dumps(answer).encode()})
+        if "reason" in answer:
+            raise ConversionError(answer["reason"])
+        text = _with_title(answer["text"], answer["title"], suffix)
+        return Converted(text, len(data), seconds=answer["seconds"], cached=stored is not None)
+
+    def _ask(self, suffix: str, data: bytes) -> dict[str, Any]:
+        process = self._process = self._process or _start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
+            process.kill()
+
+        timer = threading.Timer(self._seconds, stop)
+        timer.start()
+        line = b""
+        try:
+            with contextlib.suppress(OSError):  # it died while it was written to
+                request = json.dumps({"suffix": suffix, "size": len(data)})
+                process.stdin.write(f"{request}\n".encode() + data)
+                process.stdin.flush()
+                line = process.stdout.readline()
+        finally:
+            timer.cancel()
+        if line.endswith(b"\n"):
+            answer: dict[str, Any] = json.loads(line)
+            return answer
+        self.close()
+        if late.is_set():
+            raise ConversionError(f"takes more than {self._seconds:g} s to convert")
+        raise ConversionError(f"ended its converter (code {process.returncode})")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        size = path.stat().st_size
+        if size > BYTES_READ:
+            raise ConversionError(
+                f"is too large: {size >> 20} MB; at most {BYTES_READ >> 20} MB are read"
+            )
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConversionError(f"cannot be read: {error.strerror}") from None
+    if not data:
+        raise BlankError("is empty")
+    return data
+
+
+def _decode(data: bytes) -> Converted:
+    try:
+        text, encoding = decode(data)
+    except NotTextError as error:
+        raise ConversionError(str(error)) from None
+    return Converted(text, len(data), encoding)
+
+
+def _check(suffix: str, data: bytes) -> None:
+    """Refuse what is plainly broken, locked or out of all proportion, before it is converted."""
+    name = suffix[1:].upper()
+    if suffix == ".pdf" and b"%PDF-" not in data[:1024]:
+        raise ConversionError("is broken, or not a PDF at all")
+    if suffix not in ARCHIVES:
+        return
+    if data.startswith(BINARY_OFFICE):
+        if ENCRYPTED in data:
+            raise ConversionError("is protected by a password")
+        raise ConversionError(f"is in Office's old binary format; save it as {name}")
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = archive.infolist()
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+        raise ConversionError(f"is broken, or no {name} at all") from None
+    if any(member.flag_bits & 1 for member in members):
+        raise ConversionError("is protected by a password")
+    # zipfile never unpacks more of a member than the size it declares.
+    unpacked = sum(member.file_size for member in members)
+    if unpacked > BYTES_UNPACKED:
+        raise ConversionError(
+            f"unpacks to {unpacked >> 20} MB; at most {BYTES_UNPACKED >> 20} MB are read"
+        )
+
+
+def _start() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", converter.__name__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def _with_title(text: str, title: str, suffix: str) -> str:
+    """Return `text` with its title as frontmatter, where no heading of it says the title.
+
+    The first heading of a book is that of a chapter.
+    """
+    title = " ".join(title.split())
+    if not text or not title or (suffix != ".epub" and TOP_HEADING.search(text)):
+        return text
+    return f"---\ntitle: {json.dumps(title, ensure_ascii=False)}\n---\n\n{text}"

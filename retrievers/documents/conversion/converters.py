@@ -1,0 +1,127 @@
+"""What turns files into Markdown: markitdown, or a command of the user's own."""
+
+import contextlib
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from assay.retrievers.base import AssayError
+from assay.retrievers.documents.conversion import converter
+from assay.retrievers.settings import Settings
+from assay.retrievers.settings.trust import CODE
+from assay.retrievers.store.digest import digest, digest_file
+from assay.retrievers.store.sources import digest_imports
+
+PACKAGES = (
+    "beautifulsoup4", "mammoth", "markdownify", "markitdown", "openpyxl", "pandas", "pdfminer.six",
+    "pdfplumber", "python-pptx",
+)  # fmt: skip
+FILE = "{file}"
+KEY = "documents.converter.command"
+
+
+class MarkitdownSettings(Settings):
+    """markitdown; headings of a PDF by their fonts, web pages without navigation and footer."""
+
+    type: Literal["markitdown"]
+
+
+class CommandSettings(Settings):
+    """A command of yours that reads a file and writes Markdown, in UTF-8, to standard output."""
+
+    type: Annotated[Literal["command"], CODE]
+    command: Annotated[list[str], CODE] = Field(
+        min_length=1,
+        description="the program and its arguments; `{file}` among them stands for the file's "
+        "path, which else comes last",
+    )
+    suffixes: list[str] = Field(
+        list(converter.CONVERTERS),
+        min_length=1,
+        description="the files it reads; markitdown reads the others",
+    )
+    version: str = Field(
+        "",
+        description="what it gave before is converted anew where this differs; a change to a file "
+        "that the command names is noticed without it",
+    )
+
+    def convert(self, suffix: str, data: bytes, seconds: float) -> dict[str, Any]:
+        """Return the `text` that the command makes of a file, and the `seconds` it took, or a
+        `reason` why there is none.
+
+        Raises AssayError where there is no such program.
+        """
+        with tempfile.TemporaryDirectory(prefix="assay-convert-") as folder:
+            file = Path(folder) / f"file{suffix}"
+            file.write_bytes(data)
+            arguments = [part.replace(FILE, str(file)) for part in self.command]
+            arguments += [] if arguments != self.command else [str(file)]
+            begin = time.perf_counter()
+            try:
+                done = subprocess.run(
+                    arguments, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds
+                )
+            except subprocess.TimeoutExpired:
+                return {"reason": f"takes more than {seconds:g} s to convert"}
+            except OSError as error:
+                raise AssayError(f"{KEY}: {self.command[0]}: {error.strerror}") from None
+            taken = time.perf_counter() - begin
+        if done.returncode:
+            said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            reason = (
+                f"its converter ended with {done.returncode}: {said[:200] or 'no reason given'}"
+            )
+            return {"reason": reason}
+        text = converter.tidy(done.stdout.decode("utf-8", "replace"))
+        return {"text": text, "title": "", "seconds": taken}
+
+
+def _expand_name(value: Any) -> Any:
+    return {"type": value} if isinstance(value, str) else value
+
+
+AnyConverter = Annotated[
+    Annotated[MarkitdownSettings | CommandSettings, Field(discriminator="type")],
+    BeforeValidator(
+        _expand_name,
+        json_schema_input_type=MarkitdownSettings | CommandSettings | Literal["markitdown"],
+    ),
+]
+MARKITDOWN = MarkitdownSettings(type="markitdown")
+
+
+def identify(settings: AnyConverter) -> str:
+    """Return the digest of all that decides what a converter makes of a file.
+
+    Raises AssayError where there is no such program.
+    """
+    if isinstance(settings, MarkitdownSettings):
+        return _identify_markitdown()
+    if shutil.which(settings.command[0]) is None:
+        raise AssayError(f"{KEY}: there is no program {settings.command[0]}")
+    return digest(settings, _digest_files(tuple(settings.command)), _identify_markitdown())
+
+
+@cache
+def _identify_markitdown() -> str:
+    sources = digest_imports(converter.__name__)
+    return digest(sources, [version(name) for name in PACKAGES])
+
+
+@cache
+def _digest_files(command: tuple[str, ...]) -> Mapping[str, str]:
+    """Return the digests of the files that a command names, its program among them."""
+    found = {}
+    for part in command:
+        with contextlib.suppress(OSError):
+            found[part] = digest_file(Path(shutil.which(part) or part))
+    return found

@@ -1,0 +1,165 @@
+"""A folder of files of many formats becomes documents; what gives none is named."""
+
+import queue
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from assay.retrievers.base import AssayError
+from assay.retrievers.documents.conversion.conversion import (
+    FORMATS,
+    TEXTS,
+    BlankError,
+    ConversionError,
+    Converted,
+    Converter,
+)
+from assay.retrievers.documents.conversion.converters import MARKITDOWN, AnyConverter
+from assay.retrievers.settings import Workshop
+
+
+@dataclass(frozen=True, slots=True)
+class FolderDocument:
+    """The text of one file.
+
+    `path` is relative to the folder, with `/`. `id` is the path, with `.md` after it when the
+    text was converted to Markdown.
+    """
+
+    id: str
+    path: str
+    converted: Converted
+
+    @property
+    def untouched(self) -> bool:
+        """Whether the text is what the file itself holds, in UTF-8."""
+        return self.converted.encoding == "utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that gives no document, and why: `blank` holds no text, `other` has a format that is
+    not read.
+    """
+
+    path: str
+    reason: str
+    kind: Literal["broken", "blank", "other"] = "broken"
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """What a folder holds, in order of paths."""
+
+    documents: tuple[FolderDocument, ...]
+    skipped: tuple[Skipped, ...]
+
+    @property
+    def untouched(self) -> bool:
+        """Whether its text files are all there is to read, and each is sound and in UTF-8."""
+        broken = (item for item in self.skipped if item.kind == "broken" and _is_text(item.path))
+        return all(item.untouched for item in self.documents) and not any(broken)
+
+
+def read_folder(folder: Path, workshop: Workshop, converter: AnyConverter = MARKITDOWN) -> Folder:
+    """Return the documents below `folder`; hidden files and Office's lock files are passed over.
+
+    Raises AssayError when there is no such folder, or no document in it.
+    """
+    if not folder.is_dir():
+        wrong = "is no folder" if folder.exists() else "there is no such folder"
+        raise AssayError(f"{folder}: {wrong}")
+    return _read(folder, _list_files(folder), folder, workshop, converter)
+
+
+def read_place(place: Path, workshop: Workshop, converter: AnyConverter = MARKITDOWN) -> Folder:
+    """Return the documents of a folder, as `read_folder` does, or that of one file.
+
+    Raises AssayError when there is neither, or no document in it.
+    """
+    if place.is_file():
+        return _read(place.parent, [place.name], place, workshop, converter)
+    return read_folder(place, workshop, converter)
+
+
+def _read(
+    folder: Path, files: Sequence[str], place: Path, workshop: Workshop, settings: AnyConverter
+) -> Folder:
+    """Return the documents of `files` below `folder`; `place` is what the user named."""
+    results = convert_all(folder, files, workshop, settings)
+    documents: dict[str, FolderDocument] = {}
+    skipped = []
+    # A text keeps its name, so it comes before a converted file that would take the same.
+    for name, result in sorted(results, key=lambda pair: (not _is_text(pair[0]), pair[0])):
+        if isinstance(result, Skipped):
+            skipped.append(result)
+            continue
+        identifier = name if _is_text(name) else f"{name}.md"
+        if identifier in documents:
+            skipped.append(Skipped(name, f"its document would be {identifier}, which is there"))
+            continue
+        documents[identifier] = FolderDocument(identifier, name, result)
+    skipped.sort(key=lambda item: item.path)
+    if not documents:
+        # One file of each other format says enough of a folder of something else.
+        others = {item.reason: item for item in reversed(skipped) if item.kind == "other"}
+        for item in skipped:
+            if item.kind != "other" or item is others[item.reason]:
+                workshop.progress.say(str(item))
+        raise AssayError(f"{place}: holds no documents; allowed: {', '.join(FORMATS)}")
+    ordered = sorted(documents.values(), key=lambda item: item.path)
+    return Folder(tuple(ordered), tuple(skipped))
+
+
+def _list_files(folder: Path) -> list[str]:
+    """Return the paths of the files, relative to `folder`, with `/`."""
+    return sorted(
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file()
+        and not any(part.startswith((".", "~$")) for part in path.relative_to(folder).parts)
+    )
+
+
+def convert_all(
+    folder: Path, names: Sequence[str], workshop: Workshop, settings: AnyConverter
+) -> list[tuple[str, Converted | Skipped]]:
+    """Convert the files below `folder`, as many at a time as the workshop has threads."""
+    free: queue.SimpleQueue[Converter] = queue.SimpleQueue()
+
+    def convert(name: str) -> Converted | Skipped:
+        path = folder / name
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            readable = name.encode("utf-8", "backslashreplace").decode()
+            return Skipped(readable, "its name is not in UTF-8; rename it")
+        if path.suffix.lower() not in FORMATS:
+            kind = f"format {path.suffix}" if path.suffix else "a file without a suffix"
+            return Skipped(name, f"{kind} is not read", "other")
+        converter = free.get()
+        try:
+            return converter.convert(path)
+        except BlankError as error:
+            return Skipped(name, str(error), "blank")
+        except ConversionError as error:
+            return Skipped(name, str(error))
+        finally:
+            free.put(converter)
+
+    with ExitStack() as stack:
+        for _ in range(workshop.threads):
+            free.put(stack.enter_context(closing(Converter(workshop.cache, settings))))
+        pool = stack.enter_context(ThreadPoolExecutor(workshop.threads))
+        results = workshop.progress.track(pool.map(convert, names), "converting", len(names))
+        return list(zip(names, results, strict=True))
+
+
+def _is_text(name: str) -> bool:
+    return name.lower().endswith(TEXTS)

@@ -1,0 +1,1 @@
+"""References between sections and documents, in texts and in queries."""

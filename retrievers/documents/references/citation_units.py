@@ -1,0 +1,78 @@
+"""The places that a mention names, and what they have in common with those named beside them."""
+
+import re
+from dataclasses import dataclass
+
+from assay.retrievers.documents.references import patterns
+from assay.retrievers.documents.references.numerals import count_on
+from assay.retrievers.documents.structure.identifiers import (
+    DASH,
+    LABEL,
+    NAMES,
+    join_id,
+    name_division,
+)
+from assay.retrievers.documents.structure.paragraphs import label_styles
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One of the places that a mention names."""
+
+    start: int
+    end: int
+    section: str
+    labels: tuple[str, ...] = ()
+    through: tuple[str, ...] = ()
+
+
+def find_division(match: re.Match[str]) -> str:
+    """Return the division that a match of patterns.NAMED is of: article for Arts. and Articles."""
+    word = match["name"].lower()
+    return name_division(word.removesuffix("s") if word.removesuffix("s") in NAMES else word)
+
+
+def divide(name: str, match: re.Match[str], start: int) -> Unit:
+    """Return the place that a match names, of a division of this name."""
+    return Unit(start, match.end(), join_id(name, match["number"]), list_labels(match["labels"]))
+
+
+def reach(first: Unit, spread: re.Match[str], plural: bool) -> Unit:
+    """Return `first` with what follows on it up to the end of a range.
+
+    After one section by itself, as in Section 5 to 10 days, no more of them follow.
+    """
+    if not (plural or spread["again"]):
+        return Unit(first.start, spread.end(), first.section, first.labels)
+    name, _, number = first.section.partition("_")
+    numbers = count_on(number, "_".join(re.findall(r"\w+", spread["number"] or "")))
+    through = tuple(join_id(name, other.replace("_", " ")) for other in numbers)
+    return Unit(first.start, spread.end(), first.section, first.labels, through)
+
+
+def find_style(level: str) -> str:
+    """Return how the labels of a level are written; nothing for what is no such level."""
+    *deeper, name = level.lower().replace("sub-", "sub- ").split()
+    if name not in patterns.LEVELS:
+        return ""
+    return patterns.ORDER[
+        min(patterns.ORDER.index(patterns.LEVELS[name]) + len(deeper), len(patterns.ORDER) - 1)
+    ]
+
+
+def list_labels(text: str) -> tuple[str, ...]:
+    """Return the labels of (a)(1)(i)."""
+    return tuple(label[1:-1] for label in re.findall(LABEL, text))
+
+
+def list_beside(labels: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the path of `other` where it lists a sibling of one of `labels`, else nothing."""
+    for level in range(len(labels) - 1, -1, -1):
+        if set(label_styles(labels[level])) & set(label_styles(other[0])):
+            return (*labels[:level], *other)
+    return ()
+
+
+def find_shape(number: str) -> tuple[bool, bool]:
+    """Return what two numbers of one list have in common: digits first, and joined by marks."""
+    return number[0].isdigit(), bool(re.search(rf"\.|{DASH}", number))

@@ -1,0 +1,79 @@
+"""The patterns by which cross-references are found in a text."""
+
+import re
+
+from assay.retrievers.documents.structure.citation_styles import FORMS
+from assay.retrievers.documents.structure.identifiers import (
+    ABBREVIATED,
+    DASH,
+    LABEL,
+    LABELS,
+    NAMES,
+    NUMBER,
+    SECTION_SHORTS,
+    SECTION_WORDS,
+    SIGNS,
+    write_pattern,
+)
+
+# What statutes call the levels of their numbered paragraphs, and how each is labelled.
+LEVELS = {"subsection": "letter", "paragraph": "digit", "subparagraph": "capital",
+           "clause": "roman", "subclause": "Roman"}  # fmt: skip
+ORDER = ("letter", "digit", "capital", "roman", "Roman", "double")
+_LEVEL = rf"(?:sub-){{0,9}}(?:{'|'.join(sorted(LEVELS, key=len, reverse=True))})"
+_NAME = rf"(?:{'|'.join(NAMES)})"
+_DIVIDES = write_pattern((f"{name}s?" for name in NAMES), ABBREVIATED)
+# What a match begins with: a search goes on at once where nothing can, as nearly everywhere.
+_AT_DIVIDES = f"(?=(?i:[{''.join(sorted({name[0] for name in (*NAMES, *ABBREVIATED)}))}]))"
+_AT_SIGN = rf"(?=[§\d{''.join(sorted({word[0] for word in (*SECTION_WORDS, *SECTION_SHORTS)}))}])"
+_SIGN = rf"(?:{SIGNS}|\b{write_pattern((f'{word}s?' for word in SECTION_WORDS), SECTION_SHORTS)})"
+# The Drought Regulations 2022 are a law.
+_NO_TITLE = r"(?!(?-i:Rules|Regulations)\s+(?:1[89]|20)\d\d\b)"
+# U.S.C., U. S. C. and USC.
+_CODES = (code.replace(".", r"\.?\s?").removesuffix(r"\s?") for code in FORMS.codes)
+_CODE = rf"\b\d{{1,3}}\s+(?:{'|'.join(sorted(_CODES, key=len, reverse=True))})\s*(?:App\.\s*)?"
+_AND = r"\s*(?:,\s*(?:(?:and|or)\s+)?|(?:and/or|and|or)\s+|&\s*)"
+_ACT = r"(?:Act|Code|Laws?|Statutes?|Regulations?|Amendments?|Constitution|Order)"
+
+# § 4.2(a), §§ 801 through 804 and 811, 42 U.S.C. § 1437f
+NUMBERED = re.compile(
+    rf"{_AT_SIGN}(?P<code>{_CODE})?{_NO_TITLE}{_SIGN}\s*(?P<number>{NUMBER})(?P<labels>{LABELS})"
+    r"(?!\w|/\d)",
+    re.I,
+)
+NEXT_NUMBER = re.compile(rf"{_AND}(?P<number>{NUMBER})(?P<labels>{LABELS})(?![\w%])", re.I)
+# subsection (a), paragraphs (1) and (2)(A)
+LABELLED = re.compile(rf"\b(?P<level>{_LEVEL})s?\s+(?P<labels>{LABEL}{LABELS})", re.I)
+NEXT_LABELS = re.compile(rf"{_AND}(?P<labels>{LABEL}{LABELS})")
+# Chapter 18, subchapters IV and V, Appendix B, Art. 12(3), Article 14 bis
+_SUFFIXED = rf"\d+\s?(?:{'|'.join(FORMS.suffixes)})"
+_DIVISION = (
+    rf"(?P<number>{_SUFFIXED}|\d+[A-Z]?(?:-[A-Z])?|[IVXLC]+(?:{DASH}?[A-Z])?|[A-Z])(?![\w’']|/\d)"
+    rf"(?P<labels>{LABELS})"
+)
+NAMED = re.compile(rf"\b{_AT_DIVIDES}{_NO_TITLE}(?P<name>(?i:{_DIVIDES}))\s*(?<=[\s.]){_DIVISION}")
+NEXT_DIVISION = re.compile(rf"{_AND}{_DIVISION}")
+RANGE = re.compile(
+    rf"\s*(?:through|to|–|—)\s*(?P<again>{_SIGN}\s*|{_DIVIDES}\s+)?"
+    rf"(?:(?P<number>{NUMBER}|(?-i:[IVXLC]+)\b){LABELS}|{LABEL}{LABELS})",
+    re.I,
+)
+# 42-3502.10 and 4.2 with no sign before them
+BARE = re.compile(
+    r"\b(?:see|under|to|by|in|with|of)\s+"
+    rf"(?P<number>\d+[A-Za-z]?(?:\.|{DASH}){NUMBER})(?P<labels>{LABELS})(?![\w%])",
+    re.I,
+)
+BY_TITLE = re.compile(
+    r"\b(?:see(?:\s+also)?|(?:as\s+)?(?:defined|described|explained|set\s+out)\s+(?:in|under)"
+    r"|refer\s+to|pursuant\s+to)\s+(?:the\s+section\s+(?:on\s+)?)?[\"“*_`]*(?=[^\W\d_])",
+    re.I,
+)
+DEEPEST = 5  # subclause of clause of subparagraph of paragraph of subsection of section
+THIS = re.compile(rf"\s+of\s+this\s+(?P<unit>section|{_LEVEL}|{_NAME}|act)\b", re.I)
+OF = re.compile(r"\s+of\s+")
+OF_DOCUMENT = re.compile(
+    r"\s+(?:of|in)\s+(?:(?:the|our|your)\s+)?"
+    r"(?:\[\[(?P<wiki>[^\[\]|#\n]+)|\[[^\[\]\n]*\]\((?P<href>[^()#\s]+))"
+)
+OTHER_LAW = re.compile(rf"\s+of\s+(?:the|title)\s+[A-Z][^.;()\n]{{0,120}}?\b{_ACT}\b")

@@ -1,0 +1,255 @@
+"""Cross-references: § 4.2, Article 12(3), subsection (b) of this section, Chapter 18 of Title 2.
+
+A reference is found by its form alone and names its target by an id. `targets.Targets` says
+where, if anywhere in the collection, that target stands.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from assay.retrievers.documents.references import patterns
+from assay.retrievers.documents.references.citation_units import (
+    Unit,
+    divide,
+    find_division,
+    find_shape,
+    find_style,
+    list_beside,
+    list_labels,
+    reach,
+)
+from assay.retrievers.documents.references.numerals import count_on
+from assay.retrievers.documents.structure.identifiers import DASH, join_id, split_title
+from assay.retrievers.documents.structure.paragraphs import label_styles
+from assay.retrievers.documents.structure.structure import Structure
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A mention, from `start` to `end`, of another place.
+
+    `section` is the id of the section meant, `labels` the numbered paragraph within it, `through`
+    the ids of the sections that follow on it in a range, `within` the ids of what the text says it
+    is part of, `document` the document where the text links to one. `external` marks another body
+    of law, which no section id of the collection can name.
+    """
+
+    start: int
+    end: int
+    section: str
+    labels: tuple[str, ...] = ()
+    within: tuple[str, ...] = ()
+    external: bool = False
+    document: str = ""
+    through: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> str:
+        """The id of the place meant, the first of a range."""
+        return join_id(self.section, *(f"({label})" for label in self.labels))
+
+    def spread(self) -> list["Reference"]:
+        """Return a reference to each place of a range, this one first."""
+        others = (replace(self, section=id_, labels=(), through=()) for id_ in self.through)
+        return [self, *others]
+
+
+def find_references(structure: Structure) -> list[Reference]:
+    """Return the references of a document in order, those in code left out."""
+    return list(_Reader(structure).read())
+
+
+class _Reader:
+    """Reads the references of one document from left to right."""
+
+    def __init__(self, structure: Structure) -> None:
+        self._structure = structure
+        self._text = structure.text
+        self._ids = {section.id for section in structure.sections}
+        titles: dict[str, set[str]] = {}
+        for section in structure.sections:
+            name = split_title(section.title).rstrip(" .:").lower()
+            if len(name) > 3:
+                titles.setdefault(name, set()).add(section.id)
+        self._titles = {name: min(ids) for name, ids in titles.items() if len(ids) == 1}
+
+    def read(self) -> Iterator[Reference]:
+        """Yield the references outside code and headings."""
+        readers = {
+            patterns.NUMBERED: self._read_numbered,
+            patterns.LABELLED: self._read_labelled,
+            patterns.NAMED: self._read_named,
+            patterns.BARE: self._read_bare,
+            patterns.BY_TITLE: self._read_title,
+        }
+        matches = [
+            (match.start(), number, match, read)
+            for number, (pattern, read) in enumerate(readers.items())
+            for match in pattern.finditer(self._text, self._structure.frontmatter.end)
+        ]
+        silent = [
+            (block.start, block.end)
+            for block in self._structure.blocks
+            if block.kind in ("code", "heading")
+        ]
+        until = 0
+        for start, _, match, read in sorted(matches, key=lambda item: item[:2]):
+            at = bisect_right(silent, (start, len(self._text))) - 1
+            if start < until or (at >= 0 and start < silent[at][1]):
+                continue
+            for reference in read(match):
+                until = max(until, reference.end)
+                yield reference
+
+    def _read_numbered(self, match: re.Match[str]) -> Iterator[Reference]:
+        units = self._list_numbers(match)
+        end = units[-1].end
+        external = bool(match["code"]) or patterns.OTHER_LAW.match(self._text, end) is not None
+        within, end = self._read_within(end)
+        linked = patterns.OF_DOCUMENT.match(self._text, end)
+        document = (linked["wiki"] or linked["href"]).strip() if linked else ""
+        for unit in units:
+            last = end if unit is units[-1] else unit.end
+            yield Reference(
+                unit.start,
+                last,
+                unit.section,
+                unit.labels,
+                within,
+                external,
+                document,
+                unit.through,
+            )
+
+    def _list_numbers(self, match: re.Match[str]) -> list[Unit]:
+        """Return what § 4(a), § 4(a) or (b), §§ 4 through 7 and 9 list, ranges as one."""
+        plural = re.search(r"§§|s\s*$|s\.\s*$", self._text[match.start() : match.start("number")])
+        units = [self._number(match, match.start(), bool(plural))]
+        while True:
+            last = units[-1]
+            if spread := patterns.RANGE.match(self._text, last.end):
+                units[-1] = reach(last, spread, bool(plural))
+                continue
+            following = patterns.NEXT_NUMBER.match(self._text, last.end) if plural else None
+            if following and find_shape(following["number"]) == find_shape(match["number"]):
+                units.append(self._number(following, following.start("number"), True))
+            elif (more := patterns.NEXT_LABELS.match(self._text, last.end)) and (
+                labels := list_beside(last.labels, list_labels(more["labels"]))
+            ):
+                units.append(Unit(more.start("labels"), more.end(), last.section, labels))
+            else:
+                return units
+
+    def _read_labelled(self, match: re.Match[str], depth: int = 0) -> Iterator[Reference]:
+        spans = [(match.start(), match.end(), list_labels(match["labels"]))]
+        while True:
+            start, end, labels = spans[-1]
+            if spread := patterns.RANGE.match(self._text, end):
+                spans[-1] = (start, spread.end(), labels)
+            elif (more := patterns.NEXT_LABELS.match(self._text, end)) and list_beside(
+                labels, list_labels(more["labels"])
+            ):
+                spans.append((more.start("labels"), more.end(), list_labels(more["labels"])))
+            else:
+                break
+        base, end = self._read_base(match, spans[-1][1], depth)
+        for number, (start, stop, labels) in enumerate(spans):
+            stop = end if number == len(spans) - 1 else stop
+            full = (*base.labels, *labels)
+            yield Reference(start, stop, base.section, full, base.within, base.external)
+
+    def _read_base(self, match: re.Match[str], end: int, depth: int) -> tuple[Reference, int]:
+        """Return what the labels of `match`, which end at `end`, belong to, and where that ends."""
+        if this := patterns.THIS.match(self._text, end):
+            style = find_style(this["unit"])
+            labels = self._labels_above(match.start(), style, inclusive=True) if style else ()
+            return self._here(match.start(), labels), this.end()
+        if of := patterns.OF.match(self._text, end):
+            above: Iterator[Reference] = iter(())
+            if number := patterns.NUMBERED.match(self._text, of.end()):
+                above = self._read_numbered(number)
+            elif depth < patterns.DEEPEST and (
+                label := patterns.LABELLED.match(self._text, of.end())
+            ):
+                above = self._read_labelled(label, depth + 1)
+            if reference := next(above, None):
+                return reference, reference.end
+        if patterns.OTHER_LAW.match(self._text, end):
+            return Reference(0, 0, "", external=True), end
+        styles = label_styles(list_labels(match["labels"])[0])
+        style = level if (level := find_style(match["level"])) in styles else styles[0]
+        return self._here(match.start(), self._labels_above(match.start(), style)), end
+
+    def _read_named(self, match: re.Match[str]) -> Iterator[Reference]:
+        name = find_division(match)
+        known = join_id(name, match["number"]) in self._ids
+        if match["name"].endswith(".") and match["name"].islower() and not known:
+            return  # ch. 5 may be a channel, or the chapter of another law
+        units = [divide(name, match, match.start())]
+        while True:
+            if spread := patterns.RANGE.match(self._text, units[-1].end):
+                units[-1] = reach(units[-1], spread, match["name"].lower().endswith("s"))
+            following = patterns.NEXT_DIVISION.match(self._text, units[-1].end)
+            if following is None or find_shape(following["number"]) != find_shape(match["number"]):
+                break
+            units.append(divide(name, following, following.start("number")))
+        external = patterns.OTHER_LAW.match(self._text, units[-1].end) is not None
+        within, end = self._read_within(units[-1].end)
+        for unit in units:
+            last = end if unit is units[-1] else unit.end
+            yield Reference(
+                unit.start, last, unit.section, unit.labels, within, external, "", unit.through
+            )
+
+    def _read_within(self, end: int) -> tuple[tuple[str, ...], int]:
+        """Return the units named by “of Chapter 5 of Title 2” after `end`, and where they end."""
+        within: list[str] = []
+        while of := patterns.OF.match(self._text, end):
+            named = patterns.NAMED.match(self._text, of.end())
+            if named is None:
+                break
+            within.append(join_id(find_division(named), named["number"]))
+            end = named.end()
+        if this := patterns.THIS.match(self._text, end):
+            end = this.end()
+        return tuple(within), end
+
+    def _read_bare(self, match: re.Match[str]) -> Iterator[Reference]:
+        unit = self._number(match, match.start("number"), False)
+        if unit.section in self._ids:
+            yield Reference(unit.start, unit.end, unit.section, unit.labels)
+
+    def _read_title(self, match: re.Match[str]) -> Iterator[Reference]:
+        if not self._text[match.end()].isupper():
+            return
+        start = match.end()
+        following = self._text[start : start + 120].lower()
+        heads = (following[: edge.start()] for edge in re.finditer(r"\b", following))
+        if named := [head for head in heads if head in self._titles]:
+            yield Reference(start, start + len(named[-1]), self._titles[named[-1]])
+
+    def _number(self, match: re.Match[str], start: int, plural: bool) -> Unit:
+        """Return what a number means; 4–6 after a plural sign is a range unless a § 4–6 is here."""
+        number, labels = match["number"], list_labels(match["labels"])
+        section = join_id("sec", number)
+        first, *last = re.split(rf"\s?{DASH}\s?", number)
+        if plural and len(last) == 1 and not labels and section not in self._ids:
+            through = tuple(join_id("sec", other) for other in count_on(first, last[0]))
+            section = join_id("sec", first) if through else section
+            return Unit(start, match.end(), section, (), through)
+        return Unit(start, match.end(), section, labels)
+
+    def _here(self, offset: int, labels: tuple[str, ...]) -> Reference:
+        return Reference(offset, offset, self._structure.section_at(offset).id, labels)
+
+    def _labels_above(self, offset: int, style: str, inclusive: bool = False) -> tuple[str, ...]:
+        """Return the labels around `offset` whose style stands above `style`, or is it."""
+        paragraphs = self._structure.paragraphs
+        number = bisect_right(paragraphs, offset, key=lambda item: item.start) - 1
+        if number < 0 or offset >= paragraphs[number].end:
+            return ()
+        limit = patterns.ORDER.index(style) + inclusive
+        pairs = zip(paragraphs[number].labels, paragraphs[number].styles, strict=True)
+        return tuple(label for label, kind in pairs if kind in patterns.ORDER[:limit])

@@ -1,0 +1,1 @@
+"""The structure of a document: headings, sections, blocks, identifiers, sentences."""

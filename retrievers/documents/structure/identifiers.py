@@ -1,0 +1,83 @@
+"""Section ids: `§ 42–3131.17`, `Section 203(a)(1)`, `Chapter 19`, `4.2 Refunds` in one spelling.
+
+`sec_42_3131_17`, `sec_203_a_1`, `chapter_19`, `sec_4_2`. A heading without a number is named by
+its words. An id says nothing of the place in the document, so that it stays when others change;
+two sections of one document may share it.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from assay.retrievers.documents.structure.citation_styles import FORMS
+
+DASH = "[-\u2010-\u2015\u2212\ufe58\ufe63\uff0d]"
+# One label in brackets, as in (a), (1A), (a-1), (iv), (bb).
+LABEL = (
+    r"\((?:\d{1,3}[A-Za-z]{0,2}|[A-Za-z]{1,2}|[ivxlc]{1,6}|[IVXLC]{1,6})"
+    rf"(?:{DASH}[0-9A-Za-z]{{1,3}})?\)"
+)
+LABELS = rf"(?:\s?{LABEL})*"
+# The number of something put in later, as in 14bis; a space may stand before the suffix.
+_SUFFIX = rf"(?:{'|'.join(FORMS.suffixes)})"
+_DIGITS = rf"\d+(?:\s?{_SUFFIX}\b|[A-Za-z]{{0,2}})"
+NUMBER = rf"{_DIGITS}(?:(?:[.:]|\s?{DASH}\s?){_DIGITS})*"
+# One sign or several. A search that fails at the first of them is not made again at each other.
+SIGNS = "(?<!§)§+"
+NAMES = tuple(FORMS.divisions)
+# The division that each abbreviation stands for.
+ABBREVIATED = {short: name for name, shorts in FORMS.divisions.items() for short in shorts}
+
+
+def write_pattern(words: Iterable[str], abbreviations: Iterable[str], stop: str = r"\.") -> str:
+    """Return a pattern of any of `words`, or of `abbreviations` with `stop` after them."""
+    longest_first = sorted(words, key=len, reverse=True)
+    shortened = rf"(?:{'|'.join(sorted(abbreviations, key=len, reverse=True))}){stop}"
+    return rf"(?:{'|'.join((*longest_first, shortened))})"
+
+
+SECTION_WORDS = tuple(FORMS.sections)
+SECTION_SHORTS = tuple(short for shorts in FORMS.sections.values() for short in shorts)
+_SECTION = re.compile(
+    rf"\s*(?:§+|sections\b|{write_pattern(SECTION_WORDS, SECTION_SHORTS)})\s*({NUMBER}{LABELS})"
+    rf"(?!\w|/\d)",
+    re.I,
+)
+_NAMED = re.compile(
+    rf"\s*({write_pattern(NAMES, ABBREVIATED)})\s+"
+    rf"({NUMBER}{LABELS}|[IVXLC]+{DASH}?[A-Z]?|[A-Z]{DASH}?\d*)(?=[\s.:,;)]|{DASH}|$)",
+    re.I,
+)
+# A bare number opens a heading when it is dotted, or set off from the words that follow.
+_BARE = re.compile(rf"\s*(\d+(?:\.\d+[A-Za-z]?)+{LABELS}|\d+[A-Za-z]?{LABELS}(?=[.):]|\s{DASH}\s))")
+
+
+def identify(title: str) -> str:
+    """Return the id of the section that `title` heads; empty where it has no word."""
+    title = unicodedata.normalize("NFKC", title)
+    if match := _SECTION.match(title) or _BARE.match(title):
+        return join_id("sec", match[1])
+    if match := _NAMED.match(title):
+        return join_id(name_division(match[1]), match[2])
+    return join_id(title)
+
+
+def split_title(title: str) -> str:
+    """Return `title` without the number at its head."""
+    match = _SECTION.match(title) or _BARE.match(title) or _NAMED.match(title)
+    return re.sub(r"^[\W_]+", "", title[match.end() :] if match else title)
+
+
+def name_division(word: str) -> str:
+    """Return the name of the division that `word` or abbreviation, with its stop, stands for."""
+    word = word.lower().rstrip(".")
+    return ABBREVIATED.get(word, word)
+
+
+def join_id(*parts: str) -> str:
+    """Return the words and numbers of `parts`, in lower case, with an underscore between two."""
+    text = unicodedata.normalize("NFKC", " ".join(parts))
+    # (a-1) stands beside (a), not below it.
+    text = re.sub(rf"(?<=\()(\w+){DASH}(\w+)(?=\))", r"\1\2", text)
+    text = re.sub(rf"(?<=\d)\s(?={_SUFFIX}\b)", "", text.lower())
+    return "_".join(re.findall(r"[^\W_]+", text))

@@ -1,0 +1,189 @@
+"""The structure of a document: sections, blocks, links, numbered paragraphs, frontmatter.
+
+Markdown is read by a CommonMark parser with tables, once a document. All offsets count code
+points of the document's text.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from assay.retrievers.base import Document
+from assay.retrievers.base.frontmatter import Frontmatter, read_frontmatter
+from assay.retrievers.base.markdown import (
+    find_headings,
+    is_plain,
+    line_starts,
+    read_links,
+    tokenize,
+)
+from assay.retrievers.documents.structure.admonitions import find_bodies, mark_admonitions
+from assay.retrievers.documents.structure.blocks import VERBATIM, Block, BlockKind, Link, Section
+from assay.retrievers.documents.structure.identifiers import identify
+from assay.retrievers.documents.structure.numbered_lines import (
+    find_numbered_lines,
+    find_numbered_texts,
+)
+from assay.retrievers.documents.structure.paragraphs import Paragraph, number_paragraphs
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+NESTED = 5  # admonitions in admonitions whose indented bodies are read
+# By how deep they are nested, what their lines begin with.
+_INDENTS = [re.compile(rf"\A(?: {{0,3}}\t| {{1,4}}){{0,{by}}}") for by in range(1, NESTED + 1)]
+
+_BLOCKS: dict[str, BlockKind] = {
+    "paragraph_open": "paragraph",
+    "bullet_list_open": "list",
+    "ordered_list_open": "list",
+    "list_item_open": "item",
+    "fence": "code",
+    # Statutes indent paragraphs so far that CommonMark takes them for code.
+    "code_block": "indented",
+    "table_open": "table",
+    "blockquote_open": "quote",
+    "html_block": "html",
+    "heading_open": "heading",
+    "hr": "rule",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What a document is made of, each part in order. Sections cover all but the frontmatter."""
+
+    text: str
+    frontmatter: Frontmatter
+    sections: tuple[Section, ...]
+    blocks: tuple[Block, ...]
+    links: tuple[Link, ...]
+    paragraphs: tuple[Paragraph, ...]
+
+    def section_at(self, offset: int) -> Section:
+        """Return the section that holds `offset`, of the text after the frontmatter."""
+        return self.sections[bisect_right(self.sections, offset, key=_start) - 1]
+
+    def sections_within(self, begin: int, end: int) -> tuple[Section, ...]:
+        """Return the sections that share characters with `begin` to `end`."""
+        first = max(bisect_right(self.sections, begin, key=_start) - 1, 0)
+        return self.sections[first : bisect_left(self.sections, end, key=_start)]
+
+
+def parse_document(document: Document) -> Structure:
+    """Return the structure of `document`; one whose id ends in .txt is plain text."""
+    return parse(document.text, plain=is_plain(document.id))
+
+
+def parse(text: str, plain: bool = False) -> Structure:
+    """Return the structure of Markdown, or of plain text, in which nothing is markup.
+
+    Headings inside code, quotes and lists open no section. Where there are none but a title, lines
+    such as `Section 13. Fees` do.
+    """
+    if plain:
+        sections = find_numbered_lines(text, Section(0, 0, len(text)), ()) if text else ()
+        blocks = tuple(Block("paragraph", *span) for span in _split_plain(text))
+        paragraphs = _number_all(text, sections, ())
+        return Structure(text, Frontmatter(), sections, blocks, (), paragraphs)
+    frontmatter = read_frontmatter(text)
+    tokens = tokenize(text[frontmatter.end :])
+    starts = line_starts(text, frontmatter.end)
+    sections = tuple(_read_sections(text, tokens, starts))
+    parts, links = _read_parts(text, tokens, starts)
+    blocks = tuple(parts)
+    verbatim = tuple((block.start, block.end) for block in blocks if block.kind in VERBATIM)
+    if sum(section.level > 0 for section in sections) <= 1:
+        *before, last = sections or [None]
+        sections = (*before, *find_numbered_lines(text, last, verbatim)) if last else ()
+        paragraphs = _number_all(text, sections, verbatim)
+    else:
+        paragraphs = number_paragraphs(text, sections, verbatim)
+    return Structure(text, frontmatter, sections, blocks, tuple(links), paragraphs)
+
+
+def _number_all(
+    text: str, sections: tuple[Section, ...], verbatim: tuple[tuple[int, int], ...]
+) -> tuple[Paragraph, ...]:
+    """Return the numbered paragraphs of a text without headings, those by number alone too."""
+    labelled = number_paragraphs(text, sections, verbatim)
+    numbered = (
+        item
+        for item in find_numbered_texts(text, sections)
+        if not any(start <= item.start < end for start, end in verbatim)
+    )
+    return tuple(sorted((*labelled, *numbered), key=lambda item: item.start))
+
+
+def _start(section: Section) -> int:
+    return section.start
+
+
+def _read_sections(text: str, tokens: "list[Token]", starts: list[int]) -> Iterator[Section]:
+    begin = starts[0]
+    marks = [
+        (heading.start, heading.body, heading.level, heading.title)
+        for heading in find_headings(tokens, starts)
+    ]
+    if not marks or marks[0][0] > begin:
+        marks.insert(0, (begin, begin, 0, ""))
+    ends = [start for start, *_ in marks[1:]] + [len(text)]
+    above: list[tuple[int, str]] = []
+    for (start, body, level, title), end in zip(marks, ends, strict=True):
+        if level:
+            above = [heading for heading in above if heading[0] < level]
+            above.append((level, title))
+        if end > start:
+            headings = tuple(heading for _, heading in above)
+            yield Section(start, body, end, level, title, headings, identify(title))
+
+
+def _read_parts(
+    text: str, tokens: "list[Token]", starts: Sequence[int], nested: int = 0
+) -> tuple[list[Block], list[Link]]:
+    """Return the blocks and links of lines, those that are indented below an admonition too."""
+    read = list(_read_blocks(text, tokens, starts))
+    links = [
+        Link(found.target, found.text, starts[found.first], starts[found.last], found.wiki)
+        for found in read_links(tokens)
+    ]
+    bodies = find_bodies(text, read) if nested < NESTED else set()
+    blocks = []
+    for block in mark_admonitions(text, read):
+        if block.start not in bodies:
+            blocks.append(block)
+            continue
+        first, last = (bisect_left(starts, at) for at in (block.start, block.end))
+        lines = starts[first : last + 1]
+        body = "".join(_INDENTS[nested].sub("", text[begin:end]) for begin, end in pairwise(lines))
+        within, pointing = _read_parts(text, tokenize(body), lines, nested + 1)
+        blocks += [replace(item, depth=item.depth + block.depth) for item in within]
+        links += pointing
+    return blocks, sorted(links, key=attrgetter("start"))
+
+
+def _read_blocks(text: str, tokens: "list[Token]", starts: Sequence[int]) -> Iterator[Block]:
+    for token in tokens:
+        kind = _BLOCKS.get(token.type)
+        if kind and token.map:
+            first, last = token.map
+            end = starts[first] + len(text[starts[first] : starts[last]].rstrip())
+            language = token.info.split()[0] if kind == "code" and token.info.strip() else ""
+            yield Block(kind, starts[first], end, token.level, language)
+
+
+def _split_plain(text: str) -> Iterator[tuple[int, int]]:
+    starts = line_starts(text, 0)
+    begin: int | None = None
+    for start, end in pairwise(starts):
+        if text[start:end].strip():
+            begin = start if begin is None else begin
+        elif begin is not None:
+            yield begin, start
+            begin = None
+    if begin is not None:
+        yield begin, len(text)

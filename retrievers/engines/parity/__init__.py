@@ -1,0 +1,1 @@
+"""An engine's own fusion against the formula it states."""

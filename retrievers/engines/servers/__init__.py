@@ -1,0 +1,1 @@
+"""What adapters of servers share: names of indexes, collections, connections."""

@@ -1,0 +1,1 @@
+"""Sections, headings and phrases that a query names."""

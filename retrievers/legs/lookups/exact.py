@@ -1,0 +1,128 @@
+"""The exact leg: sections by the ids that a query names, phrases by their quotation marks.
+
+A query that is a heading as a whole, or one name, as getAuthToken, is looked up as well.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from assay.retrievers.base import IndexReport
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.fusion.fusion import RrfSettings
+from assay.retrievers.fusion.ranking import Scored
+from assay.retrievers.legs.base import Kind, Leg, LegResult, LegSettings
+from assay.retrievers.legs.lookups.headings import Headed, HeadingIndex
+from assay.retrievers.legs.lookups.phrases import Match, PhraseIndex, read_name, read_phrases
+from assay.retrievers.legs.lookups.sections import Found, SectionIndex
+from assay.retrievers.settings import Workshop
+
+
+class ExactLegSettings(LegSettings):
+    """Sections by number in any spelling, and quoted phrases; nothing for other queries.
+
+    A query that is a heading or one name as a whole finds that section, or where the name stands.
+    """
+
+    kind: ClassVar[Kind] = "exact"
+    type: Literal["exact"]
+    depth: int = Field(
+        100,
+        ge=1,
+        description="how many chunks enter fusion; give the leg a boost there to put them first",
+    )
+
+    def build(self, workshop: Workshop) -> Leg:
+        """Return the leg, not yet indexed."""
+        return ExactLeg()
+
+
+class ExactLeg(Leg):
+    """Finds what a query names, and nothing where it names nothing.
+
+    For each section or numbered paragraph, the chunk in which it begins comes first; then the
+    other chunks of their sections in the order of the text, or of all sections below a division
+    such as Title II; then those that hold quoted phrases. A paragraph that is not there gives the
+    nearest one above it. Where the whole query is a heading, its section comes before all of that:
+    3.2 Refunds is surer than 3.2. Where nothing else is named, and the query is one name of several
+    parts, that is found as if quoted. The score is 1 / rank.
+    """
+
+    def __init__(self) -> None:
+        self.index(Corpus(()))
+
+    def index(self, corpus: Corpus) -> IndexReport:
+        """Tabulate the sections, paragraphs, headings and words of the chunks."""
+        begin = time.perf_counter()
+        self._sections = SectionIndex(corpus)
+        self._headings = HeadingIndex(corpus)
+        self._phrases = PhraseIndex([f"{chunk.title}\n{chunk.text}" for chunk in corpus.chunks])
+        seconds = time.perf_counter() - begin
+        return IndexReport(len(corpus.chunks), {"exact": seconds}, self._phrases.bytes)
+
+    def search(self, query: str, depth: int) -> LegResult:
+        """Return the chunks of what `query` names or quotes."""
+        return self.follow(query, depth, {})
+
+    def follow(self, query: str, depth: int, found: Mapping[str, Sequence[Scored]]) -> LegResult:
+        """As `search`; chunks with as many quoted phrases stand in the order of the legs before.
+
+        What those did not find comes after, where the phrase begins earliest first. So do the
+        chunks below a division, unless the query is its name alone: then they are as in the text.
+        """
+        begin = time.perf_counter()
+        places = self._sections.find(query)
+        phrases = read_phrases(query)
+        headed = self._headings.find(query)
+        if not (places or phrases or headed) and (name := read_name(query)):
+            phrases = [name]
+        ranks = {position: rank for rank, (position, _) in enumerate(RrfSettings().fuse(found))}
+        matches = _order(self._phrases.find(phrases), ranks) if phrases else []
+        positions = dict.fromkeys(
+            chain(
+                (place.first for place in headed),
+                chain.from_iterable(place.rest for place in headed),
+                chain.from_iterable(place.first for place in places),
+                chain.from_iterable(_order_rest(place, query, ranks) for place in places),
+                (match.position for match in matches),
+            )
+        )
+        ranked = [(position, 1 / rank) for rank, position in enumerate(positions, start=1)]
+        milliseconds = (time.perf_counter() - begin) * 1000
+        return LegResult(
+            ranked[:depth], {"search": milliseconds}, _describe(places, headed, phrases, matches)
+        )
+
+
+def _order(matches: Sequence[Match], ranks: Mapping[int, int]) -> list[Match]:
+    """Return `matches` by number of phrases, then by what the legs before found."""
+    return sorted(
+        matches, key=lambda match: (-match.phrases, ranks.get(match.position, len(ranks)))
+    )
+
+
+def _order_rest(place: Found, query: str, ranks: Mapping[int, int]) -> Sequence[int]:
+    """Return the rest of a section as it stands; that of a division as the legs before found it."""
+    if not place.divides or len(place.mention.text) >= len(query.strip(" ?.!")):
+        return place.rest
+    return sorted(place.rest, key=lambda position: ranks.get(position, len(ranks)))
+
+
+def _describe(
+    places: Sequence[Found],
+    headed: Sequence[Headed],
+    phrases: Sequence[str],
+    matches: Sequence[Match],
+) -> str:
+    sections = f"{len(headed)} section{'s' if len(headed) > 1 else ''}"
+    parts = [f"the heading of {sections}"] if headed else []
+    parts += [
+        f"{place.id} {'above' if place.nearest else 'by'} {place.mention.text}" for place in places
+    ]
+    if phrases:
+        quoted = ", ".join(f"“{phrase}”" for phrase in phrases)
+        parts.append(f"{quoted} in {len(matches)} chunks")
+    return "; ".join(parts)

@@ -1,0 +1,192 @@
+"""Which chunks hold the sections and numbered paragraphs that a query names."""
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from assay.retrievers.base import Chunk
+from assay.retrievers.corpus.corpus import Corpus
+from assay.retrievers.documents.references.query_citations import Mention, read_mentions, spell
+from assay.retrievers.documents.structure.identifiers import NAMES, NUMBER, identify, split_title
+from assay.retrievers.documents.structure.structure import parse
+from assay.retrievers.text.tokens import WORDS, fold
+
+_HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The place `id` that a mention names, or the nearest above it: positions of its chunks.
+
+    It begins in each of `first`; `rest` are the other chunks of its section, or of all sections
+    below a division such as Title II. Both in the order of documents' ids, then of the text.
+    `nearest` says that what was named itself is unknown.
+    """
+
+    mention: Mention
+    id: str
+    first: Sequence[int]
+    rest: Sequence[int]
+    nearest: bool = False
+
+    @property
+    def divides(self) -> bool:
+        """Whether sections stand below it."""
+        return self.id.partition("_")[0] in NAMES
+
+
+class SectionIndex:
+    """The sections and numbered paragraphs of a collection, by id, as its chunks tell of them.
+
+    A chunk that names no section, as prescribed passages do, is read for its title and headings.
+    """
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._chunks = corpus.chunks
+        self._anchors: dict[int, Sequence[str]] = {}
+        self._begins: dict[str, list[int]] = defaultdict(list)
+        self._within: dict[str, set[int]] = defaultdict(set)
+        # The first words of the titles that a number, spelled as in its heading, stands before.
+        self._titles: dict[str, set[str]] = defaultdict(set)
+        for doc_id in sorted(corpus.by_document):
+            for position in corpus.by_document[doc_id]:
+                self._add(position)
+
+    def find(self, query: str) -> list[Found]:
+        """Return what `query` names that is here, in its order.
+
+        Where one of the names is a division above another, as in Chapter 5 of Title 2, only what
+        stands there is meant.
+        """
+        found: dict[str, Found] = {}
+        for mention in read_mentions(query):
+            for reading in self._readings(mention):
+                place = self._locate(reading)
+                found.setdefault(place.id, place)
+        return self._narrow(list(found.values()))
+
+    def _add(self, position: int) -> None:
+        chunk = self._chunks[position]
+        section, anchors = chunk.section_id, chunk.anchors
+        if not (section or anchors):
+            section, anchors = _read_text(chunk)
+        self._anchors[position] = anchors
+        if section:
+            self._within[section].add(position)
+        for heading in chunk.headings:
+            if _identify(heading).partition("_")[0] in NAMES:
+                self._within[_identify(heading)].add(position)
+        for anchor in dict.fromkeys(anchors):
+            held = self._begins[anchor]
+            # What begins in the overlap of two chunks is held by the later one.
+            overlapped = bool(held) and _overlap(self._chunks[held[-1]], chunk)
+            held.insert(len(held) - overlapped, position)
+        for title in {*chunk.headings, chunk.title, *_HEADING.findall(chunk.text)}:
+            if number := _number(title):
+                self._titles[number].add(_first_word(split_title(title)))
+
+    def _readings(self, mention: Mention) -> Sequence[Mention]:
+        """Return what is here of the first reading of which all is here but what lies between."""
+        if mention.form == "bare" and not self._is_meant(mention):
+            return ()
+        for reading in mention.readings():
+            here = [one for one in reading if any(id_ in self._begins for id_ in one.ids)]
+            if all(one.between or one in here for one in reading):
+                return here
+        return ()
+
+    def _is_meant(self, mention: Mention) -> bool:
+        """Say whether a number alone names a section: as headings spell it, and not by chance.
+
+        4.2 or 19 is one only at the head of a query, before the title that stands there too.
+        """
+        known = any(reading[0].spelled in self._titles for reading in mention.readings())
+        if mention.labels or not re.fullmatch(r"\d+[a-z]?(?:\.\d+[a-z]?)?", mention.spelled):
+            return known
+        word = _first_word(mention.rest)
+        whole = not word and "." in mention.spelled
+        return mention.opens and known and (whole or word in self._titles.get(mention.spelled, ()))
+
+    def _locate(self, mention: Mention) -> Found:
+        """Return where a mention leads, one of whose ids is here."""
+        id_ = next(id_ for id_ in mention.ids if id_ in self._begins)
+        first = self._begins[id_]
+        section = mention.section
+        if mention.form == "id":  # which does not say where its labels begin
+            around = self._chunks[first[0]].section_id
+            section = around if id_.startswith(around) else id_
+        documents = {self._chunks[position].doc_id for position in first}
+        of_section = {*self._begins.get(section, ()), *self._within.get(section, ())}
+        rest = [
+            position
+            for position in of_section.difference(first)
+            if self._chunks[position].doc_id in documents
+        ]
+        return Found(mention, id_, first, sorted(rest, key=self._place), id_ != mention.ids[0])
+
+    def _place(self, position: int) -> tuple[str, int, int]:
+        chunk = self._chunks[position]
+        return chunk.doc_id, chunk.start, -position
+
+    def _narrow(self, found: Sequence[Found]) -> list[Found]:
+        narrowed, above = [], set()
+        for place in found:
+            for other in found:
+                inside = [at for at in place.first if self._is_above(other, place, at)]
+                if inside:
+                    above.add(other.id)
+                    documents = {self._chunks[at].doc_id for at in inside}
+                    within = self._within[other.id]
+                    rest = [
+                        at
+                        for at in place.rest
+                        if self._chunks[at].doc_id in documents
+                        and (at in within or not within.intersection(inside))
+                    ]
+                    place = replace(place, first=inside, rest=rest)
+            narrowed.append(place)
+        return [place for place in narrowed if place.id not in above]
+
+    def _is_above(self, other: Found, place: Found, position: int) -> bool:
+        """Say whether `place` stands under the division `other` where it begins at `position`."""
+        if other.mention.name in ("sec", place.mention.name):
+            return False
+        anchors = self._anchors[position]
+        if other.id in anchors:
+            return anchors.index(other.id) < anchors.index(place.id)
+        return other.id in map(_identify, self._chunks[position].headings)
+
+
+_identify = lru_cache(maxsize=1 << 16)(identify)
+
+
+def _overlap(one: Chunk, other: Chunk) -> bool:
+    return one.doc_id == other.doc_id and other.start < one.end
+
+
+def _read_text(chunk: Chunk) -> tuple[str, tuple[str, ...]]:
+    """Return the section of a chunk and all that begins in it, as far as its own text tells."""
+    headings = [chunk.title, *_HEADING.findall(chunk.text)]
+    if not any(map(_number, headings)):
+        return "", ()
+    structure = parse(f"# {chunk.title}\n\n{chunk.text}" if chunk.title else chunk.text)
+    parts = (structure.sections, structure.paragraphs)
+    places = sorted((item.start, item.id) for items in parts for item in items if item.id)
+    return structure.sections[0].id, tuple(id_ for _, id_ in places)
+
+
+@lru_cache(maxsize=1 << 16)
+def _number(title: str) -> str:
+    """Return the number of a section's title in one spelling; empty where it has none."""
+    if _identify(title).partition("_")[0] not in ("sec", *NAMES):
+        return ""
+    match = re.search(NUMBER, unicodedata.normalize("NFKC", title))
+    return spell(match[0]) if match else ""
+
+
+def _first_word(text: str) -> str:
+    match = WORDS.search(fold(text))
+    return match[0] if match else ""

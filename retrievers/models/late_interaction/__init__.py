@@ -1,0 +1,1 @@
+"""A vector for each token."""

@@ -1,0 +1,127 @@
+"""Encoders that keep a vector a token: settings, and those on ONNX Runtime."""
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from assay.retrievers.base import AssayError
+from assay.retrievers.model_files.files import ModelFiles, locate
+from assay.retrievers.model_files.pins import DEFAULT_ENCODER
+from assay.retrievers.model_files.recipes import Recipe
+from assay.retrievers.models.base import Vectors
+from assay.retrievers.models.cached_vectors import KeptEncoder
+from assay.retrievers.models.choice import ModelSettings, check_tokens
+from assay.retrievers.models.late_interaction.st import StTokenEncoder
+from assay.retrievers.models.onnx import OnnxModel, choose_graph, map_texts
+from assay.retrievers.models.token_base import TokenEncoder
+from assay.retrievers.settings import Workshop
+from assay.retrievers.store.digest import digest
+
+REVISION = 1  # raise it when the code below comes to give other vectors
+CACHE_KIND = "token_vectors"
+
+
+class TokenEncoderSettings(ModelSettings):
+    """A model that gives a vector a token. Its name alone may stand for it."""
+
+    model: str = Field(
+        DEFAULT_ENCODER,
+        min_length=1,
+        description=(
+            "a model trained for late interaction (ColBERT, PyLate): a hub id or a folder, which"
+            " need the extra `st`; or, as a baseline that was not trained for it, a pinned encoder"
+            " (`assay models list`) or a folder with an ONNX file"
+        ),
+    )
+    max_tokens: int | None = Field(
+        None, ge=8, description="what is read of a text, in tokens; the model's own if not given"
+    )
+
+    def build(self, workshop: Workshop) -> "CachingTokenEncoder":
+        """Return the encoder behind its cache. Nothing is loaded before a text needs it."""
+        spread = workshop.pool.spread(self) if workshop.pool else None
+        return CachingTokenEncoder(self._open(workshop), self.model, workshop, spread)
+
+    def _open(self, workshop: Workshop) -> TokenEncoder:
+        files = locate(self.model, self.backend, "encoder", workshop)
+        if files.backend == "st":
+            return StTokenEncoder(files, self.max_tokens, workshop.threads, workshop.progress)
+        own = files.recipe
+        recipe = replace(own, max_tokens=self.max_tokens or own.max_tokens)
+        check_tokens(recipe.max_tokens, files)
+        return OnnxTokenEncoder(files, recipe, workshop.threads, self.fused)
+
+
+class OnnxTokenEncoder(TokenEncoder):
+    """The token vectors of an encoder that was trained to give one vector a text."""
+
+    def __init__(self, files: ModelFiles, recipe: Recipe, threads: int, fused: bool) -> None:
+        self._files = files
+        self._recipe = recipe
+        self._threads = threads
+        graph = choose_graph(files, fused, first_only=False)
+        self._model = OnnxModel(files, recipe.max_tokens, graph)
+
+    @property
+    def identity(self) -> str:
+        """Digest of the files, the graph, the passages' prefix and the tokens read."""
+        kept = [self._recipe.passage_prefix, self._recipe.max_tokens, *self._model.changes]
+        return digest("onnx token vectors", REVISION, self._files.digest, *kept)
+
+    def encode_passages(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return the vectors of each text, on as many threads as the workshop allows."""
+        prefixed = [self._recipe.passage_prefix + text for text in texts]
+        return map_texts(self._encode, prefixed, self._threads)
+
+    def encode_query(self, text: str) -> Vectors:
+        """Return the query's vectors, computed on the calling thread."""
+        return self._encode(self._recipe.query_prefix + text)
+
+    def facts(self) -> Mapping[str, Any]:
+        """Name, build, digest, how texts are read, that it was not trained, and the runtime."""
+        return {
+            **self._files.facts("onnxruntime"),
+            "graph": self._model.graph,
+            "query_prefix": self._recipe.query_prefix,
+            "passage_prefix": self._recipe.passage_prefix,
+            "max_tokens": self._recipe.max_tokens,
+            "trained_for_late_interaction": False,
+        }
+
+    def _encode(self, text: str) -> Vectors:
+        output = self._model.run(text)
+        if output.ndim != 2:
+            raise AssayError(f"model {self._files.name}: gives one vector a text, none a token")
+        lengths = np.linalg.norm(output, axis=1, keepdims=True)
+        vectors: Vectors = (output / np.maximum(lengths, 1e-12)).astype(np.float32)
+        return vectors
+
+
+class CachingTokenEncoder(KeptEncoder[TokenEncoder]):
+    """Keeps the vectors of every passage by its text, in half precision. Queries are encoded each
+    time.
+    """
+
+    kind = CACHE_KIND
+
+    def find(self, texts: Sequence[str]) -> Iterator[NDArray[np.float16]]:
+        """Yield for each text float16, shape (tokens, dimensions); few are held at a time."""
+        for item in self._kept.find(texts):
+            yield np.load(io.BytesIO(item.value), allow_pickle=False)
+
+    def encode_query(self, text: str) -> Vectors:
+        """Return the vectors of a query: float32, shape (tokens, dimensions)."""
+        return self._encoder.encode_query(text)
+
+    def _encode(self, texts: Sequence[str]) -> list[bytes]:
+        values = []
+        for vectors in self._encoder.encode_passages(texts):
+            buffer = io.BytesIO()
+            np.save(buffer, vectors.astype(np.float16), allow_pickle=False)
+            values.append(buffer.getvalue())
+        return values
